@@ -95,6 +95,15 @@ describe('status', () => {
   });
 });
 
+describe('doctor', () => {
+  test('says what limits an account, and warns of one without limits (L5)', async () => {
+    here.account('unlimited', { spec: { limits: { maxPricePerHour: '1' } } });
+    const { stdout } = await gpuRent('doctor');
+    expect(stdout).toMatch(/limits: maxSpendPerMonth 100$/m);
+    expect(stdout).toContain("Only the operator's flags limit what this account spends.");
+  });
+});
+
 describe('explain', () => {
   const rule = async () => /^Rule: +(\S+)$/m.exec((await gpuRent('explain gpui/doubtful')).stdout)?.[1];
 

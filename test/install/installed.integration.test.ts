@@ -117,6 +117,7 @@ describe.skipIf(!canRun)('the installed chart', () => {
         .map((line) => line.trim()),
     ).toEqual([
       'gpu-rental-in-use',
+      'gpu-rental-operator-limits',
       'gpu-rental-operator-price-floor',
       'gpu-rental-operator-protection',
       'gpu-rental-operator-records',

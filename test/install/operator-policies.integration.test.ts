@@ -183,3 +183,27 @@ describe('the token of the operator (M9)', () => {
     expect(lines).toEqual(expect.arrayContaining([`${NAME}-secrets`, `${NAME}-services`, `${NAME}-slices`]));
   });
 });
+
+describe('an account whose limits do not bound what it spends', () => {
+  const apply = (limits: object | undefined, more: readonly string[] = []) => {
+    const spec = { apiKeySecretRef: { name: 'key', key: 'api-key' }, ...(limits && { limits }) };
+    const object = { apiVersion: 'gpurental.dev/v1alpha1', kind: 'MarketplaceAccount' };
+    const stdin = JSON.stringify({ ...object, metadata: { name: 'unlimited', namespace: 'default' }, spec });
+    return cluster.kubectl(['apply', '--dry-run=server', ...more, '-f', '-'], { stdin });
+  };
+  const strictly = (limits?: object) => apply(limits, ['--warnings-as-errors']);
+  const WARNING = /Warning: .*only the operator's flags limit this account/;
+
+  test('is taken with a warning (L5)', async () => {
+    await untilRefused(() => strictly(), WARNING);
+    await untilRefused(() => strictly({ maxPricePerHour: '1', minCredit: '5' }), WARNING);
+    expect(await apply(undefined)).toContain('unlimited created');
+  });
+
+  test.each([{ maxSpendPerHour: '5' }, { maxSpendPerMonth: '100' }, { maxInstances: 2 }])(
+    'is none with %j: no warning',
+    async (limits) => {
+      expect(await strictly(limits)).toContain('unlimited created');
+    },
+  );
+});

@@ -59,11 +59,13 @@ const WATCHED_ONLY = `  {{- with $context.Values.watchNamespaces }}
   {{- end }}
 `;
 
+const actionOf = (isWarning = false) => (isWarning ? { validationActions: ['Warn'] } : {});
+
 function chartPolicies(): string {
-  const documents = policies.map(({ suffix, chartValue, spec, isEverywhere }) => {
+  const documents = policies.map(({ suffix, chartValue, spec, isEverywhere, isWarning }) => {
     const name = `${IN_CHART.name}-${suffix}`;
     const policy = withMarks(policyObject(name, IN_CHART.labels, spec(IN_CHART)));
-    const binding = withMarks(bindingObject(name, IN_CHART.labels));
+    const binding = withMarks(bindingObject(name, IN_CHART.labels, actionOf(isWarning)));
     return `{{- if .Values.admissionPolicies.${chartValue} }}\n---\n${policy}---\n${binding}${isEverywhere ? '' : WATCHED_ONLY}{{- end }}\n`;
   });
   return [
@@ -99,9 +101,12 @@ function guardTemplate(): string {
 
 function deployed(): string {
   return yamlDocuments(
-    policies.flatMap(({ suffix, spec }) => {
+    policies.flatMap(({ suffix, spec, isWarning }) => {
       const name = `${DEPLOYED.name}-${suffix}`;
-      return [policyObject(name, DEPLOYED.labels, spec(DEPLOYED)), bindingObject(name, DEPLOYED.labels)];
+      return [
+        policyObject(name, DEPLOYED.labels, spec(DEPLOYED)),
+        bindingObject(name, DEPLOYED.labels, actionOf(isWarning)),
+      ];
     }),
   );
 }

@@ -20,6 +20,8 @@ export interface ObjectPolicy {
   readonly spec: (installation: Installation) => PolicySpec;
   /** Also in namespaces that the operator does not watch. */
   readonly isEverywhere?: boolean;
+  /** Says it and refuses nothing. */
+  readonly isWarning?: boolean;
 }
 
 const instances = gpuInstanceResource.plural;
@@ -123,9 +125,35 @@ function priceFloor(installation: Installation): PolicySpec {
   };
 }
 
+/** Each of them bounds what an account may spend; the others bound one machine, or nothing. */
+const SPENDING_LIMITS = ['maxSpendPerHour', 'maxSpendPerMonth', 'maxInstances'];
+
+function limits(installation: Installation): PolicySpec {
+  const isSet = SPENDING_LIMITS.map((limit) => `has(object.spec.limits.${limit})`).join(' || ');
+  return {
+    resourceRules: ours(['CREATE', 'UPDATE'], [marketplaceAccountResource.plural]),
+    matchConditions: [
+      notTheOperator(installation.operatorUser),
+      {
+        name: 'spec-is-written',
+        expression: "request.operation == 'CREATE' || object.spec != oldObject.spec",
+      },
+    ],
+    validations: [
+      {
+        expression: `has(object.spec.limits) && (${isSet})`,
+        message:
+          "spec.limits has no maxSpendPerHour, maxSpendPerMonth or maxInstances: only the operator's flags limit this account (by default $250 per hour and 250 machines). Set one.",
+        reason: 'Invalid',
+      },
+    ],
+  };
+}
+
 /** What schemas cannot say, since it depends on who asks, on a deletion, or on spec and status together. */
 export const objectPolicies: readonly ObjectPolicy[] = [
   { suffix: 'records', chartValue: 'protectRecords', spec: records },
   { suffix: 'protection', chartValue: 'protectAnnotation', spec: protection },
   { suffix: 'price-floor', chartValue: 'priceFloor', spec: priceFloor },
+  { suffix: 'limits', chartValue: 'warnWithoutLimits', spec: limits, isWarning: true },
 ];

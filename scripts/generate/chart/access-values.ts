@@ -51,6 +51,11 @@ export const accessValues: ChartValues = {
       true,
       schemas.flag,
     ),
+    warnWithoutLimits: value(
+      'Warn, and refuse nothing, when the `limits` of a MarketplaceAccount bound neither its spending nor its machines.',
+      true,
+      schemas.flag,
+    ),
   }),
   inUseGuard: group(
     'While machines are rented, refuse to delete the definitions, the identity and what the operator runs on.',

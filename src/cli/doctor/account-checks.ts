@@ -13,6 +13,7 @@ export function accountChecks(cluster: ClusterSession, account: MarketplaceAccou
   const area = areaOf(account);
   return [
     { area, name: 'Ready', look: async () => readiness(account) },
+    { area, name: 'limits', look: async () => limits(account) },
     { area, name: 'Secret', look: () => keySecret(cluster, account) },
   ];
 }
@@ -32,6 +33,18 @@ function readiness({ status, metadata }: MarketplaceAccount): Finding {
   return wrong(
     `${ready.reason}: ${ready.message}`,
     `gpu-rent status gpuacct/${metadata.name} -n ${metadata.namespace} tells what to do.`,
+  );
+}
+
+/** Bounds of one machine, or of the credit, do not bound what an account spends. */
+function limits({ spec }: MarketplaceAccount): Finding {
+  const { maxSpendPerHour, maxSpendPerMonth, maxInstances } = spec.limits ?? {};
+  const bounds = Object.entries({ maxSpendPerHour, maxSpendPerMonth, maxInstances });
+  const set = bounds.flatMap(([name, limit]) => (limit === undefined ? [] : [`${name} ${limit}`]));
+  if (set.length > 0) return ok(set.join(', '));
+  return warning(
+    "Only the operator's flags limit what this account spends.",
+    'Set spec.limits.maxSpendPerHour, maxSpendPerMonth or maxInstances.',
   );
 }
 
