@@ -116,6 +116,17 @@ export class AccountOwner {
     this.#annotate('confirms that memory may have been rolled back', 'gpurental.dev/confirm-rollback');
   }
 
+  /** Whether the account says that many machines lost their objects at once. */
+  seesMassOrphans(): boolean {
+    const account = this.#world.kube.writes.read(this.#account) ?? {};
+    return JSON.stringify(objectAt(account, 'status')).includes('MassOrphaned');
+  }
+
+  /** A person has looked at the machines that `MassOrphaned` names, and wants them destroyed. */
+  confirmOrphans(): void {
+    this.#annotate('confirms the orphans', 'gpurental.dev/confirm-orphans');
+  }
+
   closeBreaker(): void {
     this.#annotate('closes the breaker', 'gpurental.dev/close-breaker');
   }

@@ -19,6 +19,9 @@ const HASTY: JsonObject = {
   replacement: { maxPerHour: 100 },
 };
 
+/** What a machine may cost if its object does not say so. */
+export const PRICE_LIMIT: JsonObject = { maxPricePerHour: '0.90' };
+
 const TEAM = 'team';
 const TEAM_ALLOWED: JsonObject = { from: 'Selector', selector: { matchLabels: { [TEAM]: 'gpu' } } };
 
@@ -32,6 +35,10 @@ export interface AccountWhimsOptions {
   readonly hasFar: boolean;
   /** Whether there are two accounts. */
   readonly hasSecond: boolean;
+  /** Whether machines recover with the breaker as it is usually. */
+  readonly keepsBreaker: boolean;
+  /** Whether groups leave the price of their workers to the account. */
+  readonly leavesPrice: boolean;
 }
 
 /** What users come to do with their account and its key. */
@@ -68,16 +75,31 @@ export class AccountWhims {
     ]);
   }
 
+  /** Tenants that want what is not theirs, and keys that may do less than they have to. */
+  actHostile(): void {
+    const { users, chance } = this.#options;
+    const account = chance.isWithin(0.5) ? users.second : users.account;
+    chance.doOneOf([
+      [3, () => this.#steal()],
+      [3, () => this.#claim()],
+      [3, () => users.visit(`hasty.${OTHER_NAMESPACE}`, HASTY, VISIT_SECONDS)],
+      [3, () => this.#allow(users.account)],
+      [2, () => account.narrowKey()],
+      [1, () => account.blindKey()],
+      [3, () => account.bringKeyBack()],
+    ]);
+  }
+
   /** What people left in the middle, they end. */
   settle(): void {
-    const { users, isSwept, hasFar } = this.#options;
+    const { users, isSwept, hasFar, keepsBreaker, leavesPrice } = this.#options;
     for (const account of users.accounts) {
       account.set({
         ...(hasFar && { allowedNamespaces: { from: 'All' } }),
-        limits: {},
+        limits: leavesPrice ? PRICE_LIMIT : {},
         pollInterval: '10s',
-        // Whoever has looked wants what is dead replaced at once.
-        maxUnhealthy: '100%',
+        // Whoever has looked wants what is dead replaced at once, if they look.
+        maxUnhealthy: keepsBreaker ? '20%' : '100%',
         orphanPolicy: isSwept ? 'Destroy' : 'Report',
       });
       account.bringKeyBack();
@@ -90,6 +112,15 @@ export class AccountWhims {
     const instanceId = users.unlabelledStranger();
     if (instanceId === undefined) return;
     users.visit(`thief.${OTHER_NAMESPACE}`, { adopt: { instanceId, policy: 'Manage' } }, VISIT_SECONDS);
+  }
+
+  /** Somebody of another namespace wants the machine that an object has. */
+  #claim(): void {
+    const { users } = this.#options;
+    const name = users.anyName();
+    const instanceId = name === undefined ? undefined : users.machineOf(name);
+    if (instanceId === undefined) return;
+    users.visit(`claimer.${OTHER_NAMESPACE}`, { adopt: { instanceId, policy: 'Manage' } }, VISIT_SECONDS);
   }
 
   /** Who may use it. */

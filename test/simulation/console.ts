@@ -47,6 +47,12 @@ export class Console {
     this.#world.tell(`a user stops contract ${id} in the console: ${outcome}`);
   }
 
+  /** Destroys a machine, whoever rented it. */
+  async destroy(id: number): Promise<void> {
+    const outcome = await this.#outcome('DELETE', `/api/v0/instances/${id}/`);
+    this.#world.tell(`a user destroys contract ${id} in the console: ${outcome}`);
+  }
+
   /** Another key of the login that has this one; undefined where a fault kept it from being made, or its reply from being read. */
   async makeKey(apiKey: string): Promise<{ readonly id: number; readonly key: string } | undefined> {
     const made = this.call('POST', '/api/v0/auth/apikeys/', { name: 'rotated' }, apiKey);

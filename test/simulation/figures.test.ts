@@ -38,3 +38,18 @@ test('figures of a run name what was struck of both kinds together', () => {
   figures.coverage = { singles: { covered: 2, total: 3 }, pairs: { covered: 5, total: 7 } };
   expect(figures.summary()).toMatchObject({ pairsCovered: 7, pairsTotal: 10 });
 });
+
+test('figures of a run count the faults of each kind that struck', () => {
+  const figures = new Figures();
+  const finished = {
+    mode: 'all',
+    violations: 0,
+    wastedSeconds: [],
+    virtualSeconds: 1,
+    traceHash: '',
+  } as const;
+  figures.add({ ...finished, faultKinds: ['outage', 'late'] });
+  figures.add({ ...finished, faultKinds: ['late'] });
+  figures.add(finished);
+  expect(figures.summary().struck).toEqual({ late: 2, outage: 1 });
+});

@@ -12,6 +12,8 @@ export interface Summary {
   readonly pairsTotal: number;
   readonly schedulesPerMinutePerCore: number;
   readonly virtualHoursPerMinute: number;
+  /** How many faults of each kind struck, for modes that draw them. */
+  readonly struck: Readonly<Record<string, number>>;
   readonly traceHash: string;
 }
 
@@ -38,6 +40,8 @@ export interface Finished {
   readonly violations: number;
   readonly wastedSeconds: readonly number[];
   readonly virtualSeconds: number;
+  /** The kind of each fault that struck. */
+  readonly faultKinds?: readonly string[];
   readonly traceHash: string;
 }
 
@@ -57,8 +61,10 @@ export class Figures {
   #violations = 0;
   #virtualSeconds = 0;
   #cpuMicros = 0;
+  readonly #struck = new Map<string, number>();
 
-  add({ mode, violations, wastedSeconds, virtualSeconds, traceHash }: Finished): void {
+  add({ mode, violations, wastedSeconds, virtualSeconds, faultKinds = [], traceHash }: Finished): void {
+    for (const kind of faultKinds) this.#struck.set(kind, (this.#struck.get(kind) ?? 0) + 1);
     this.#schedules += 1;
     this.#violations += violations;
     this.#virtualSeconds += virtualSeconds;
@@ -134,6 +140,7 @@ export class Figures {
       pairsTotal: singles.total + pairs.total,
       schedulesPerMinutePerCore: Math.round(this.#schedules / minutes),
       virtualHoursPerMinute: Math.round(this.#virtualSeconds / 360 / minutes) / 10,
+      struck: Object.fromEntries([...this.#struck].toSorted(([left], [right]) => (left < right ? -1 : 1))),
       traceHash: this.#hash.copy().digest('hex').slice(0, 16),
     };
   }

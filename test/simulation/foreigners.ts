@@ -31,14 +31,15 @@ export class Foreigners {
   /**
    * Rents a machine with the label of another installation, one with an edited copy of ours, and one with a true
    * copy once that is out of date. Only where the operator has rented: before it has an identity, a machine with
-   * its prefix keeps it from drawing one, by design.
+   * its prefix keeps it from drawing one, by design. No true copy where rentals are late: nobody can tell the two apart.
    */
-  copyLabels(): void {
+  copyLabels({ hasLateRentals }: { readonly hasLateRentals: boolean }): void {
     const label = this.#labelOfTheOperator();
     if (label === undefined) return;
     void this.#rent(OFFERS.otherInstall, OTHER_INSTALL);
     const edited = label.replace(/:(\d+):(\d+):/, ':999:$2:');
     this.#world.scheduler.after(PAUSE_MS / 2, () => void this.#rent(OFFERS.edited, edited));
+    if (hasLateRentals) return;
     const issuedAt = Number(/:(\d+):[0-9a-f]+$/.exec(label)?.[1]);
     const wait = Math.max(0, issuedAt + LABEL_WINDOW_MS + 10_000 - this.#world.now);
     this.#world.scheduler.after(wait, () => void this.#rent(OFFERS.copied, label));

@@ -10,10 +10,17 @@ const GROUPS = 'endpointgroups';
 export class GroupOwner {
   readonly #world: SimulatedWorld;
   readonly #kubectl: Kubectl;
+  /** What workers are made of. */
+  #machine: JsonObject = MACHINE;
 
   constructor(world: SimulatedWorld, kubectl: Kubectl) {
     this.#world = world;
     this.#kubectl = kubectl;
+  }
+
+  /** Templates from now on say nothing of what a machine may cost: that is left to the account. */
+  leavePriceToAccount(): void {
+    this.#machine = { ...MACHINE, offers: [{ gpuNames: ['RTX 4090'] }] };
   }
 
   /** A group of as many workers as its load asks for, which is written into it or comes through the gateway. */
@@ -24,7 +31,7 @@ export class GroupOwner {
       apiVersion: 'gpurental.dev/v1alpha1',
       kind: 'EndpointGroup',
       spec: {
-        template: { spec: { ...MACHINE, replacement: { maxPerHour: 30 } } },
+        template: { spec: { ...this.#machine, replacement: { maxPerHour: 30 } } },
         load: gateway
           ? { type: 'Prometheus', prometheus: { loadQuery: name } }
           : { type: 'Static', static: { load: String(load) } },
@@ -55,7 +62,7 @@ export class GroupOwner {
   /** Another version of what its workers run. */
   setImage(name: string, image: string): void {
     this.#edit(name, `image ${image}`, {
-      template: { spec: { ...MACHINE, image, replacement: { maxPerHour: 30 } } },
+      template: { spec: { ...this.#machine, image, replacement: { maxPerHour: 30 } } },
     });
   }
 

@@ -4,6 +4,8 @@ import type { Users } from './users.ts';
 import { GROUP_SPEC } from './wishes.ts';
 
 export interface GroupWhimsOptions {
+  /** Does something in so many milliseconds, unless everybody has left by then. */
+  readonly later: (ms: number, act: () => void) => void;
   readonly users: Users;
   readonly invariants: Invariants;
   readonly chance: Chance;
@@ -16,6 +18,8 @@ export interface GroupWhimsOptions {
 
 /** Hundreds of work per second that a user asks a group for; a worker does one of them, and four are too many. */
 const MOST_LOAD = 4;
+/** By then the first of the workers that a load asks for have a machine. */
+const GROWING_MS = 25_000;
 
 /** What users come to do with their groups and the workers of those. */
 export class GroupWhims {
@@ -47,6 +51,7 @@ export class GroupWhims {
       [hasGateway ? 20 : 0, () => users.groups.setPrometheus(chance.isWithin(0.5))],
       [15, () => this.#setOption(name)],
       [15, () => users.groups.delete(name)],
+      [8, () => this.#deleteWhileGrowing(name)],
       [15, () => worker !== undefined && users.delete(worker)],
       [10, () => worker !== undefined && this.#meddle(worker)],
     ]);
@@ -60,6 +65,13 @@ export class GroupWhims {
 
   #load(): number {
     return Math.round(this.#options.chance.below(MOST_LOAD * 100));
+  }
+
+  /** A group goes while workers of it are made, rented and boot. */
+  #deleteWhileGrowing(name: string): void {
+    const { users, chance, later } = this.#options;
+    users.groups.setLoad(name, MOST_LOAD * 100);
+    later(chance.below(GROWING_MS), () => users.groups.delete(name));
   }
 
   /** Half of the time under the name of one that was deleted. */

@@ -18,7 +18,7 @@ import { KeyWatch } from './oracle/keys.ts';
 import { LeakWatch } from './oracle/leaks.ts';
 import { LimitWatch } from './oracle/limits.ts';
 import { MachineWatch } from './oracle/machines.ts';
-import { NewestLists } from './oracle/newest-lists.ts';
+import { NewestLists, shownBy } from './oracle/newest-lists.ts';
 import { PaceWatch } from './oracle/pace.ts';
 import { PermitWatch } from './oracle/permits.ts';
 import { type Purchase, readPurchase } from './oracle/purchase.ts';
@@ -136,6 +136,26 @@ export class Invariants {
       if (calledOf(object) === name) this.#sweeps.forgotten(uid);
   }
 
+  /** A person removes all objects in one moment, those of these names by force. */
+  removedInMass(byForce: readonly string[]): void {
+    for (const name of byForce) this.handsOn(name);
+    this.#waste.removedInMass(byForce.flatMap((name) => this.#uidsOf(name)));
+  }
+
+  #uidsOf(name: string): readonly string[] {
+    return [...this.#scene.objects].flatMap(([uid, object]) => (calledOf(object) === name ? [uid] : []));
+  }
+
+  /** Machines of objects that do not work, and that their objects would replace. */
+  badMachines(): number {
+    return this.#breaker.badMachines();
+  }
+
+  /** Machines that carry our label and that no object claims. */
+  orphans(): readonly number[] {
+    return this.#sweeps.orphans();
+  }
+
   /** What a person writes breaks no promise; what follows from it may. */
   byPerson(act: () => void): void {
     this.#isByPerson = true;
@@ -235,7 +255,12 @@ export class Invariants {
 
   /** A process has read the whole answer to its call for a list. */
   listRead({ machine, request }: Omit<Call, 'side'>, body: string): void {
-    this.#newest.read(machine, request, body);
+    const shown = shownBy(body);
+    const login = this.#scene.loginOf(request);
+    const isBlind = this.#scene.now < (this.#blindUntil.get(machine) ?? 0);
+    this.#newest.read(machine, request, shown);
+    this.#breaker.listRead(machine, login, { shown, isBlind });
+    this.#sweeps.listRead(login, shown);
   }
 
   /** The wall clock of a process was set. */
@@ -305,8 +330,12 @@ export class Invariants {
   }
 
   #listSent(machine: Machine, login: number | undefined, { refusal }: Fate): void {
-    if (refusal !== undefined && refusal.status >= 500) this.#breaker.listFails(machine, login);
-    else this.#listed(machine, login);
+    if (refusal !== undefined && refusal.status >= 500) {
+      this.#breaker.listFails(machine, login);
+      return;
+    }
+    this.#breaker.answered(machine, login);
+    this.#listed(machine, login);
   }
 
   #listed(machine: Machine, login: number | undefined): void {
@@ -315,11 +344,9 @@ export class Invariants {
     const { faults } = this.#scene.world.market.store.current().tables;
     if (Object.keys(faults).length > 0) {
       this.hindered();
-      this.#breaker.answered(machine, login);
       return;
     }
     this.#leaks.listed(machine, login);
-    this.#breaker.listed(machine, login);
     if (this.#scene.now < (this.#blindUntil.get(machine) ?? 0)) return;
     this.#truth.listed(machine, login);
     this.#unrecorded.listed(machine, login);
@@ -349,8 +376,8 @@ export class Invariants {
     if (Number.isNaN(id)) return;
     this.#kept.destroySent(id);
     this.#machines.destroySent(id, { isListedRunning: this.#newest.showRunning(machine, request, id) });
-    this.#sweeps.destroySent(id, { isBreakerOpen: this.#breaker.isOpenFor(machine, id) });
-    this.#breaker.destroySent(machine, id);
+    this.#sweeps.destroySent(id, { machine, isBreakerOpen: this.#breaker.isOpenFor(machine, id) });
+    this.#breaker.destroySent(machine, id, { isByLimit: this.#machines.isEndedByLimits(id) });
   }
 
   #onCommit(commit: Commit): void {
@@ -378,12 +405,14 @@ export class Invariants {
     else if (groupBefore) this.#workers.groupRewritten(groupBefore, object);
     if (kind.plural !== 'gpuinstances') return;
     if (type === 'DELETED') {
+      this.#breaker.removed(object);
       this.#machines.released(uid, object);
       this.#sweeps.released(uid, object);
       this.#serving.released(object);
       return;
     }
     this.#brake.rewritten(uid, object);
+    this.#breaker.rewritten(uid, object);
     if (!before || this.#isByPerson || this.#scene.isHandled(uid)) return;
     this.#records.rewritten(before, object);
     this.#heldBack.rewritten(before, object);

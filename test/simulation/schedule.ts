@@ -1,10 +1,18 @@
 import type { RawOptions } from '../../src/config.ts';
 import type { LogFields, Logger } from '../../src/lib/logger.ts';
 import { seededRandom } from '../../src/lib/random.ts';
+import { PRICE_LIMIT } from './account-whims.ts';
 import { Chance } from './chance.ts';
 import { Foreigners } from './foreigners.ts';
 import { Installer, OTHER_NAMESPACE } from './installer.ts';
 import { Invariants } from './invariants.ts';
+import {
+  drawLongFaults,
+  EXTRA_OBJECTS,
+  LATE_ORPHAN_AGE,
+  type LongFaultPlan,
+  SHORT_HOLD,
+} from './long-faults.ts';
 import type { Machine } from './machine.ts';
 import type { Fate } from './network.ts';
 import { minding } from './oracle/faults.ts';
@@ -68,14 +76,19 @@ const hasGroup = (seed: number): boolean => seed % 2 === 0;
 /** Every third of them has its load told by Prometheus, instead of written into it. */
 const hasGateway = (seed: number): boolean => seed % 6 === 2;
 /** The third object of every sixth one stands in another namespace. */
-const hasFar = (seed: number): boolean => seed % 6 === 1;
+const hasFar = (seed: number): boolean => seed % 6 === 1 || isHostile(seed);
+/**
+ * Every twentieth one has a group that leaves the price to the account, two accounts whose keys come and go, and tenants of
+ * another namespace who want what is not theirs.
+ */
+const isHostile = (seed: number): boolean => seed % 20 === 16;
 /**
  * Every thirteenth one has a crowd for some minutes of the storm: objects that want what nobody offers, and some that
  * want what there is.
  */
 const hasCrowd = (seed: number): boolean => seed % 13 === 5;
 /** Every seventh one has a second account: of the same login where the seed is odd, and of another where it is even. */
-const hasSecond = (seed: number): boolean => seed % 7 === 3;
+const hasSecond = (seed: number): boolean => seed % 7 === 3 || isHostile(seed);
 /** Of four seeds two have one process, as the chart installs it, and two have one that waits for the lease. */
 const processesOf = (seed: number): number => (seed % 4 < 2 ? 2 : 1);
 /**
@@ -88,10 +101,14 @@ const GROUP = 'group';
 const CROWD_COMES_MS = 90 * SECOND;
 const CROWD_GOES_MS = 420 * SECOND;
 const CROWD_SIZE = 24;
+const HOSTILE_EVERY_MS = 25 * SECOND;
 const FIRST_LOAD = 150;
 /** The default: low enough to hold at times. */
 const TIGHT_BRAKE = { maxPerHour: 5 };
+const LOOKS_BEFORE_CONSOLE = 3;
 const FIRST_NAMES = ['a', 'b'];
+/** Beyond every schedule: only a wrong time reaches them. */
+const LONG_LIMITS = { maxLifetime: '12h', maxTotalCost: '10' };
 
 /** One seeded life of a small cluster: faults for ten minutes, then calm until it has to be well and silent. */
 export async function runSchedule(options: ScheduleOptions): Promise<ScheduleResult> {
@@ -107,14 +124,19 @@ class Schedule {
   readonly #foreigners: Foreigners;
   readonly #storm: Storm;
   readonly #whims: Whims;
+  readonly #plan: LongFaultPlan;
+  /** How often a person has looked since the faults stopped. */
+  #looks = 0;
 
   constructor(options: ScheduleOptions) {
     const { seed, mode, allow, keepTrace } = options;
     const isStrict = mode === 'sweeperOff';
     const random = seededRandom(seed * 7919 + (isStrict ? 2 : 1));
     const climate = drawClimate(random, { calmProcesses: isStrict });
+    const plan = drawLongFaults({ seed, isStrict });
+    const lateFlags = plan.lateRentals > 0 ? { lateOrphanAge: LATE_ORPHAN_AGE } : {};
     const world = new SimulatedWorld({
-      ...{ seed, keepTrace, flags: flagsOf(seed, mode), hasGateway: hasGateway(seed) },
+      ...{ seed, keepTrace, flags: { ...flagsOf(seed, mode), ...lateFlags }, hasGateway: hasGateway(seed) },
       fate: (call) => this.#fateOf(call),
       log: (machine) => this.#logOf(machine),
     });
@@ -127,7 +149,10 @@ class Schedule {
       hasFar: hasFar(seed),
       hasSecond: hasSecond(seed),
       isSwept: !isStrict,
+      keepsBreaker: plan.keepsBreaker,
+      leavesPrice: isHostile(seed),
     });
+    this.#plan = plan;
     this.#options = options;
     this.#world = world;
     this.#users = users;
@@ -140,7 +165,9 @@ class Schedule {
       chance: new Chance(random),
       mayNarrow: hasFar(seed) && !this.#isFarewell,
     });
-    this.#storm = new Storm({ world, climate, random, invariants, whims, installer, allow });
+    this.#storm = new Storm({
+      ...{ world, climate, random, invariants, whims, installer, users, seed, plan, allow },
+    });
   }
 
   run(): Promise<ScheduleResult> {
@@ -154,22 +181,32 @@ class Schedule {
       this.#invariants.check();
       return this.#options.untilViolation !== true || this.#invariants.violations.length === 0;
     };
-    const { seed, mode } = this.#options;
-    const orphanPolicy = mode === 'all' ? 'Destroy' : 'Report';
+    const { seed } = this.#options;
+    const { orphanPolicy, keepsBreaker, wrongDates, outage, removal, lateRentals } = this.#plan;
     this.#users.account.create(orphanPolicy);
     if (hasSecond(seed))
       this.#users.second.create(orphanPolicy, seed % 2 === 0 ? world.addLogin() : world.addKey());
+    if (keepsBreaker)
+      for (const account of this.#users.accounts) account.set({ maxUnhealthyHold: SHORT_HOLD });
     for (const name of FIRST_NAMES)
-      this.#users.createInstance(name, { isOfSecond: hasSecond(seed) && name === 'b' });
-    if (hasGroup(this.#options.seed)) this.#users.groups.create(GROUP, FIRST_LOAD);
-    else if (hasFar(this.#options.seed)) this.#goFar();
-    else this.#users.createInstance('c', TIGHT_BRAKE);
+      this.#users.createInstance(name, {
+        isOfSecond: hasSecond(seed) && name === 'b',
+        ...(wrongDates && LONG_LIMITS),
+      });
+    if (outage || removal) for (const name of EXTRA_OBJECTS) this.#users.createInstance(name);
+    if (isHostile(seed)) this.#invite();
+    if (hasFar(seed)) this.#goFar();
+    if (hasGroup(seed)) this.#users.groups.create(GROUP, FIRST_LOAD);
+    else if (!hasFar(seed)) this.#users.createInstance('c', TIGHT_BRAKE);
     await this.#foreigners.settle();
-    world.scheduler.after(COPY_LABELS_AT_MS, () => this.#foreigners.copyLabels());
+    world.scheduler.after(COPY_LABELS_AT_MS, () =>
+      this.#foreigners.copyLabels({ hasLateRentals: lateRentals > 0 }),
+    );
     const processes = processesOf(this.#options.seed);
     for (let count = 0; count < processes; count += 1) world.startProcess();
     this.#storm.begin();
     if (hasCrowd(seed)) this.#planCrowd();
+    if (isHostile(seed)) this.#planHostilities();
     if (this.#isFarewell) this.#planFarewell();
     await world.scheduler.runUntil(begin + FAULTS_MS, check);
     this.#storm.end();
@@ -200,6 +237,17 @@ class Schedule {
     this.#users.createNamespace(OTHER_NAMESPACE);
     for (const account of this.#users.accounts) account.set({ allowedNamespaces: { from: 'All' } });
     this.#users.createInstance(`far.${OTHER_NAMESPACE}`);
+  }
+
+  /** Groups leave the price to the account, which says it. */
+  #invite(): void {
+    this.#users.groups.leavePriceToAccount();
+    for (const account of this.#users.accounts) account.set({ limits: PRICE_LIMIT });
+  }
+
+  #planHostilities(): void {
+    for (let at = HOSTILE_EVERY_MS; at < FAULTS_MS; at += HOSTILE_EVERY_MS)
+      this.#world.scheduler.after(at, () => this.#whims.actHostile());
   }
 
   /** Every fourth of the crowd wants what there is; the others each another GPU that nobody has. */
@@ -252,7 +300,7 @@ class Schedule {
   async #recover(check: () => boolean): Promise<void> {
     const { scheduler } = this.#world;
     const calmFrom = this.#world.now;
-    const inTimeUntil = calmFrom + RECOVERY_MS;
+    const inTimeUntil = this.#storm.recoversUntil(calmFrom, RECOVERY_MS);
     for (;;) {
       await scheduler.runUntil(this.#world.now + LOOK_EVERY_MS, check);
       if (this.#invariants.isUnsettledAfter(inTimeUntil)) return;
@@ -291,8 +339,24 @@ class Schedule {
     this.#world.scheduler.after(PERSON_LOOKS_EVERY_MS, () => {
       for (const account of this.#users.accounts) if (account.seesRollback()) account.confirmRollback();
       for (const id of this.#users.machinesInDoubt()) void this.#labelOwn(id);
+      for (const id of this.#users.lateMachines()) this.#endInConsole(id);
+      this.#looks += 1;
+      if (this.#plan.removal?.isByForce) this.#lookAtOrphans();
       this.#personLooks();
     });
+  }
+
+  /** At first a person confirms that they may go; later they destroy those that are left in the console. */
+  #lookAtOrphans(): void {
+    const latched = this.#users.accounts.filter((account) => account.seesMassOrphans());
+    for (const account of latched) account.confirmOrphans();
+    if (this.#looks >= LOOKS_BEFORE_CONSOLE)
+      for (const id of this.#invariants.orphans()) this.#endInConsole(id);
+  }
+
+  #endInConsole(id: number): void {
+    this.#invariants.destroyedElsewhere(id);
+    void this.#users.console.destroy(id);
   }
 
   async #labelOwn(id: number): Promise<void> {

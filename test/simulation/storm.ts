@@ -1,8 +1,10 @@
 import type { Random } from '../../src/lib/random.ts';
 import type { Installer } from './installer.ts';
 import type { Invariants } from './invariants.ts';
+import { type LongFaultPlan, LongFaults } from './long-faults.ts';
 import type { Machine } from './machine.ts';
 import type { Fate } from './network.ts';
+import type { Users } from './users.ts';
 import { type Climate, causeFault, clearFaults, drawMarketFault, fateIn } from './weather.ts';
 import type { Whims } from './whims.ts';
 import type { FateOf, SimulatedWorld } from './world.ts';
@@ -22,6 +24,9 @@ export interface StormOptions {
   readonly invariants: Invariants;
   readonly whims: Whims;
   readonly installer: Installer;
+  readonly users: Users;
+  readonly seed: number;
+  readonly plan: LongFaultPlan;
   /** Which faults may strike; all where absent. */
   readonly allow?: ((fault: Fault) => boolean) | undefined;
 }
@@ -37,6 +42,7 @@ export class Storm {
   readonly #world: SimulatedWorld;
   readonly #random: Random;
   readonly #invariants: Invariants;
+  readonly #longFaults: LongFaults;
   #lasts = true;
   #drawn = 0;
   readonly #struck: Fault[] = [];
@@ -46,6 +52,7 @@ export class Storm {
     this.#world = options.world;
     this.#random = options.random;
     this.#invariants = options.invariants;
+    this.#longFaults = new LongFaults({ ...options, strikes: (kind) => this.#lasts && this.#strikes(kind) });
   }
 
   /** The faults that struck, in order. */
@@ -54,6 +61,7 @@ export class Storm {
   }
 
   begin(): void {
+    this.#longFaults.begin();
     const {
       marketFaultEvery,
       killEvery,
@@ -85,10 +93,20 @@ export class Storm {
     }
   }
 
+  /** Until when all has to be well that is to be, if it may take so long after the last fault. */
+  recoversUntil(calmFrom: number, recoveryMs: number): number {
+    return this.#longFaults.recoversUntil(calmFrom, recoveryMs);
+  }
+
   /** What happens to a call. */
   fateOf(call: Call): Fate {
+    return this.#lasts
+      ? this.#longFaults.fateOf(call, this.#climateOf(call))
+      : { requestMs: 2, responseMs: 2 };
+  }
+
+  #climateOf(call: Call): Fate {
     const quiet = { requestMs: 2, responseMs: 2 };
-    if (!this.#lasts) return quiet;
     const { fate, name } = fateIn(this.#options.climate, this.#random, call);
     if (name === undefined) return fate;
     if (!this.#strikes(name)) return quiet;

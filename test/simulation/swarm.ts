@@ -13,7 +13,8 @@ export async function playSeed(seed: number, onBegin: (what: string) => void): P
     const result = await runSchedule({ seed, mode, keepTrace: false });
     const { wastedSeconds, virtualSeconds, traceHash } = result;
     const violations = result.violations.length;
-    schedules.push({ mode, violations, wastedSeconds, virtualSeconds, traceHash });
+    const faultKinds = result.faults.map(({ kind }) => kind);
+    schedules.push({ mode, violations, wastedSeconds, virtualSeconds, faultKinds, traceHash });
   }
   return schedules;
 }

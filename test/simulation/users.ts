@@ -16,6 +16,7 @@ const WORK_SECRET = 'work';
 const LONG_SECRET = 'long';
 const NAMESPACE_LABEL = 'kubernetes.io/metadata.name';
 const HOLD = 'gpurental.dev/hold';
+const LATE = /Machine (\d+) \([^)]*\) carries the label of purchase/;
 const IN_DOUBT = /Machines? ([\d, ]+) (?:is|are) new and carr(?:y|ies) no label/;
 
 const USUAL_POLICIES: JsonObject = {
@@ -32,6 +33,8 @@ interface InstanceWish {
   readonly isOfSecond?: boolean;
   readonly offers?: JsonObject[];
   readonly ports?: JsonObject[];
+  readonly maxLifetime?: string;
+  readonly maxTotalCost?: string;
 }
 
 /** What people do to the cluster. Each act is told; refusals by the API server are what they are. */
@@ -344,6 +347,15 @@ export class Users {
     const named = said.flatMap((status) => IN_DOUBT.exec(status)?.[1]?.split(', ') ?? []);
     const { contracts } = this.#world.market.store.current().tables;
     return named.map(Number).filter((id) => contracts[id]?.label === null);
+  }
+
+  /** Machines whose rental was carried out late, as objects say that rent nothing while those are there. */
+  lateMachines(): readonly number[] {
+    const kind = this.#world.kube.kind(GPU_INSTANCES);
+    return this.#world.kube.store
+      .all(kind)
+      .flatMap((object) => LATE.exec(JSON.stringify(objectAt(object, 'status')))?.[1] ?? [])
+      .map(Number);
   }
 
   /** Names of the instances that stand now. */

@@ -244,6 +244,16 @@ export async function causeFault(
   world.tell(`the marketplace: ${JSON.stringify(fault)} (${response.status})`);
 }
 
+/** Strikes machines with a fault, and leaves none at the service: what is not struck is as it was. */
+export function befall(world: SimulatedWorld, fault: Readonly<Record<string, unknown>>): void {
+  const { store } = world.market;
+  const known = new Set(Object.keys(store.current().tables.faults));
+  void causeFault(world, fault).then(() => {
+    for (const id of Object.keys(store.current().tables.faults))
+      if (!known.has(id)) store.remove('faults', Number(id));
+  });
+}
+
 /** Takes every fault of the marketplace back. */
 export function clearFaults(world: SimulatedWorld): void {
   const { store } = world.market;

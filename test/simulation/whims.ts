@@ -20,6 +20,10 @@ export interface WhimsOptions {
   readonly hasFar: boolean;
   /** Whether there are two accounts. */
   readonly hasSecond: boolean;
+  /** Whether machines recover with the breaker as it is usually. */
+  readonly keepsBreaker: boolean;
+  /** Whether groups leave the price of their workers to the account. */
+  readonly leavesPrice: boolean;
   /** Whether a sweeper mends what hands have done to finalizers and status. */
   readonly isSwept: boolean;
   /** How many objects there are from the start; later ones are counted on. */
@@ -45,18 +49,22 @@ export class Whims {
   #haveLeft = false;
 
   constructor(options: WhimsOptions) {
-    const { world, users, invariants, random, isSwept, hasFar, hasSecond } = options;
+    const { world, users, invariants, random, isSwept, hasFar, hasSecond, keepsBreaker, leavesPrice } =
+      options;
     const chance = new Chance(random);
     this.#options = options;
     this.#chance = chance;
     this.#created = options.created;
-    this.#ofAccount = new AccountWhims({ users, invariants, chance, isSwept, hasFar, hasSecond });
+    this.#ofAccount = new AccountWhims({
+      ...{ users, invariants, chance, isSwept, hasFar, hasSecond, keepsBreaker, leavesPrice },
+    });
     this.#takeovers = new TakeoverWhims({
       ...{ users, invariants, chance },
       later: (ms, act) => this.#later(ms, act),
     });
     this.#ofGroups = new GroupWhims({
       ...{ users, invariants, chance },
+      later: (ms, act) => this.#later(ms, act),
       hold: (name) => this.#hold(name),
       anyImage: () => this.#anyImage(),
       hasGateway: world.gateway !== undefined,
@@ -95,6 +103,11 @@ export class Whims {
       [15, () => this.#restrain(name)],
       [13, () => this.#layHandsOn(name)],
     ]);
+  }
+
+  /** A tenant of another namespace does something to the others, or a person with the account's key. */
+  actHostile(): void {
+    if (!this.#haveLeft) this.#ofAccount.actHostile();
   }
 
   /** Nobody does anything from now on. */

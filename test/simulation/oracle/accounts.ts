@@ -1,5 +1,6 @@
 import {
   isObject,
+  type Json,
   type JsonObject,
   listAt,
   metadataOf,
@@ -85,11 +86,33 @@ export function isRollbackConfirmed(account: JsonObject): boolean {
   return textAt(annotations, 'gpurental.dev/confirm-rollback') !== undefined;
 }
 
-/** How many of so many machines may turn bad at once before the breaker opens. */
-export function mostBadOf(account: JsonObject, machines: number): number {
-  const { maxUnhealthy = '20%' } = objectAt(account, 'spec');
-  const share = typeof maxUnhealthy === 'string' ? Number.parseInt(maxUnhealthy, 10) / 100 : undefined;
-  return share === undefined ? Number(maxUnhealthy) : Math.ceil(share * machines);
+/** Whether a person has confirmed that machines which lost their objects in mass may go. */
+export function areOrphansConfirmed(account: JsonObject): boolean {
+  const annotations = objectAt(metadataOf(account), 'annotations');
+  return textAt(annotations, 'gpurental.dev/confirm-orphans') !== undefined;
+}
+
+/**
+ * How many of so many machines may be bad before the breaker opens: by decision 0005 an exact share, one at least unless
+ * none is tolerated. Undefined if any number may.
+ */
+export function allowedBadOf(maxUnhealthy: Json, machines: number): number | undefined {
+  const percent = typeof maxUnhealthy === 'string' ? Number.parseInt(maxUnhealthy, 10) : undefined;
+  if (percent === undefined) return Number(maxUnhealthy);
+  if (percent >= 100) return undefined;
+  return Math.max(percent > 0 ? 1 : 0, Math.floor((percent * machines) / 100));
+}
+
+/** What the status of an account says of its breaker: since when it is open, and when it was released. */
+export function breakerRecordOf(account: JsonObject): {
+  readonly since: number | undefined;
+  readonly releasedAt: number | undefined;
+} {
+  const { open, since, releasedAt } = objectAt(objectAt(account, 'status'), 'breaker');
+  return {
+    since: open === true ? Date.parse(String(since)) : undefined,
+    releasedAt: releasedAt === undefined ? undefined : Date.parse(String(releasedAt)),
+  };
 }
 
 function keyOf(account: JsonObject): string {

@@ -124,14 +124,22 @@ export class Bench {
   /** A process reads the list of machines, of any login or of the one that has that key, and so many seconds pass. */
   async poll(seconds: number, { fate = QUIET, apiKey = '' } = {}): Promise<void> {
     this.send('GET', '/api/v0/instances/?owner=me', { fate, apiKey });
+    if (!fate.refusal) this.readList(undefined, apiKey);
     await this.pass(seconds);
   }
 
   /** A process reads the whole list as the ledger is now, or one in which every machine has that status. */
-  readList(status?: string): void {
-    const rows = Object.values(this.world.market.store.current().tables.contracts);
-    const instances = rows.map(({ id, actualStatus }) => ({ id, actual_status: status ?? actualStatus }));
-    const request = { method: 'GET', origin: ORIGIN, path: '/api/v0/instances/?owner=me', headers: {} };
+  readList(status?: string, apiKey = ''): void {
+    const { store } = this.world.market;
+    const { contracts, machines } = store.current().tables;
+    const login = store.keyBySecret(apiKey)?.userId;
+    const rows = Object.values(contracts).filter(({ userId }) => login === undefined || userId === login);
+    const instances = rows.map(({ id, actualStatus, machineId }) => {
+      const { state = 'up' } = machines[machineId] ?? {};
+      return { id, actual_status: status ?? (state === 'up' ? actualStatus : 'offline') };
+    });
+    const headers = apiKey === '' ? {} : { authorization: `Bearer ${apiKey}` };
+    const request = { method: 'GET', origin: ORIGIN, path: '/api/v0/instances/?owner=me', headers };
     const body = JSON.stringify({ instances, instances_found: instances.length });
     this.invariants.listRead({ machine: this.machine, request }, body);
   }

@@ -1,39 +1,59 @@
+import { parseDuration } from '../../../src/lib/duration.ts';
 import type { Contract } from '../../../src/simulator/world/world.ts';
 import type { Machine } from '../machine.ts';
-import { metadataOf, objectAt } from '../memory-kube/json.ts';
-import { accountKeyOf, mostBadOf } from './accounts.ts';
-import { keyOf, type Scene } from './scene.ts';
+import { type JsonObject, metadataOf, objectAt, textAt } from '../memory-kube/json.ts';
+import { accountKeyOf, allowedBadOf, breakerRecordOf } from './accounts.ts';
+import type { ShownList } from './newest-lists.ts';
+import { keyOf, nameOf, type Scene } from './scene.ts';
 
-const LEAST_MASS = 3;
+/** Lists in a row that must show few enough bad machines before an open breaker closes. */
 const CALM_LISTS = 2;
 /** How often a list is asked for before it counts as failed. */
 const TRIES = 3;
-/** What was decided before the list in which the machines turned bad may still be on its way. */
+/** A destroy that was decided before the list was read may still be sent within this time. */
 const UNDER_WAY_MS = 5_000;
-const BAD: ReadonlySet<string> = new Set(['exited', 'unknown', 'offline']);
-
-/** What one process has seen since anything last stood in its way. */
-interface Seen {
-  well: ReadonlySet<number>;
-  openedAt: number | undefined;
-  calm: number;
-}
+/** Objects and accounts that changed within this time may be unknown to a process whose watches lag. */
+const KNOWN_MS = 30_000;
+/** How much earlier than the oracle a process may have begun to count the maximum hold. */
+const HOLD_SLACK_MS = 60_000;
+/** One replacement at a time, or a tenth of the machines, within this time after the maximum hold. */
+const WINDOW_MS = 600_000;
+const SLOW_SHARE = 0.1;
+const UNSEEN: ReadonlySet<unknown> = new Set(['unknown', 'offline']);
+const BAD: ReadonlySet<unknown> = new Set(['exited', 'destroyed', ...UNSEEN]);
+const CLOSE_BREAKER = 'gpurental.dev/close-breaker';
+const HOLD = 'gpurental.dev/hold';
 
 /** The breakers of all accounts. One that is open keeps machines of its own account, and its login from being swept. */
 export class BreakerWatch {
   readonly #scene: Scene;
   readonly #ofAccounts = new Map<string, AccountBreaker>();
+  /** When what counts of an object last changed. */
+  readonly #changedAt = new Map<string, { readonly facts: string; readonly at: number }>();
+  /** When an object of an account last went. */
+  readonly #removedAt = new Map<string, number>();
 
   constructor(scene: Scene) {
     this.#scene = scene;
   }
 
-  /** A process sends for a list of that login that it will get as it is. */
-  listed(machine: Machine, userId: number | undefined): void {
-    for (const breaker of this.#ofLogin(userId)) breaker.listed(machine);
+  /** An object was written. */
+  rewritten(uid: string, object: JsonObject): void {
+    const facts = JSON.stringify([
+      objectAt(object, 'status')['instanceId'],
+      isReplaceable(object),
+      accountKeyOf(object),
+    ]);
+    if (this.#changedAt.get(factsKey(uid))?.facts !== facts)
+      this.#changedAt.set(factsKey(uid), { facts, at: this.#scene.now });
   }
 
-  /** A process sends for a list that it may get otherwise than it is: whichever failed before were too few. */
+  /** An object is gone: a process whose watches lag counts it for a while. */
+  removed(object: JsonObject): void {
+    this.#removedAt.set(accountKeyOf(object), this.#scene.now);
+  }
+
+  /** A process sends for a list that it will get: whichever failed before were too few. */
   answered(machine: Machine, userId: number | undefined): void {
     for (const breaker of this.#ofLogin(userId)) breaker.answered(machine);
   }
@@ -43,19 +63,46 @@ export class BreakerWatch {
     for (const breaker of this.#ofLogin(userId)) breaker.listFails(machine);
   }
 
-  /** Something stood in a process's way: what it knows is not known here. */
+  /** A process has read a list of that login; undefined if it is damaged or partial. `isBlind`: it may not know all objects. */
+  listRead(
+    machine: Machine,
+    userId: number | undefined,
+    { shown, isBlind }: { readonly shown: ShownList | undefined; readonly isBlind: boolean },
+  ): void {
+    const isOld = (at: number) => this.#scene.now - at >= KNOWN_MS;
+    const isKnown = (object: JsonObject) => {
+      const changed = this.#changedAt.get(factsKey(String(metadataOf(object)['uid'])));
+      const removedAt = this.#removedAt.get(accountKeyOf(object)) ?? Number.NEGATIVE_INFINITY;
+      return !isBlind && changed !== undefined && isOld(changed.at) && isOld(removedAt);
+    };
+    for (const breaker of this.#ofLogin(userId)) breaker.listRead(machine, shown, isKnown);
+  }
+
+  /** Something stood in a process's way: whether its lists failed is not known here. What it has read is. */
   hindered(): void {
     for (const breaker of this.#ofAccounts.values()) breaker.hindered();
   }
 
-  destroySent(machine: Machine, id: number): void {
-    for (const breaker of this.#ofAccounts.values()) breaker.destroySent(machine, id);
+  /** `isByLimit`: the object's own limits end its machine, which no breaker holds back. */
+  destroySent(machine: Machine, id: number, { isByLimit }: { readonly isByLimit: boolean }): void {
+    for (const breaker of this.#ofAccounts.values()) breaker.destroySent(machine, id, isByLimit);
   }
 
   /** Whether that process has to know that one is open of the login that has that contract. */
   isOpenFor(machine: Machine, id: number): boolean {
     const userId = this.#scene.contracts()[id]?.userId;
-    return this.#ofLogin(userId).some((breaker) => breaker.isOpenFor(machine));
+    return this.#ofLogin(userId).some((breaker) => breaker.stateFor(machine) === 'open');
+  }
+
+  /** Machines that do not work, of objects that would replace them. */
+  badMachines(): number {
+    const held = [...this.#scene.objects.values()].filter(isReplaceable).map(heldBy);
+    const contracts = this.#scene.contracts();
+    const isBad = (contract: Contract) => !this.#scene.isUp(contract) || BAD.has(contract.actualStatus);
+    return held.filter((id) => {
+      const contract = contracts[id ?? 0];
+      return id !== undefined && (!contract || isBad(contract));
+    }).length;
   }
 
   #ofLogin(userId: number | undefined): readonly AccountBreaker[] {
@@ -68,31 +115,40 @@ export class BreakerWatch {
   }
 }
 
+/** What one process has read. */
+interface Seen {
+  /** When it read the first list in a row that opens the breaker or keeps it open. */
+  readonly massSince: number | undefined;
+  /** Lists in a row that may have shown few enough bad machines. */
+  readonly calm: number;
+  /** Machines that a list has shown to it. */
+  readonly shown: ReadonlySet<number>;
+}
+
+const NOTHING_SEEN: Seen = { massSince: undefined, calm: 0, shown: new Set() };
+
 /**
- * The breaker, counted anew from the ledger: when more machines turn bad from one list to the next than an account
- * allows, or the list fails, no process replaces any before it has read two lists in which nothing turned bad.
+ * The breaker of one account by decision 0005, judged by the lists that each process has read: open as long as more
+ * machines are bad than `maxUnhealthy` allows, or the list fails; slow after `maxUnhealthyHold` or a person's word. It says
+ * `open` only if every reading of what the process may know opens it.
  */
 class AccountBreaker {
   readonly #scene: Scene;
   readonly #account: string;
   #seen = new WeakMap<Machine, Seen>();
+  /** When the last try failed after which a process knows nothing. */
+  #failedSince = new WeakMap<Machine, { readonly at: number; readonly complete: number }>();
   /** Tries to get a list that failed in a row, and when the last failed that counts. */
   readonly #failed = new WeakMap<Machine, { readonly tries: number; readonly at: number }>();
   readonly #destroyed = new Set<number>();
+  /** When machines of objects that stand were given up while the breaker was slow. */
+  #slowEnds: readonly { readonly owner: string; readonly at: number }[] = [];
+  #settings: { readonly text: string; readonly at: number } | undefined;
 
   /** `account`: its namespace/name. */
   constructor(scene: Scene, account: string) {
     this.#scene = scene;
     this.#account = account;
-  }
-
-  listed(machine: Machine): void {
-    this.answered(machine);
-    const recorded = this.#recorded();
-    const well = new Set(recorded.filter((contract) => this.#isWell(contract)).map(({ id }) => id));
-    const before = this.#seen.get(machine) ?? { well, openedAt: undefined, calm: 0 };
-    const turnedBad = recorded.filter(({ id }) => before.well.has(id) && !well.has(id)).length;
-    this.#seen.set(machine, this.#after(before, { well, turnedBad, of: recorded.length }));
   }
 
   answered(machine: Machine): void {
@@ -103,52 +159,132 @@ class AccountBreaker {
     const { tries: before, at } = this.#failed.get(machine) ?? { tries: 0, at: 0 };
     const failed = { tries: before + 1, at: before < TRIES ? this.#scene.now : at };
     this.#failed.set(machine, failed);
-    if (failed.tries < TRIES) return;
-    this.#seen.set(machine, { well: new Set(), openedAt: failed.at, calm: 0 });
+    if (failed.tries >= TRIES) this.#failedSince.set(machine, { at: failed.at, complete: 0 });
   }
 
-  #after(
-    { openedAt, calm }: Seen,
-    { well, turnedBad, of }: { readonly well: ReadonlySet<number>; turnedBad: number; of: number },
-  ): Seen {
-    if (turnedBad > Math.max(LEAST_MASS, mostBadOf(this.#scene.accounts.get(this.#account), of)))
-      return { well, openedAt: this.#scene.now, calm: 0 };
-    const calmNow = turnedBad === 0 ? calm + 1 : 0;
-    return { well, openedAt: calmNow < CALM_LISTS ? openedAt : undefined, calm: calmNow };
-  }
-
-  hindered(): void {
-    this.#seen = new WeakMap();
-  }
-
-  destroySent(machine: Machine, id: number): void {
-    const isHeld = this.#recorded().some((contract) => contract.id === id);
-    this.#destroyed.add(id);
-    if (isHeld && this.isOpenFor(machine))
-      this.#scene.broken('I4', `contract ${id} was given up while the breaker had to be open`);
-  }
-
-  isOpenFor(machine: Machine): boolean {
-    const openedAt = this.#seen.get(machine)?.openedAt;
-    return openedAt !== undefined && this.#scene.now - openedAt >= UNDER_WAY_MS;
-  }
-
-  /** Machines that standing objects hold and want, and whose destroy nobody has sent. */
-  #recorded(): readonly Contract[] {
-    return this.#scene.live().filter((contract) => {
-      const owner = this.#scene.ownerOf(contract);
-      return (
-        owner !== undefined &&
-        this.#scene.isWatched(owner) &&
-        accountKeyOf(owner) === this.#account &&
-        metadataOf(owner)['deletionTimestamp'] === undefined &&
-        objectAt(owner, 'status')['instanceId'] === contract.id &&
-        !this.#destroyed.has(contract.id)
-      );
+  listRead(machine: Machine, shown: ShownList | undefined, isKnown: (object: JsonObject) => boolean): void {
+    const before = this.#seen.get(machine) ?? NOTHING_SEEN;
+    const failure = this.#failedSince.get(machine);
+    if (failure && failure.complete + 1 >= CALM_LISTS) this.#failedSince.delete(machine);
+    else if (failure) this.#failedSince.set(machine, { ...failure, complete: failure.complete + 1 });
+    const isMass = shown !== undefined && this.#isMass(shown, before.shown, isKnown);
+    const calm = isMass ? 0 : before.calm + 1;
+    this.#seen.set(machine, {
+      calm,
+      massSince: isMass
+        ? (before.massSince ?? this.#scene.now)
+        : calm < CALM_LISTS
+          ? before.massSince
+          : undefined,
+      shown: new Set([...before.shown, ...(shown?.keys() ?? [])]),
     });
   }
 
-  #isWell(contract: Contract): boolean {
-    return this.#scene.isUp(contract) && !BAD.has(contract.actualStatus ?? '');
+  hindered(): void {
+    this.#failedSince = new WeakMap();
+  }
+
+  destroySent(machine: Machine, id: number, isByLimit: boolean): void {
+    const owner = this.#objects().find((object) => heldBy(object) === id);
+    const isGivenUp =
+      owner !== undefined &&
+      !this.#destroyed.has(id) &&
+      !isByLimit &&
+      !this.#scene.isHandled(String(metadataOf(owner)['uid'])) &&
+      metadataOf(owner)['deletionTimestamp'] === undefined;
+    this.#destroyed.add(id);
+    if (!isGivenUp) return;
+    const state = this.stateFor(machine);
+    if (state === 'open')
+      this.#scene.broken('I4', `contract ${id} was given up while the breaker had to be open`);
+    if (state === 'slow') this.#checkTurn(owner, id);
+  }
+
+  /** What the breaker has to be for a process; `closed` if it may be. */
+  stateFor(machine: Machine): 'open' | 'slow' | 'closed' {
+    const { now } = this.#scene;
+    const failedAt = this.#failedSince.get(machine)?.at ?? Number.POSITIVE_INFINITY;
+    const massSince = this.#seen.get(machine)?.massSince ?? Number.POSITIVE_INFINITY;
+    const isMass = now - massSince >= UNDER_WAY_MS;
+    if (isMass && this.#isReleased(massSince)) return 'slow';
+    return isMass || now - failedAt >= UNDER_WAY_MS ? 'open' : 'closed';
+  }
+
+  /** After the maximum hold, also one that another process began to count, or by a person. */
+  #isReleased(massSince: number): boolean {
+    const account = this.#scene.accounts.get(this.#account);
+    const holdMs = parseDuration(String(objectAt(account, 'spec')['maxUnhealthyHold'])) ?? 0;
+    const { since = massSince, releasedAt } = breakerRecordOf(account);
+    const word = textAt(objectAt(metadataOf(account), 'annotations'), CLOSE_BREAKER);
+    const heldFor = this.#scene.now - Math.min(massSince, since) + HOLD_SLACK_MS;
+    return word !== undefined || releasedAt !== undefined || heldFor >= holdMs;
+  }
+
+  #checkTurn(owner: JsonObject, id: number): void {
+    const { now } = this.#scene;
+    const standing = new Set(this.#objects().map(nameOf));
+    const recent = this.#slowEnds.filter(({ owner: name, at }) => now - at < WINDOW_MS && standing.has(name));
+    this.#slowEnds = [...recent, { owner: nameOf(owner), at: now }];
+    const most = Math.max(1, Math.floor(this.#objects().length * SLOW_SHARE));
+    if (recent.length < most) return;
+    const text = `contract ${id} was given up although ${recent.length} others were within ten minutes`;
+    this.#scene.broken('I4', `${text}, and the breaker had to be slow`);
+  }
+
+  /** Whether more machines are bad by that list than the account allows, whatever the process knows of what has just changed. */
+  #isMass(shown: ShownList, before: ReadonlySet<number>, isKnown: (object: JsonObject) => boolean): boolean {
+    const { maxUnhealthy = '20%' } = objectAt(this.#scene.accounts.get(this.#account), 'spec');
+    if (!this.#isSettled(JSON.stringify(maxUnhealthy))) return false;
+    const objects = this.#objects();
+    const unsure = objects.filter((object) => !isKnown(object)).length;
+    const ids = objects
+      .filter((object) => isKnown(object) && isReplaceable(object))
+      .flatMap((object) => heldBy(object) ?? [])
+      .filter((id) => shown.has(id) || (before.has(id) && !this.#destroyed.has(id)));
+    const bad = ids.filter((id) => !shown.has(id) || BAD.has(shown.get(id)));
+    const allowed = allowedBadOf(maxUnhealthy, ids.length + unsure);
+    if (allowed === undefined || bad.length === 0) return false;
+    const isOnlyUnseen = ids.length === 1 && UNSEEN.has(shown.get(ids[0] ?? 0));
+    const areAll = unsure === 0 && bad.length === ids.length && (ids.length > 1 || isOnlyUnseen);
+    return bad.length > allowed || areAll;
+  }
+
+  /** Whether `maxUnhealthy` has been the same for long enough to be known. */
+  #isSettled(text: string): boolean {
+    if (this.#settings?.text !== text) {
+      const isFirst = this.#settings === undefined;
+      this.#settings = { text, at: isFirst ? Number.NEGATIVE_INFINITY : this.#scene.now };
+    }
+    return this.#scene.now - this.#settings.at >= KNOWN_MS;
+  }
+
+  /** Objects of the account that the operator watches. */
+  #objects(): readonly JsonObject[] {
+    return [...this.#scene.objects.values()].filter(
+      (object) => accountKeyOf(object) === this.#account && this.#scene.isWatched(object),
+    );
   }
 }
+
+function heldBy(object: JsonObject): number | undefined {
+  const id = objectAt(object, 'status')['instanceId'];
+  return typeof id === 'number' ? id : undefined;
+}
+
+/** Whether a machine that is lost would be replaced. */
+function isReplaceable(object: JsonObject): boolean {
+  const { deletionTimestamp } = metadataOf(object);
+  const { powerState = 'Running', paused, replacement, adopt } = objectAt(object, 'spec');
+  const isHeld = objectAt(metadataOf(object), 'annotations')[HOLD] !== undefined;
+  return (
+    deletionTimestamp === undefined &&
+    !isHeld &&
+    powerState === 'Running' &&
+    paused !== true &&
+    (objectAt({ replacement: replacement ?? {} }, 'replacement')['policy'] ?? 'Always') === 'Always' &&
+    objectAt({ adopt: adopt ?? {} }, 'adopt')['policy'] !== 'Observe'
+  );
+}
+
+/** Not the uid itself: that is looked for in the memory of processes. */
+const factsKey = (uid: string): string => `facts of ${uid}`;

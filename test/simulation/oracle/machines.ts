@@ -114,6 +114,13 @@ export class MachineWatch {
     if (!isAtWork || this.#scene.now - wasIdleAt < LIST_LAG_MS) this.#excused.add(id);
   }
 
+  /** Whether the limits of the object that has that contract end it. */
+  isEndedByLimits(id: number): boolean {
+    const contract = this.#scene.contracts()[id];
+    const owner = contract && this.#scene.ownerOf(contract);
+    return owner !== undefined && this.ownLimits.isReached(owner);
+  }
+
   /** An object is gone for good. */
   released(uid: string, object: JsonObject): void {
     if (this.#scene.isHandled(uid)) return;

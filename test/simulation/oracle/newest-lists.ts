@@ -5,8 +5,11 @@ import { isObject, listAt } from '../memory-kube/json.ts';
 /** A process has this long to heed what it has read. */
 const HEEDED_MS = 1_000;
 
+/** What a complete list shows: the word of each machine, by id. */
+export type ShownList = ReadonlyMap<number, unknown>;
+
 interface Newest {
-  readonly running: ReadonlySet<number>;
+  readonly shown: ShownList;
   readonly readAt: number;
 }
 
@@ -19,30 +22,30 @@ export class NewestLists {
     this.#now = now;
   }
 
-  /** A process has read the whole answer to its call for a list. One that is damaged or partial shows nothing. */
-  read(machine: Machine, request: TransportRequest, body: string): void {
-    const running = runningIn(body);
-    if (!running) return;
+  /** A process has read the whole answer to its call for a list. One that is damaged, partial or empty shows nothing. */
+  read(machine: Machine, request: TransportRequest, shown: ShownList | undefined): void {
+    if (!shown || shown.size === 0) return;
     const ofMachine = this.#byReader.get(machine) ?? new Map<string, Newest>();
-    ofMachine.set(keyOf(request), { running, readAt: this.#now() });
+    ofMachine.set(keyOf(request), { shown, readAt: this.#now() });
     this.#byReader.set(machine, ofMachine);
   }
 
   /** Whether a process that sends that request has to know that a machine runs. */
   showRunning(machine: Machine, request: TransportRequest, id: number): boolean {
     const newest = this.#byReader.get(machine)?.get(keyOf(request));
-    return newest?.running.has(id) === true && this.#now() - newest.readAt >= HEEDED_MS;
+    return newest?.shown.get(id) === 'running' && this.#now() - newest.readAt >= HEEDED_MS;
   }
 }
 
 const keyOf = ({ headers }: TransportRequest): string => headers?.['authorization'] ?? '';
 
-function runningIn(body: string): ReadonlySet<number> | undefined {
+/** What a reply to a call for a list shows; undefined if it is damaged or partial. */
+export function shownBy(body: string): ShownList | undefined {
   const reply = readJson(body);
-  if (!isObject(reply)) return undefined;
+  if (!isObject(reply) || !Array.isArray(reply['instances'])) return undefined;
   const rows = listAt(reply, 'instances').filter(isObject);
-  if (rows.length === 0 || rows.length !== reply['instances_found']) return undefined;
-  return new Set(rows.filter((row) => row['actual_status'] === 'running').map(({ id }) => Number(id)));
+  if (rows.length !== reply['instances'].length || rows.length !== reply['instances_found']) return undefined;
+  return new Map(rows.map((row) => [Number(row['id']), row['actual_status']]));
 }
 
 function readJson(body: string): unknown {

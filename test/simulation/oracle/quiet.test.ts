@@ -17,6 +17,7 @@ import {
   intends,
   leaving,
   led,
+  orphanedAtOnce,
   overtaken,
   pollsOn,
   processBegins,
@@ -24,6 +25,7 @@ import {
   serving,
   setGroupStatus,
   silence,
+  silentFor,
   takesOver,
 } from './situations.ts';
 
@@ -347,6 +349,59 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
     async (bench) => {
       bench.users.account.set({ maxUnhealthy: 10 });
       await givesUpOneOfFour(bench, 90);
+    },
+  ],
+  [
+    'one of two machines is given up while its host is silent and the other one runs',
+    new Bench(),
+    async (bench) => {
+      const [first = 0] = await silentFor(bench, { machines: 2, silent: 1, seconds: 120 });
+      bench.sendDestroy(first);
+    },
+  ],
+  [
+    'all machines are silent, and one of them is given up every eleven minutes after the hold',
+    new Bench(),
+    async (bench) => {
+      bench.users.account.set({ maxUnhealthyHold: '5m' });
+      const [first = 0, second = 0] = await silentFor(bench, { machines: 4, silent: 4, seconds: 400 });
+      bench.sendDestroy(first);
+      await polls(bench, 66);
+      bench.sendDestroy(second);
+    },
+  ],
+  [
+    'a machine is given up after two lists in which few enough are bad',
+    new Bench(),
+    async (bench) => {
+      const [first = 0] = await silentFor(bench, { machines: 2, silent: 2, seconds: 120 });
+      for (const status of ['running', 'running', 'offline']) {
+        bench.readList(status);
+        await bench.pass(2);
+      }
+      bench.sendDestroy(first);
+    },
+  ],
+  [
+    'all machines of an account whose breaker is off are given up',
+    new Bench(),
+    async (bench) => {
+      bench.users.account.set({ maxUnhealthy: '100%' });
+      for (const id of await silentFor(bench, { machines: 4, silent: 4, seconds: 120 })) {
+        bench.sendDestroy(id);
+        await bench.pass(4);
+      }
+    },
+  ],
+  [
+    'three machines lost their objects at once, and all are swept',
+    new Bench({ strict: false, orphanPolicy: 'Destroy' }),
+    async (bench) => {
+      for (const id of await orphanedAtOnce(bench, 3)) {
+        bench.sendDestroy(id);
+        ends(bench, id);
+        await bench.pass(4);
+      }
     },
   ],
   [

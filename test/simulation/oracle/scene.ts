@@ -195,7 +195,7 @@ export class Scene {
 
   /**
    * Whether the sweep of a contract's login waits: for a breaker to close, for a person to look at what may be a restore,
-   * or for the namespaces to be watched that were.
+   * for its turn among many that a person has confirmed, or for the namespaces to be watched that were.
    */
   isSweepHeld({ userId, id }: Contract): boolean {
     const holds = (account: JsonObject) => holdsSweep(account) || isSweptSlowly(account, id);

@@ -142,7 +142,7 @@ export async function overtaken(bench: Bench, between = (): void => {}): Promise
   await bench.rent(1);
 }
 
-/** Four machines turn bad together, and one of them is given up so many seconds later. */
+/** Four machines turn bad together beside one that stays well, and one of them is given up so many seconds later. */
 export async function givesUpOneOfFour(
   bench: Bench,
   seconds: number,
@@ -150,12 +150,57 @@ export async function givesUpOneOfFour(
 ): Promise<void> {
   const names = ['a', 'b', 'c', 'd'];
   for (const name of names.slice(1)) bench.users.createInstance(name, ofOthers);
+  bench.users.createInstance('e');
   const contracts: Contract[] = [];
   for (const [index, name] of names.entries()) contracts.push(await atWork(bench, name, index + 1));
+  await atWork(bench, 'e', names.length + 1);
   await bench.poll(10);
   for (const contract of contracts) silence(bench, contract);
   await bench.poll(seconds);
   bench.sendDestroy(contracts[0]?.id ?? 0);
+}
+
+/**
+ * Of so many machines at work so many fall silent, and their process reads a list every ten seconds for so long. Returns the
+ * ids of the silent ones.
+ */
+export async function silentFor(
+  bench: Bench,
+  {
+    machines,
+    silent,
+    seconds,
+  }: { readonly machines: number; readonly silent: number; readonly seconds: number },
+): Promise<readonly number[]> {
+  const contracts: Contract[] = [];
+  for (let index = 0; index < machines; index += 1) {
+    const name = index === 0 ? 'a' : `m-${index}`;
+    if (index > 0) bench.users.createInstance(name);
+    contracts.push(await atWork(bench, name, index + 1));
+  }
+  await bench.poll(10);
+  const fallen = contracts.slice(0, silent);
+  for (const contract of fallen) silence(bench, contract);
+  for (let passed = 0; passed < seconds; passed += 10) await bench.poll(10);
+  return fallen.map(({ id }) => id);
+}
+
+/** So many machines lose their objects at once, and their process reads lists for seventy seconds. */
+export async function orphanedAtOnce(bench: Bench, count: number): Promise<readonly number[]> {
+  const ids: number[] = [];
+  for (let index = 0; index < count; index += 1) {
+    const name = index === 0 ? 'a' : `m-${index}`;
+    if (index > 0) bench.users.createInstance(name);
+    ids.push((await bench.rent(index + 1, { name })).id);
+    await bench.pass(10);
+  }
+  for (const name of bench.users.names()) {
+    bench.invariants.handsOn(name);
+    bench.users.delete(name);
+  }
+  bench.invariants.check();
+  for (let passed = 0; passed < 70; passed += 10) await bench.poll(10);
+  return ids;
 }
 
 /** The object is being deleted, and something of it is left to do. */

@@ -1,6 +1,8 @@
-import { type JsonObject, metadataOf } from '../memory-kube/json.ts';
-import { isRollbackConfirmed } from './accounts.ts';
-import { isLate, type Purchase } from './purchase.ts';
+import type { Machine } from '../machine.ts';
+import { type JsonObject, metadataOf, objectAt } from '../memory-kube/json.ts';
+import { allowedBadOf, areOrphansConfirmed, isRollbackConfirmed } from './accounts.ts';
+import type { ShownList } from './newest-lists.ts';
+import { fitsItsLabel, isLate, type Purchase } from './purchase.ts';
 import type { Scene } from './scene.ts';
 
 /** Start dates are rounded. */
@@ -12,21 +14,41 @@ const LISTS_TO_KNOW = 2;
 /** How long a process that was destroying the machines of an object may not know that the object is gone. */
 const TEARDOWN_MS = 300_000;
 
+/** So many machines of a login may lose their objects at once, whatever `maxUnhealthy` says, before a person has to look. */
+const MIN_MASS = 3;
+/** A machine that is unclaimed for longer is an orphan to a process whose watches lag. */
+const KNOWN_MS = 30_000;
+/** What a person has confirmed is destroyed slowly: a tenth of the machines, and one at least, within this time. */
+const WINDOW_MS = 600_000;
+const SLOW_SHARE = 0.1;
+
 /** What stood before a process that sends a destroy. */
 interface Sight {
-  readonly lists: number;
+  readonly machine: Machine;
   readonly isBreakerOpen: boolean;
+}
+
+/** A contract without an owner. */
+interface Unowned {
+  readonly since: number;
+  /** How many lists were asked for since. */
+  readonly lists: number;
 }
 
 /**
  * The other side of I1: a machine that no object claims is swept only where the policy says so, once it is old enough,
- * after two lists, and not while the breaker has to be open: what the service says then is not to be believed. A person may have made a mistake that the next minute puts right. I4: a machine whose object a
- * restored cluster has forgotten may be at work, and is left alone until a person has looked.
+ * after two lists, and not while the breaker has to be open: what the service says then is not to be believed. A person may
+ * have made a mistake that the next minute puts right. I4: a machine whose object a restored cluster has forgotten may be at
+ * work, and is left alone until a person has looked; and so are machines that lost their objects in mass, which are
+ * destroyed slowly then.
  */
 export class SweepWatch {
   readonly #scene: Scene;
-  /** Contracts without an owner, with the number of lists asked for since. */
-  readonly #lists = new Map<number, number>();
+  readonly #lists = new Map<number, Unowned>();
+  /** Contracts that a list showed to a process as a mass of orphans, with how many machines it showed. */
+  readonly #mass = new Map<number, number>();
+  /** When each process destroyed machines of a mass. */
+  readonly #massEnds = new WeakMap<Machine, readonly number[]>();
   /** Uids of objects that went while their machines were being destroyed. */
   readonly #tornDown = new Map<string, number>();
   readonly #forgotten = new Set<string>();
@@ -58,18 +80,52 @@ export class SweepWatch {
         .map(({ id }) => id),
     );
     for (const id of this.#lists.keys()) if (!unowned.has(id)) this.#lists.delete(id);
-    for (const id of unowned) if (!this.#lists.has(id)) this.#lists.set(id, 0);
+    for (const id of unowned)
+      if (!this.#lists.has(id)) this.#lists.set(id, { since: this.#scene.now, lists: 0 });
   }
 
   /** Some process sends for the list of that login, or of any. */
   listed(userId: number | undefined): void {
-    for (const [id, lists] of this.#lists)
-      if (this.#scene.isListedFor(id, userId)) this.#lists.set(id, lists + 1);
+    for (const [id, unowned] of this.#lists)
+      if (this.#scene.isListedFor(id, userId)) this.#lists.set(id, { ...unowned, lists: unowned.lists + 1 });
+  }
+
+  /** A process has read a list of that login. */
+  listRead(userId: number | undefined, shown: ShownList | undefined): void {
+    if (!shown || this.#lists.size <= MIN_MASS) return;
+    const orphans = [...shown.keys()].filter((id) => this.#isKnownOrphan(id));
+    const accounts = this.#scene.accounts.ofLogin(userId);
+    const allowed = accounts.map((account) => {
+      const { maxUnhealthy = '20%' } = objectAt(account, 'spec');
+      return allowedBadOf(maxUnhealthy, shown.size) ?? shown.size;
+    });
+    if (orphans.length <= Math.max(MIN_MASS, ...allowed)) return;
+    for (const id of orphans) this.#mass.set(id, shown.size);
+  }
+
+  /** By a label that fits, for long enough, and where orphans are destroyed. */
+  #isKnownOrphan(id: number): boolean {
+    const unowned = this.#lists.get(id);
+    const contract = this.#scene.contracts()[id];
+    return (
+      contract !== undefined &&
+      unowned !== undefined &&
+      this.#scene.now - unowned.since >= KNOWN_MS &&
+      fitsItsLabel(contract) &&
+      !this.#scene.isKept(contract) &&
+      !this.#isTornDown(this.#scene.purchaseOf(contract)?.uid) &&
+      this.#scene.orphanPolicy(contract) === 'Destroy'
+    );
+  }
+
+  /** Machines of ours that no object claims. */
+  orphans(): readonly number[] {
+    return [...this.#lists.keys()];
   }
 
   /** I2: nothing is bought while lists show a machine of the purchase before, which was carried out late. */
   rentSent({ uid, attempt }: Purchase): void {
-    for (const [id, lists] of this.#lists) {
+    for (const [id, { lists }] of this.#lists) {
       const contract = this.#scene.contracts()[id];
       const purchase = contract && this.#scene.isLateRental(contract) && this.#scene.purchaseOf(contract);
       if (!purchase || purchase.uid !== uid || purchase.attempt !== attempt - 1 || lists < LISTS_TO_KNOW)
@@ -81,12 +137,31 @@ export class SweepWatch {
     }
   }
 
-  destroySent(id: number, { isBreakerOpen }: { readonly isBreakerOpen: boolean }): void {
-    const sight = { lists: this.#lists.get(id) ?? 0, isBreakerOpen };
-    const why = this.#lists.has(id) ? this.#whyNot(id, sight) : undefined;
+  destroySent(id: number, sight: Sight): void {
+    const unowned = this.#lists.get(id);
+    const why = unowned && this.#whyNot(id, unowned, sight);
     if (why !== undefined) this.#scene.broken('I1', `contract ${id}, which nobody claims, was swept ${why}`);
+    if (unowned && this.#mass.has(id)) this.#checkMass(id, sight.machine);
     if (this.#isForgotten(id) && !this.#scene.accounts.all().some(isRollbackConfirmed))
       this.#scene.broken('I4', `contract ${id} was swept, which a restored cluster had forgotten`);
+  }
+
+  #checkMass(id: number, machine: Machine): void {
+    const accounts = this.#scene.accounts.ofLogin(this.#scene.contracts()[id]?.userId);
+    if (!accounts.some(areOrphansConfirmed)) {
+      this.#scene.broken(
+        'I4',
+        `contract ${id} was swept with a mass of orphans that no person has confirmed`,
+      );
+      return;
+    }
+    const { now } = this.#scene;
+    const recent = (this.#massEnds.get(machine) ?? []).filter((at) => now - at < WINDOW_MS);
+    this.#massEnds.set(machine, [...recent, now]);
+    const most = Math.max(1, Math.floor((this.#mass.get(id) ?? 0) * SLOW_SHARE));
+    this.#mass.delete(id);
+    if (recent.length >= most)
+      this.#scene.broken('I4', `contract ${id} was swept as orphan ${recent.length + 1} in ten minutes`);
   }
 
   #isForgotten(id: number): boolean {
@@ -95,12 +170,17 @@ export class SweepWatch {
     return uid !== undefined && this.#forgotten.has(forgottenKey(uid));
   }
 
-  #whyNot(id: number, { lists, isBreakerOpen }: Sight): string | undefined {
+  /** Whether a process that was destroying the machines of that object may still be at it. */
+  #isTornDown(uid: string | undefined): boolean {
+    const at = uid === undefined ? undefined : this.#tornDown.get(tornKey(uid));
+    return this.#scene.now - (at ?? Number.NEGATIVE_INFINITY) < TEARDOWN_MS;
+  }
+
+  #whyNot(id: number, { lists }: Unowned, { isBreakerOpen }: Sight): string | undefined {
     const contract = this.#scene.contracts()[id];
     const uid = contract && this.#scene.purchaseOf(contract)?.uid;
     if (!contract || uid === undefined) return undefined;
-    const tornDownAt = this.#tornDown.get(tornKey(uid)) ?? Number.NEGATIVE_INFINITY;
-    if (this.#scene.now - tornDownAt < TEARDOWN_MS) return undefined;
+    if (this.#isTornDown(uid)) return undefined;
     if (this.#scene.orphanPolicy(contract) === 'Report') return 'although the policy is to report it';
     if (this.#scene.isNamespaced()) return 'while fewer namespaces are watched than before';
     if (isBreakerOpen) return 'while the breaker had to be open';

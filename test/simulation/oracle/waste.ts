@@ -4,18 +4,28 @@ import { isToKeep } from './kept.ts';
 import type { Scene } from './scene.ts';
 
 /** Why a contract bills for nothing: nobody's, not yet on record, one too many, or its object is being deleted. */
-export type Waste = 'orphan' | 'unclaimed' | 'surplus' | 'leaving';
+export type Waste = 'orphan' | 'unclaimed' | 'surplus' | 'leaving' | Waiting;
+/** By design it waits for a person or an hour: its objects were removed in mass, or the service carried the rental out late. */
+type Waiting = 'removedInMass' | 'lateRental';
 
-/** Counts billed time that nobody wanted, from change to change. */
+const WAITING: ReadonlySet<Waste> = new Set(['removedInMass', 'lateRental'] satisfies Waiting[]);
+
+/** Counts billed time that nobody wanted, from change to change. What waits by design is told as a reason, and not counted. */
 export class WasteMeter {
   readonly #scene: Scene;
   readonly #wasted = new Map<number, Map<Waste, number>>();
   #running: readonly (readonly [number, Waste])[] = [];
   #since: number;
+  readonly #removedInMass = new Set<string>();
 
   constructor(scene: Scene) {
     this.#scene = scene;
     this.#since = scene.now;
+  }
+
+  /** Objects that are about to be removed by force together. */
+  removedInMass(uids: readonly string[]): void {
+    for (const uid of uids) this.#removedInMass.add(massKey(uid));
   }
 
   /** Adds what passed since the last change, and looks at what bills for nothing from now on. */
@@ -33,7 +43,10 @@ export class WasteMeter {
   perContract(): ReadonlyMap<number, number> {
     this.changed();
     return new Map(
-      [...this.#wasted].map(([id, kinds]) => [id, [...kinds.values()].reduce((a, b) => a + b, 0)]),
+      [...this.#wasted].flatMap(([id, kinds]) => {
+        const counted = [...kinds].filter(([why]) => !WAITING.has(why));
+        return counted.length === 0 ? [] : [[id, counted.reduce((sum, [, ms]) => sum + ms, 0)] as const];
+      }),
     );
   }
 
@@ -50,9 +63,11 @@ export class WasteMeter {
   }
 
   #wasteOf(contract: Contract): Waste | undefined {
-    if (!this.#scene.purchaseOf(contract) || this.#scene.isKept(contract)) return undefined;
+    const purchase = this.#scene.purchaseOf(contract);
+    if (!purchase || this.#scene.isKept(contract)) return undefined;
+    if (this.#scene.isLateRental(contract)) return 'lateRental';
     const owner = this.#scene.ownerOf(contract);
-    if (!owner) return 'orphan';
+    if (!owner) return this.#removedInMass.has(massKey(purchase.uid)) ? 'removedInMass' : 'orphan';
     if (metadataOf(owner)['deletionTimestamp'] !== undefined)
       return isToKeep(owner, contract.id) ? undefined : 'leaving';
     const recorded = objectAt(owner, 'status')['instanceId'];
@@ -60,3 +75,6 @@ export class WasteMeter {
     return this.#scene.contracts()[Number(recorded)] ? 'surplus' : 'unclaimed';
   }
 }
+
+/** Not the uid itself: that is looked for in the memory of processes. */
+const massKey = (uid: string): string => `removed ${uid}`;

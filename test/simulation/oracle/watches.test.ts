@@ -18,12 +18,14 @@ import {
   intends,
   leaving,
   led,
+  orphanedAtOnce,
   overtaken,
   pollsOn,
   processBegins,
   serving,
   setGroupStatus,
   silence,
+  silentFor,
 } from './situations.ts';
 
 const SPOILT: readonly (readonly [string, RegExp, Bench, (bench: Bench) => Promise<void> | void])[] = [
@@ -252,6 +254,68 @@ const SPOILT: readonly (readonly [string, RegExp, Bench, (bench: Bench) => Promi
     /^I4 .* was given up while the breaker had to be open$/,
     new Bench(),
     (bench) => givesUpOneOfFour(bench, 10),
+  ],
+  [
+    'one of two machines that are silent is given up before the hold is over',
+    /^I4 .* was given up while the breaker had to be open$/,
+    new Bench(),
+    async (bench) => {
+      const [first = 0] = await silentFor(bench, { machines: 2, silent: 2, seconds: 600 });
+      bench.sendDestroy(first);
+    },
+  ],
+  [
+    'the only machine of an account is given up while nobody sees its host',
+    /^I4 .* was given up while the breaker had to be open$/,
+    new Bench(),
+    async (bench) => {
+      const [only = 0] = await silentFor(bench, { machines: 1, silent: 1, seconds: 120 });
+      bench.sendDestroy(only);
+    },
+  ],
+  [
+    'a machine is given up after one list in which few enough are bad',
+    /^I4 .* was given up while the breaker had to be open$/,
+    new Bench(),
+    async (bench) => {
+      const [first = 0] = await silentFor(bench, { machines: 2, silent: 2, seconds: 120 });
+      bench.readList('running');
+      await bench.pass(2);
+      bench.sendDestroy(first);
+    },
+  ],
+  [
+    'two machines are given up within ten minutes after the hold',
+    /^I4 contract \d+ was given up although 1 others were within ten minutes, and the breaker had to be slow$/,
+    new Bench(),
+    async (bench) => {
+      bench.users.account.set({ maxUnhealthyHold: '5m' });
+      const [first = 0, second = 0] = await silentFor(bench, { machines: 4, silent: 4, seconds: 400 });
+      bench.sendDestroy(first);
+      await bench.poll(60);
+      bench.sendDestroy(second);
+    },
+  ],
+  [
+    'one of four machines that lost their objects at once is swept (H5)',
+    /^I4 contract \d+ was swept with a mass of orphans that no person has confirmed$/,
+    new Bench({ strict: false, orphanPolicy: 'Destroy' }),
+    async (bench) => {
+      const [first = 0] = await orphanedAtOnce(bench, 4);
+      bench.sendDestroy(first);
+    },
+  ],
+  [
+    'two of four machines that lost their objects at once are swept after a person has confirmed (H5)',
+    /^I4 contract \d+ was swept as orphan 2 in ten minutes$/,
+    new Bench({ strict: false, orphanPolicy: 'Destroy' }),
+    async (bench) => {
+      const [first = 0, second = 0] = await orphanedAtOnce(bench, 4);
+      bench.users.account.confirmOrphans();
+      bench.sendDestroy(first);
+      await bench.poll(60);
+      bench.sendDestroy(second);
+    },
   ],
   [
     'an account that was deleted never goes',
