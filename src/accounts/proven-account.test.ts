@@ -305,6 +305,36 @@ describe('the machines of a proven account', () => {
     account.feed.stop();
   });
 
+  test('count for its limits if a sweep or the status says that they are unclaimed', async () => {
+    const priced = await listing({ ...machine, dph_total: 0.5 });
+    const found = { orphans: [5], unsettled: [6], rolledBack: [], confirmedAt: 0, copied: [] };
+    priced.account.swept(found, NO_ROWS);
+    const counted = { liveMachines: 0, unclaimedMachines: 1, unclaimedDollarsPerHour: 500_000 };
+    expect(priced.account.sums()).toMatchObject(counted);
+    priced.account.feed.stop();
+    const unpriced = await listing();
+    unpriced.account.swept(found, NO_ROWS);
+    expect(unpriced.account.sums()).toMatchObject({ unclaimedDollarsPerHour: 1_000_000_000 });
+    unpriced.account.feed.stop();
+    const restarted = proven({
+      answer: reply({ instances: [{ ...machine, dph_total: 0.5 }], instances_found: 1 }),
+      status: { massOrphaned: [5, 6] },
+    });
+    restarted.feed.start();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(restarted.sums()).toMatchObject(counted);
+    restarted.feed.stop();
+    const held = proven({
+      answer: reply({ instances: [machine], instances_found: 1 }),
+      changes: { objects: () => [{ ...object, instanceId: 5 }] },
+    });
+    held.feed.start();
+    await new Promise((resolve) => setImmediate(resolve));
+    held.swept(found, NO_ROWS);
+    expect(held.sums()).toMatchObject({ liveMachines: 1, unclaimedMachines: 0 });
+    held.feed.stop();
+  });
+
   test('are claimed by the uid of an object, by a recorded claim, kept on purpose, or by nobody', async () => {
     const { account } = await listing();
     const typesOf = (...parameters: Parameters<typeof account.census>) =>

@@ -17,7 +17,7 @@ import { avoidOf, departedOf, pollIntervalOf } from './account-status.ts';
 import type { LoginConnection } from './login/login-connection.ts';
 import type { ServiceTime } from './login/service-clock.ts';
 import type { AccountLimits } from './tickets/limits.ts';
-import { limitsOf } from './tickets/limits.ts';
+import { dearestRental, limitsOf } from './tickets/limits.ts';
 import { type AccountSums, type BrakeSettings, sumAccount } from './tickets/spend-brake.ts';
 import { type AccountRefusal, TicketOffice } from './tickets/ticket-office.ts';
 import type { Tickets } from './tickets/tickets.ts';
@@ -338,8 +338,27 @@ export class ProvenAccount implements AccountSession {
         const now = clock.now();
         const credit = this.#user.credit;
         const departed = departedOf(this.#account);
-        return sumAccount({ objects: items, pending, departed, credit, now, month: monthName(now) });
+        const unclaimed = this.#unclaimedPrices(items);
+        const month = monthName(now);
+        return sumAccount({ objects: items, pending, unclaimed, departed, credit, now, month });
       },
+    });
+  }
+
+  /**
+   * Of machines that the latest sweep found unclaimed, or that are on record as orphaned in mass, and that are still listed;
+   * an unknown price counts as the most.
+   */
+  #unclaimedPrices(objects: readonly AccountObject[]): readonly MicroDollars[] {
+    const { massOrphaned = [], orphansConfirmed = [] } = this.#account.status ?? {};
+    const found = new Set([...unclaimedOf(this.findings()), ...massOrphaned, ...orphansConfirmed]);
+    if (found.size === 0) return [];
+    const held = new Set(objects.map(({ instanceId }) => instanceId));
+    const rows = this.feed.latest()?.rows;
+    const most = dearestRental(undefined, this.limits(), this.#options.brake.maxDollarsPerHour);
+    return [...found].flatMap((id) => {
+      const row = held.has(id) ? undefined : rows?.get(id);
+      return row ? [row.pricePerHour ?? most] : [];
     });
   }
 

@@ -55,6 +55,8 @@ export function session(changes: Partial<SessionFacts> = {}): SessionFacts {
       rentalsUnderWay: 0,
       oldestRentalAt: undefined,
       liveMachines: 0,
+      unclaimedMachines: 0,
+      unclaimedDollarsPerHour: 0,
       dollarsPerHour: 0,
       spentThisMonth: 0,
       credit: 100_000_000,

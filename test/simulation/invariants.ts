@@ -340,6 +340,7 @@ export class Invariants {
 
   #listed(machine: Machine, login: number | undefined): void {
     this.#sweeps.listed(login);
+    this.#limits.listed(machine);
     this.#idleSlots.listed(machine, login);
     const { faults } = this.#scene.world.market.store.current().tables;
     if (Object.keys(faults).length > 0) {

@@ -18,6 +18,8 @@ const sums = (changes: Partial<AccountSums> = {}): AccountSums => ({
   oldestRentalAt: undefined,
   liveMachines: 0,
   dollarsPerHour: 0,
+  unclaimedMachines: 0,
+  unclaimedDollarsPerHour: 0,
   spentThisMonth: 0,
   credit: 100 * DOLLAR,
   ...changes,
@@ -48,6 +50,24 @@ describe('whether one more machine fits', () => {
     ['a price above the cap', ask({}, { maxPricePerHour: DOLLAR - 1 }), 'AccountLimitReached'],
     ['the last allowed machine', ask({ liveMachines: 4 }, { maxInstances: 5 }), 'fits'],
     ['one machine too many', ask({ liveMachines: 5 }, { maxInstances: 5 }), 'AccountLimitReached'],
+    [
+      'a machine that no object claims where one more is allowed',
+      ask({ liveMachines: 4, unclaimedMachines: 1 }, { maxInstances: 5 }),
+      'AccountLimitReached',
+    ],
+    [
+      'an hour that the machines fill which no object claims',
+      ask(
+        { dollarsPerHour: 4 * DOLLAR, unclaimedDollarsPerHour: 6 * DOLLAR },
+        { maxSpendPerHour: 10 * DOLLAR },
+      ),
+      'AccountLimitReached',
+    ],
+    [
+      'as many machines as the operator bears, some of them without an object',
+      ask({ liveMachines: 15, unclaimedMachines: 5 }),
+      'AccountLimitReached',
+    ],
     ['maxInstances 0', ask({}, { maxInstances: 0 }), 'AccountLimitReached'],
     [
       'an hour that is just full',
@@ -247,4 +267,22 @@ test('an account that keeps asking never exceeds its limits', () => {
       expect(hourly).toBeLessThanOrEqual(Math.min(limit.maxSpendPerHour, settings.maxDollarsPerHour));
     }),
   );
+});
+
+test('says how many machines have no GpuInstance when they fill the limit', () => {
+  const found = { liveMachines: 3, unclaimedMachines: 4 };
+  expect(mayRent(ask(found, { maxInstances: 5 }))).toMatchObject({
+    message: 'The account has 7 machines, 4 of them without a GpuInstance; limits.maxInstances is 5.',
+  });
+});
+
+test('adds up what the machines cost that no object claims', () => {
+  const unclaimed = [DOLLAR, 2 * DOLLAR];
+  expect(
+    sumAccount({ objects: [], pending: [], unclaimed, departed: undefined, credit: 0, now: NOW, month: '' }),
+  ).toMatchObject({
+    liveMachines: 0,
+    unclaimedMachines: 2,
+    unclaimedDollarsPerHour: 3 * DOLLAR,
+  });
 });

@@ -20,6 +20,9 @@ export interface AccountSums {
   readonly oldestRentalAt: number | undefined;
   readonly liveMachines: number;
   readonly dollarsPerHour: MicroDollars;
+  /** Machines of ours of the login that no object claims: they bill, so they count for each of its accounts. */
+  readonly unclaimedMachines: number;
+  readonly unclaimedDollarsPerHour: MicroDollars;
   readonly spentThisMonth: MicroDollars;
   /** Undefined where the key may not read it. */
   readonly credit: MicroDollars | undefined;
@@ -45,6 +48,8 @@ export interface DepartedSums {
 export interface SumInput {
   readonly objects: readonly AccountObject[];
   readonly pending: readonly PendingRental[];
+  /** Hourly prices of the machines of ours that no object claims. */
+  readonly unclaimed?: readonly MicroDollars[];
   readonly departed: DepartedSums | undefined;
   readonly credit: MicroDollars | undefined;
   readonly now: number;
@@ -58,7 +63,7 @@ const ASK_AGAIN_MS = 10_000;
 
 /** Adds an account up. */
 export function sumAccount(input: SumInput): AccountSums {
-  const { objects, pending, departed, now } = input;
+  const { objects, pending, unclaimed = [], departed, now } = input;
   const unrecorded = pending.filter((rental) => !rental.recorded);
   const rentals = [...objects.flatMap((object) => object.rentals), ...(departed?.rentals ?? [])].filter(
     (at) => at > now - HOUR_MS,
@@ -72,6 +77,8 @@ export function sumAccount(input: SumInput): AccountSums {
     oldestRentalAt: rentals.length === 0 ? undefined : rentals.reduce((a, b) => Math.min(a, b)),
     liveMachines: live.length + unrecorded.length,
     dollarsPerHour: total([...live, ...pending].map((item) => item.pricePerHour)),
+    unclaimedMachines: unclaimed.length,
+    unclaimedDollarsPerHour: total(unclaimed),
     spentThisMonth: left + total(objects.filter(isPaid).map((object) => object.spentThisMonth)),
     credit: input.credit,
   };
@@ -105,7 +112,13 @@ interface BrakeRule {
   readonly retryAfterMs?: (input: BrakeInput) => number;
 }
 
-const hourlyAfter = (input: BrakeInput) => input.sums.dollarsPerHour + input.pricePerHour;
+const hourlyAfter = ({ sums, pricePerHour }: BrakeInput) =>
+  sums.dollarsPerHour + sums.unclaimedDollarsPerHour + pricePerHour;
+const billing = ({ liveMachines, unclaimedMachines }: AccountSums) => liveMachines + unclaimedMachines;
+const machines = (sums: AccountSums) =>
+  sums.unclaimedMachines === 0
+    ? `${billing(sums)} machines`
+    : `${billing(sums)} machines, ${sums.unclaimedMachines} of them without a GpuInstance`;
 const isOver = (amount: number, most: number | undefined) => most !== undefined && amount > most;
 
 /** In this order: what a person set first, then the operator's own ceilings. */
@@ -127,9 +140,9 @@ const RULES: readonly BrakeRule[] = [
   {
     reason: 'AccountLimitReached',
     stopsStarts: false,
-    stops: ({ sums, limits }) => isOver(sums.liveMachines + 1, limits.maxInstances),
+    stops: ({ sums, limits }) => isOver(billing(sums) + 1, limits.maxInstances),
     message: ({ sums, limits }) =>
-      `The account has ${sums.liveMachines} machines; limits.maxInstances is ${limits.maxInstances}.`,
+      `The account has ${machines(sums)}; limits.maxInstances is ${limits.maxInstances}.`,
   },
   {
     reason: 'AccountLimitReached',
@@ -158,9 +171,9 @@ const RULES: readonly BrakeRule[] = [
   {
     reason: 'AccountLimitReached',
     stopsStarts: false,
-    stops: ({ sums, settings }) => sums.liveMachines >= settings.maxLiveMachines,
+    stops: ({ sums, settings }) => billing(sums) >= settings.maxLiveMachines,
     message: ({ sums, settings }) =>
-      `The account has ${sums.liveMachines} machines; --max-live-machines is ${settings.maxLiveMachines}.`,
+      `The account has ${machines(sums)}; --max-live-machines is ${settings.maxLiveMachines}.`,
   },
   {
     reason: 'AccountLimitReached',

@@ -36,7 +36,8 @@ const url = text({
 const limits = z
   .object({
     maxInstances: integer({
-      description: 'Machines of this account at one time.',
+      description:
+        'Machines of this account at one time, with those of the operator that no GpuInstance claims.',
       example: '10',
       min: 0,
       max: 10_000,

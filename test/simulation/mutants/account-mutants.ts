@@ -20,8 +20,15 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     name: 'account-counts-no-machines',
     loses: 'limits.maxInstances of an account',
     file: 'accounts/tickets/spend-brake.ts',
-    find: 'stops: ({ sums, limits }) => isOver(sums.liveMachines + 1, limits.maxInstances),',
-    replace: 'stops: ({ sums, limits }) => isOver(sums.liveMachines - 1_000, limits.maxInstances),',
+    find: 'stops: ({ sums, limits }) => isOver(billing(sums) + 1, limits.maxInstances),',
+    replace: 'stops: ({ sums, limits }) => isOver(billing(sums) - 1_000, limits.maxInstances),',
+  },
+  {
+    name: 'unclaimed-not-counted',
+    loses: 'machines that no object claims, in what an account has and spends',
+    file: 'accounts/proven-account.ts',
+    find: 'return row ? [row.pricePerHour ?? most] : [];',
+    replace: 'return row ? [row.pricePerHour ?? most].slice(1) : [];',
   },
   {
     name: 'account-adds-no-prices',

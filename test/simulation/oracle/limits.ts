@@ -5,13 +5,16 @@ import { isObject, type JsonObject, listAt, objectAt } from '../memory-kube/json
 import { AccountLimits } from './account-limits.ts';
 import { accountKeyOf } from './accounts.ts';
 import { priceOf } from './price.ts';
-import type { Purchase } from './purchase.ts';
+import { isLate, type Purchase } from './purchase.ts';
 import { keyOf, nameOf, type Scene } from './scene.ts';
 
 const HOUR_MS = 3_600_000;
 const RENTED = 'rented ';
 /** How long a process may go by the credit that it read last. */
 const CREDIT_IS_KNOWN_MS = 90_000;
+/** By then a sweep has found a machine that lost its object, also where a process began anew. */
+const SWEPT_MS = 90_000;
+const FIRST_SWEEP_MS = 60_000;
 
 /** What held when a rent call left: it may be carried out two minutes later, and no limit that is set meanwhile recalls it. */
 interface Allowed {
@@ -25,6 +28,8 @@ interface Allowed {
   /** Micro-dollars an hour; undefined where any price will do. */
   readonly dearest: number | undefined;
   readonly isPoor: boolean;
+  /** Its process had not read lists for long enough to have swept. */
+  readonly isFresh: boolean;
 }
 
 /**
@@ -40,12 +45,17 @@ export class LimitWatch {
   #clockWrongAt = Number.NEGATIVE_INFINITY;
   readonly #accounts = new Map<string, AccountLimits>();
   readonly #blindUntil = new WeakMap<Machine, number>();
+  /** Since when no object claims a machine. */
+  readonly #unownedSince = new Map<number, number>();
+  /** Since when a process reads lists. */
+  readonly #listsSince = new WeakMap<Machine, number>();
 
   constructor(scene: Scene) {
     this.#scene = scene;
   }
 
   changed(): void {
+    this.#noteUnowned();
     const begun = this.#scene.live().filter(({ id }) => !this.#seen.has(id));
     for (const { id } of begun) this.#seen.add(id);
     const fresh = begun.filter((contract) => this.#scene.purchaseOf(contract) !== undefined);
@@ -53,18 +63,31 @@ export class LimitWatch {
     for (const contract of fresh) {
       const allowed = this.#allowed(contract);
       this.#checkRate(contract, allowed);
-      this.#checkAccount(allowed);
+      if (!isLate(contract)) this.#checkAccount(allowed);
       this.#checkPrice(contract, allowed.dearest);
       if (allowed.isPoor)
         this.#scene.broken('I9', 'the account rented although less credit is left than has to remain');
     }
   }
 
+  #noteUnowned(): void {
+    const unowned = this.#scene.live().filter((contract) => this.#scene.ownerOf(contract) === undefined);
+    const ids = new Set(unowned.map(({ id }) => id));
+    for (const id of this.#unownedSince.keys()) if (!ids.has(id)) this.#unownedSince.delete(id);
+    for (const id of ids) if (!this.#unownedSince.has(id)) this.#unownedSince.set(id, this.#scene.now);
+  }
+
   /** A rent call leaves. */
   rentSent(machine: Machine, purchase: Purchase): void {
-    const allowed = this.#allowedNow(this.#scene.objects.get(purchase.uid));
+    const isFresh = this.#scene.now - (this.#listsSince.get(machine) ?? this.#scene.now) < FIRST_SWEEP_MS;
+    const allowed = { ...this.#allowedNow(this.#scene.objects.get(purchase.uid)), isFresh };
     const isBlind = this.#scene.now < (this.#blindUntil.get(machine) ?? 0);
     this.#sent.set(purchaseKey(purchase), isBlind ? { ...allowed, limits: [], isPoor: false } : allowed);
+  }
+
+  /** A process asks for a list. */
+  listed(machine: Machine): void {
+    if (!this.#listsSince.has(machine)) this.#listsSince.set(machine, this.#scene.now);
   }
 
   /** The wall clock of a process was set: by it, what was rented just now may lie an hour back. */
@@ -96,6 +119,7 @@ export class LimitWatch {
       limits: (limits?.known() ?? []).map(withBrake),
       dearest: owner && dearestOf(owner),
       isPoor: (limits?.poorForMs() ?? 0) >= CREDIT_IS_KNOWN_MS,
+      isFresh: true,
     };
   }
 
@@ -117,7 +141,10 @@ export class LimitWatch {
       .map((contract) => ({ contract, allowed: this.#allowed(contract) }))
       .filter(({ allowed }) => allowed.account === account);
     for (const { allowed } of counted.filter(({ allowed: { at } }) => at >= since)) {
-      const before = counted.filter((other) => other.allowed.at <= allowed.at);
+      const before = counted.filter(
+        (other) =>
+          other.allowed.at <= allowed.at && !(allowed.isFresh && this.#unownedSince.has(other.contract.id)),
+      );
       const problems = allowed.limits.map((limits) =>
         whyNot(
           before.map(({ contract }) => contract),
@@ -131,11 +158,21 @@ export class LimitWatch {
     }
   }
 
-  /** What was kept when its object went counts no more, and what nobody has taken over yet not at all. */
+  /**
+   * What was kept when its object went counts no more, and what nobody has taken over yet not at all. A machine that lost
+   * its object, or whose rental was carried out late, counts from the sweep that finds it.
+   */
   #counted(): readonly Contract[] {
     return this.#scene
       .live()
-      .filter((contract) => !this.#scene.isKept(contract) && this.#scene.purchaseOf(contract) !== undefined);
+      .filter((contract) => !this.#scene.isKept(contract) && this.#scene.purchaseOf(contract) !== undefined)
+      .filter((contract) => this.#isKnown(contract));
+  }
+
+  #isKnown(contract: Contract): boolean {
+    const unownedSince = this.#unownedSince.get(contract.id) ?? 0;
+    const since = isLate(contract) ? Math.max(unownedSince, contract.createdAt) : unownedSince;
+    return this.#scene.now - since >= SWEPT_MS;
   }
 
   /**

@@ -1,6 +1,6 @@
 import { objectAt } from '../memory-kube/json.ts';
 import { NAMESPACE } from '../world.ts';
-import { createElsewhere, makeAnew } from './deeds.ts';
+import { abandon, createElsewhere, makeAnew } from './deeds.ts';
 import type { Story } from './story.ts';
 
 /** What an account may spend, and objects that are not what they were. */
@@ -33,6 +33,22 @@ export const ACCOUNT_STORIES: readonly Story[] = [
       stage.users.account.set({ limits: { maxSpendPerHour: '0.50' } });
       stage.users.setPolicies('a', { offers });
       stage.users.createInstance('b', { offers });
+    },
+  },
+  {
+    name: 'four machines that lost their objects wait for a person, and the account may have five',
+    fleet: 4,
+    sweeps: true,
+    seconds: 400,
+    mayLeave: true,
+    plot: (stage) => {
+      stage.users.account.set({ limits: { maxInstances: 5 } });
+      stage.at(120, () => {
+        for (const name of ['a', 'm-2', 'm-3', 'm-4']) abandon(stage, name);
+      });
+      stage.at(250, () => {
+        for (const name of ['b', 'c', 'd']) stage.users.createInstance(name);
+      });
     },
   },
   {
