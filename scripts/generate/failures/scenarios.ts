@@ -263,6 +263,30 @@ const rows: readonly (readonly [happens: string, must: string, notShown?: string
     '`kubectl delete --cascade=orphan` removes the owner references before the finalizer runs',
     'The EndpointSlices are removed by the uid in their label, before the machine is destroyed; Secret and Service when it has ended',
   ],
+  [
+    'A worker of a group runs and never becomes ready',
+    'Named in the condition, and replaced after `notReadyTimeout` on another host, one at a time',
+  ],
+  [
+    'A worker of a group reports an error, and then nothing more, while the operator restarts',
+    'It leaves the Service at once and stays out; the condition quotes it; it is replaced after 60 s of the recorded time',
+  ],
+  [
+    'The image of a group is broken on every machine',
+    'Each replacement in a row waits twice as long as the one before, up to an hour; the condition says when the next is due',
+  ],
+  [
+    'A person sets `requested-at` while an object waits in a backoff',
+    'The backoff ends, and a new search is made for it',
+  ],
+  [
+    'An offer has fewer direct ports than `ports` and `ssh` need',
+    'It is not rented; the search asks for as many',
+  ],
+  [
+    'A machine runs and does not map every declared port',
+    '`PortsNotMapped` with the missing ports; it is not Ready, and no Service leads to it',
+  ],
 ];
 
 /** All scenarios, numbered as tests name them. */

@@ -124,7 +124,7 @@ describe('a search', () => {
     expect(sent).toHaveLength(2);
   });
 
-  test('is made again for an object that a person asks to look, although a reply is fresh (S5)', async () => {
+  test('scenario 106: is made again for an object that a person asks to look, although a reply is fresh (S5)', async () => {
     queue.offers(asker('a'), want('A'));
     await clock.advance(5_000);
     const asked = want('A', { askedAt: clock.monotonic() });

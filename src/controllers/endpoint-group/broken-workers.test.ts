@@ -35,7 +35,7 @@ describe('a worker that runs and never becomes ready (S1)', () => {
     ).toEqual([]);
   });
 
-  test('is replaced one at a time when all of them fail', () => {
+  test('scenario 103: is replaced one at a time when all of them fail', () => {
     const workers = ['a', 'b', 'c'].map((name) => unready(name, 30));
     const decision = decide(observedGroup({ group: wants(3), workers, memory: calm(3) }));
     expect(deleted(decision)).toHaveLength(1);
@@ -144,7 +144,7 @@ describe('a worker that reports an error (S2)', () => {
     expect(deleted(broken({ ...restarted, group: failingFor(60_000) }))).toEqual(['a']);
   });
 
-  test('stays out of the Service when it says nothing more', () => {
+  test('scenario 104: stays out of the Service when it says nothing more', () => {
     const silent = broken({ group: failingFor(30_000), now: NOW + 95_000, beganAt: NOW + 95_000 });
     expect(silent.endpoints).toEqual([]);
     expect(deleted(silent)).toEqual(['a']);
@@ -202,7 +202,7 @@ describe('the pace of replacing broken workers (S1, S2)', () => {
       }),
     );
 
-  test('is recorded with each replacement', () => {
+  test('scenario 105: is recorded with each replacement', () => {
     const first = paced({});
     expect(deleted(first)).toEqual(['a']);
     expect(first.status.lastReplacement).toEqual({ worker: 'a', at: '2026-11-20T12:00:00Z', count: 1 });

@@ -237,7 +237,7 @@ describe('direct ports (S6, D-op1)', () => {
     expect(missing(wanted, direct)).toEqual(expected);
   });
 
-  test('are asked of the search, the larger of both numbers', () => {
+  test('scenario 107: are asked of the search, the larger of both numbers', () => {
     const asked = (change: Record<string, unknown>) =>
       offerQuery(requirements(change), { ...context, wanted: { ports, ssh: true } }, 'exact').filters;
     const least = (value: number) => ({ field: 'direct_port_count', operator: 'gte', value });

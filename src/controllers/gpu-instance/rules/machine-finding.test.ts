@@ -15,7 +15,7 @@ describe('a running machine with declared ports (S8, D-op1)', () => {
     });
   });
 
-  test('is not reachable when it maps one of two', () => {
+  test('scenario 108: is not reachable when it maps one of two', () => {
     const { message, reason } = says({ ports: { '8080/tcp': 20_001 } });
     expect(reason).toBe('PortsNotMapped');
     expect(message).not.toContain('8080/tcp');
