@@ -12,6 +12,13 @@ export const RESTRAINT_MUTANTS: readonly Mutant[] = [
     replace: '',
   },
   {
+    name: 'limit-reached-for-good',
+    loses: 'another look at a limit that a wrong time of the service has reached (H2)',
+    file: `${RULES}/unrented.ts`,
+    find: '            look: { afterMs: LIMIT_LOOK_MS },\n',
+    replace: '            look: { afterMs: LIMIT_LOOK_MS * 1_000 },\n',
+  },
+  {
     name: 'held-is-replaced',
     loses: 'the annotation that holds a machine',
     file: `${RULES}/held-back.ts`,
