@@ -1,18 +1,23 @@
+import type { Simulator } from '../../src/simulator/simulator.ts';
 import { rowsOf } from '../../src/simulator/world/remembered.ts';
 import type { Contract } from '../../src/simulator/world/world.ts';
-import type { SimulatedWorld } from './world.ts';
 
 /** What a container on the machine of an offer is good for. `text`: it runs, and reports that error. */
 export type Fault = { readonly type: 'silent' } | { readonly type: 'error'; readonly text: string };
 
+/** Where the machines are, by the time they are asked for. */
+interface Market {
+  readonly market: Simulator;
+}
+
 /** What runs on machines: it serves, unless a story says otherwise. */
 export class Containers {
-  readonly #world: Pick<SimulatedWorld, 'market'>;
+  readonly #world: Market;
   readonly #faults = new Map<number, Fault>();
   /** What the image brings with it wherever it runs. */
   #imageFault: Fault | undefined;
 
-  constructor(world: Pick<SimulatedWorld, 'market'>) {
+  constructor(world: Market) {
     this.#world = world;
   }
 
