@@ -27,6 +27,11 @@ const PARTS: readonly Suite[] = [
     counts: 'exit',
   },
   {
+    name: 'simulation, outages of fleets of 1 to 200',
+    command: ['env', 'MODE=outages', 'node', 'test/simulation/main.ts'],
+    counts: 'exit',
+  },
+  {
     name: 'simulation, swarm of 100,000 schedules',
     command: ['env', 'SEEDS=50000', `CORES=${availableParallelism()}`, 'node', 'test/simulation/main.ts'],
     counts: 'exit',

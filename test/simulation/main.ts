@@ -1,6 +1,6 @@
 /**
  * `make simulate`: the production operator under seeded faults, after the stories that are written for one step each
- * (not where one seed is replayed). From the environment: MODE (swarm, systematic, sequences), SEEDS (how many),
+ * (not where one seed is replayed). From the environment: MODE (swarm, systematic, sequences, outages), SEEDS (how many),
  * FIRST_SEED, SEED (replays one), MINUTES (ends then), PAIRS (0: singles only), CORES (how many seeds at a time). The
  * last line on stdout is one JSON object; exit 1 on a violation, where a schedule takes no step for a minute, and where a whole run
  * misses what it owes in coverage or waste; 2 where a setting means nothing.
@@ -13,8 +13,10 @@ import { runSequences } from './sequences/sequences.ts';
 import { editedOf, SUBJECTS } from './sequences/subjects.ts';
 import { readSettings, type SearchMode, type Settings } from './settings.ts';
 import { shrink } from './shrink.ts';
+import { OUTAGES } from './stories/outages.ts';
 import { play } from './stories/play.ts';
 import { STORIES } from './stories/stories.ts';
+import type { Story } from './stories/story.ts';
 import { type Broken, playSwarm } from './swarm.ts';
 import { type Planned, replayPlan, runSystematic } from './systematic.ts';
 import { Watchdog } from './watchdog.ts';
@@ -36,12 +38,15 @@ interface Run {
 /** Runs one way of looking for violations. */
 type Search = (run: Run) => Promise<void>;
 
-const SEARCHES: Readonly<Record<SearchMode, Search>> = { swarm, systematic, sequences };
+const SEARCHES: Readonly<Record<SearchMode, Search>> = { swarm, systematic, sequences, outages };
 
 /** Each story was seen to break a promise without the step that it is written for. */
-async function playStories({ figures, goOn, watchdog }: Run): Promise<void> {
-  say(`${STORIES.length} stories`);
-  for (const story of STORIES) {
+async function playStories(
+  { figures, goOn, watchdog }: Run,
+  stories: readonly Story[] = STORIES,
+): Promise<void> {
+  say(`${stories.length} stories`);
+  for (const story of stories) {
     if (!goOn()) return;
     watchdog.running(`the story "${story.name}"`);
     const played = await play(story, { keepTrace: true });
@@ -52,6 +57,11 @@ async function playStories({ figures, goOn, watchdog }: Run): Promise<void> {
     figures.violated(problems.length);
     if (problems.length > 0) tellStory(`Story "${story.name}": ${problems.join('; ')}`, played.trace);
   }
+}
+
+/** Stories too long for every run: they are played alone. */
+function outages(run: Run): Promise<void> {
+  return playStories(run, OUTAGES);
 }
 
 async function swarm({ settings, figures, goOn, watchdog }: Run): Promise<void> {
@@ -170,7 +180,7 @@ async function main(): Promise<void> {
   const figures = new Figures();
   const goOn = untilStopped(figures, settings.minutes);
   const run: Run = { settings, figures, goOn, watchdog: new Watchdog() };
-  if (!settings.isReplay) await playStories(run);
+  if (!settings.isReplay && settings.mode !== 'outages') await playStories(run);
   await SEARCHES[settings.mode](run);
   const missed = goOn() ? figures.missed() : [];
   for (const text of missed) say(text);

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { type Given, LARGEST_SEED, SettingsReader } from '../settings/reader.ts';
 
-export const SEARCH_MODES = ['swarm', 'systematic', 'sequences'] as const;
+export const SEARCH_MODES = ['swarm', 'systematic', 'sequences', 'outages'] as const;
 export type SearchMode = (typeof SEARCH_MODES)[number];
 
 /** What one run of the simulation does. */

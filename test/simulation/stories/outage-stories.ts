@@ -1,6 +1,7 @@
-import { type JsonObject, listAt, objectAt } from '../memory-kube/json.ts';
+import { listAt, objectAt } from '../memory-kube/json.ts';
 import { NAMESPACE } from '../world.ts';
 import { abandon, confirmOrphans } from './deeds.ts';
+import { atMostDestroyed, crashEvery, namesOf, noneDestroyed, objects, strike } from './outage-deeds.ts';
 import { answered, type Stage } from './stage.ts';
 import type { Story } from './story.ts';
 
@@ -10,22 +11,6 @@ const START = 400;
 /** The hosts of all machines fall silent for that long. */
 function outage(stage: Stage, seconds: number): void {
   stage.befall({ name: 'mass-outage', seconds });
-}
-
-/** Names of the objects of a fleet. */
-const namesOf = (fleet: number) => [
-  'a',
-  ...Array.from({ length: fleet - 1 }, (_, index) => `m-${index + 2}`),
-];
-
-/** A machine shows that word for so many seconds, and runs again. */
-function strike(stage: Stage, object: string, name: 'exited' | 'offline' | 'unknown', seconds: number): void {
-  stage.befall({ name, instance: stage.machineOf(object), seconds });
-}
-
-/** No machine is destroyed in between: an outage from which they recover costs none. */
-function noneDestroyed(stage: Stage, from: number, until: number, why = 'all machines recover'): void {
-  stage.at(from, () => stage.forbid({ call: 'destroy', seconds: until - from, why }));
 }
 
 /** For so many seconds every list is what it is now. */
@@ -50,22 +35,11 @@ async function replyTo({ world: { market } }: Stage, path: string): Promise<unkn
   return JSON.parse(body);
 }
 
-/** How many of the fleet have ended until now: none at once, and few after the hold. */
-function atMostDestroyed(stage: Stage, most: number): void {
-  const ended = objects(stage).flatMap((object) => listAt(objectAt(object, 'status'), 'history')).length;
-  if (ended > most) stage.invariants.report('I4', `${ended} machines were replaced, and ${most} may be`);
-}
-
 /** How many machines of the market are left of so many: few went at once, and not none at all. */
 function leftOf(stage: Stage, all: number, { atLeast, below }: { atLeast: number; below: number }): void {
   const left = Object.keys(stage.world.market.store.current().tables.contracts).length;
   if (left >= atLeast && left < below) return;
   stage.invariants.report('I4', `${left} of ${all} machines are left, and not ${atLeast} to ${below - 1}`);
-}
-
-/** The operator crashes every minute in between. */
-function crashEveryMinute(stage: Stage, from: number, until: number): void {
-  for (let second = from; second < until; second += 60) stage.at(second, () => stage.killAll());
 }
 
 /** Machines that fail together say nothing of their hosts. */
@@ -81,10 +55,6 @@ function noneAvoided(stage: Stage): void {
   );
   if (avoided.length > 0)
     stage.invariants.report('I4', `${avoided.length} hosts and machines are avoided after an outage`);
-}
-
-function objects({ world: { kube } }: Stage): readonly JsonObject[] {
-  return kube.store.all(kube.kind('gpuinstances'));
 }
 
 /** Three in each list. */
@@ -152,7 +122,7 @@ export const OUTAGE_STORIES: readonly Story[] = [
         for (const name of namesOf(12)) abandon(stage, name);
       });
       stage.at(START + 100, () => confirmOrphans(stage));
-      crashEveryMinute(stage, START + 150, START + 1_300);
+      crashEvery(stage, 60, START + 150, START + 1_300);
       stage.at(START + 690, () => leftOf(stage, 12, { atLeast: 11, below: 12 }));
       stage.at(START + 1_290, () => leftOf(stage, 12, { atLeast: 10, below: 11 }));
     },
@@ -194,22 +164,24 @@ export const OUTAGE_STORIES: readonly Story[] = [
       stage.at(START + 1_490, () => atMostDestroyed(stage, 2));
     },
   },
-  {
-    name: 'containers of six machines end for good, and the operator crashes every minute after the hold (C2)',
-    fleet: 6,
-    seconds: START + 2_000,
-    mayLeave: true,
-    plot: (stage) => {
-      stage.users.account.set({ maxUnhealthyHold: '5m' });
-      stage.at(START, () => {
-        for (const name of namesOf(6)) strike(stage, name, 'exited', 100_000);
-      });
-      noneDestroyed(stage, START, START + 300, 'the maximum hold is not over');
-      crashEveryMinute(stage, START + 30, START + 2_000);
-      stage.at(START + 890, () => atMostDestroyed(stage, 1));
-      stage.at(START + 1_490, () => atMostDestroyed(stage, 2));
-    },
-  },
+  ...[60, 120].map(
+    (period): Story => ({
+      name: `containers of six machines end for good, and the operator crashes every ${period} s after the hold (C2)`,
+      fleet: 6,
+      seconds: START + 2_000,
+      mayLeave: true,
+      plot: (stage) => {
+        stage.users.account.set({ maxUnhealthyHold: '5m' });
+        stage.at(START, () => {
+          for (const name of namesOf(6)) strike(stage, name, 'exited', 100_000);
+        });
+        noneDestroyed(stage, START, START + 300, 'the maximum hold is not over');
+        crashEvery(stage, period, START + 30, START + 2_000);
+        stage.at(START + 890, () => atMostDestroyed(stage, 1));
+        stage.at(START + 1_490, () => atMostDestroyed(stage, 2));
+      },
+    }),
+  ),
   {
     name: 'the hosts of 20 machines fall silent for 95 s where the breaker is off, and queued destroys are taken back (H1)',
     fleet: 20,

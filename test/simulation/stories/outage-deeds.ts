@@ -1,0 +1,39 @@
+import { type JsonObject, listAt, objectAt } from '../memory-kube/json.ts';
+import type { Stage } from './stage.ts';
+
+/** Names of the objects of a fleet. */
+export const namesOf = (fleet: number) => [
+  'a',
+  ...Array.from({ length: fleet - 1 }, (_, index) => `m-${index + 2}`),
+];
+
+/** A machine shows that word for so many seconds, and runs again. */
+export function strike(
+  stage: Stage,
+  object: string,
+  name: 'exited' | 'offline' | 'unknown',
+  seconds: number,
+): void {
+  stage.befall({ name, instance: stage.machineOf(object), seconds });
+}
+
+/** No machine is destroyed in between: an outage from which they recover costs none. */
+export function noneDestroyed(stage: Stage, from: number, until: number, why = 'all machines recover'): void {
+  stage.at(from, () => stage.forbid({ call: 'destroy', seconds: until - from, why }));
+}
+
+/** How many of the fleet have ended until now: none at once, and few after the hold. */
+export function atMostDestroyed(stage: Stage, most: number): void {
+  const ended = objects(stage).flatMap((object) => listAt(objectAt(object, 'status'), 'history')).length;
+  if (ended > most) stage.invariants.report('I4', `${ended} machines were replaced, and ${most} may be`);
+}
+
+/** The operator crashes every so many seconds in between. */
+export function crashEvery(stage: Stage, period: number, from: number, until: number): void {
+  for (let second = from; second < until; second += period) stage.at(second, () => stage.killAll());
+}
+
+/** Objects of the fleet. */
+export function objects({ world: { kube } }: Stage): readonly JsonObject[] {
+  return kube.store.all(kube.kind('gpuinstances'));
+}
