@@ -106,6 +106,7 @@ const FIRST_LOAD = 150;
 /** The default: low enough to hold at times. */
 const TIGHT_BRAKE = { maxPerHour: 5 };
 const LOOKS_BEFORE_CONSOLE = 3;
+const CONSOLE_EVERY_MS = 7 * SECOND;
 const FIRST_NAMES = ['a', 'b'];
 /** Beyond every schedule: only a wrong time reaches them. */
 const LONG_LIMITS = { maxLifetime: '12h', maxTotalCost: '10' };
@@ -339,7 +340,7 @@ class Schedule {
     this.#world.scheduler.after(PERSON_LOOKS_EVERY_MS, () => {
       for (const account of this.#users.accounts) if (account.seesRollback()) account.confirmRollback();
       for (const id of this.#users.machinesInDoubt()) void this.#labelOwn(id);
-      for (const id of this.#users.lateMachines()) this.#endInConsole(id);
+      this.#endInConsole(this.#users.lateMachines());
       this.#looks += 1;
       if (this.#plan.removal?.isByForce) this.#lookAtOrphans();
       this.#personLooks();
@@ -350,13 +351,17 @@ class Schedule {
   #lookAtOrphans(): void {
     const latched = this.#users.accounts.filter((account) => account.seesMassOrphans());
     for (const account of latched) account.confirmOrphans();
-    if (this.#looks >= LOOKS_BEFORE_CONSOLE)
-      for (const id of this.#invariants.orphans()) this.#endInConsole(id);
+    if (this.#looks >= LOOKS_BEFORE_CONSOLE) this.#endInConsole(this.#invariants.orphans());
   }
 
-  #endInConsole(id: number): void {
-    this.#invariants.destroyedElsewhere(id);
-    void this.#users.console.destroy(id);
+  /** One after the other: the service refuses calls that come too soon after others. */
+  #endInConsole(ids: readonly number[]): void {
+    for (const [index, id] of ids.entries())
+      this.#world.scheduler.after(index * CONSOLE_EVERY_MS, () => {
+        if (!this.#users.console.machines().includes(id)) return;
+        this.#invariants.destroyedElsewhere(id);
+        void this.#users.console.destroy(id);
+      });
   }
 
   async #labelOwn(id: number): Promise<void> {
