@@ -11,8 +11,8 @@ const PROBE_THROWS: Patch = {
 
 const NO_LIMIT: Patch = {
   file: `${GPU}/rental/inputs.ts`,
-  find: '    if (this.#bytes <= limit) return undefined;\n',
-  replace: '    if (this.#bytes <= limit || limit > 0) return undefined;\n',
+  find: '  return bytes <= limit;\n',
+  replace: '  return bytes <= limit || limit > 0;\n',
 };
 
 /** What keeps the failure of one object from all others. */

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { given } from '../../../../test/builders/observed.ts';
 import { seededRandom } from '../../../lib/random.ts';
@@ -55,6 +57,30 @@ describe('what a rental is made of', () => {
     const { inputs, reads } = await inputsOf({ onStart: 'date', env: [{ name: 'A', value: 'b' }] });
     expect(inputs).toEqual({ type: 'ready', env: { A: 'b' }, onStart: 'date', imageLogin: undefined });
     expect(reads).toBe(0);
+  });
+
+  test('holds no more of many Secrets than a machine may get when each is a megabyte (H4)', async () => {
+    const names = Array.from({ length: 64 }, (_, at) => `large-${at}`);
+    const env = ['small', 'big'].flatMap((key) =>
+      names.map((name) => ({ name: `${name}_${key}`.replace('-', '_'), valueFrom: from(name, key) })),
+    );
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    let heldBytes = 0;
+    const get = async (_resource: unknown, { name }: { readonly name: string }) => {
+      collect();
+      heldBytes = Math.max(heldBytes, process.memoryUsage().heapUsed - before);
+      const annotations = { note: `${name}${'x'.repeat(200_000)}` };
+      const big = base64(`${name}${'x'.repeat(1_000_000)}`);
+      return { metadata: { name, annotations }, data: { small: base64('s'), big } };
+    };
+    const list = async () => ({ items: [] });
+    const { object } = given({ spec: { env } });
+    collect();
+    const before = process.memoryUsage().heapUsed;
+    const inputs = await readInputs(object, { get, list } as unknown as KubeClient);
+    expect(inputs).toMatchObject({ type: 'problem', reason: 'InputsTooLarge' });
+    expect(heldBytes).toBeLessThan(10_000_000);
   });
 
   test('reads a Secret once however many values come out of it', async () => {

@@ -1,7 +1,7 @@
 import { guardedFromMachines, type SecretUse } from '../../../accounts/guarded-secrets.ts';
 import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
 import type { MarketplaceAccount } from '../../../api/v1alpha1/marketplace-account.ts';
-import { gpuInstanceResource, marketplaceAccountResource } from '../../../api/v1alpha1/names.ts';
+import { gpuInstanceResource, labels, marketplaceAccountResource } from '../../../api/v1alpha1/names.ts';
 import { MAX_OFFER_BYTES, trimmedOf } from '../../../api/v1alpha1/trimmed-spec.ts';
 import { ownValue } from '../../../lib/canonical-json.ts';
 import { Secret } from '../../../lib/secret.ts';
@@ -64,6 +64,19 @@ function offersTooLarge(bytes: number): Problem {
   return { type: 'problem', reason: 'InputsTooLarge', detail };
 }
 
+function isWithin(bytes: number, limit: number): boolean {
+  return bytes <= limit;
+}
+
+function tooLarge(limit: number): Problem {
+  const detail = `env and the start script have more than ${limit} bytes together. Put large data into the image, or download it at the start.`;
+  return { type: 'problem', reason: 'InputsTooLarge', detail };
+}
+
+function placeOf({ name, key }: SecretUse): string {
+  return `${name}/${key}`;
+}
+
 function given(text: string | undefined): SecretValue {
   return { type: 'value', text };
 }
@@ -84,6 +97,9 @@ class InputReader {
   readonly #secrets = new Map<string, Promise<SecretObject | undefined>>();
   /** By Secret and key: what was decoded. */
   readonly #values = new Map<string, string>();
+  /** By Secret and key: what was not held, because it is too much. */
+  readonly #tooLong = new Set<string>();
+  #heldBytes = 0;
   #bytes = 0;
   /** What was read, and the field that names it. */
   readonly #uses: (SecretUse & { readonly use: string })[] = [];
@@ -159,9 +175,7 @@ class InputReader {
   /** Counts bytes; what is wrong if they are too many by now. */
   #tooLarge(bytes: number, limit: number): Problem | undefined {
     this.#bytes += bytes;
-    if (this.#bytes <= limit) return undefined;
-    const detail = `env and the start script have more than ${limit} bytes together. Put large data into the image, or download it at the start.`;
-    return { type: 'problem', reason: 'InputsTooLarge', detail };
+    return isWithin(this.#bytes, limit) ? undefined : tooLarge(limit);
   }
 
   async #value(
@@ -171,6 +185,7 @@ class InputReader {
   ): Promise<SecretValue> {
     this.#uses.push({ name: reference.name, key: reference.key, use });
     const secret = await this.#secret(reference.name);
+    if (this.#tooLong.has(placeOf(reference))) return tooLarge(limit);
     const encoded = ownValue(secret?.data, reference.key);
     if (encoded !== undefined)
       return (
@@ -189,8 +204,8 @@ class InputReader {
     return { type: 'problem', reason: 'SecretKeyMissing', detail };
   }
 
-  #decoded({ name, key }: { readonly name: string; readonly key: string }, encoded: string): string {
-    const place = `${name}/${key}`;
+  #decoded(use: SecretUse, encoded: string): string {
+    const place = placeOf(use);
     const known = this.#values.get(place);
     if (known !== undefined) return known;
     const text = Buffer.from(encoded, 'base64').toString('utf8');
@@ -209,11 +224,27 @@ class InputReader {
     return read;
   }
 
-  /** Of a Secret, what this object names: the rest may be a megabyte. */
-  #kept(name: string, { metadata, type, data, ...rest }: SecretObject): SecretObject {
-    const named = Object.entries(data ?? {}).filter(([key]) => this.#names(name, key));
-    const { managedFields: _dropped, ...kept } = metadata as typeof metadata & { managedFields?: unknown };
-    return { ...rest, metadata: kept, ...(type !== undefined && { type }), data: Object.fromEntries(named) };
+  /** Of a Secret, what this object names, as far as a machine may get it: the rest may be a megabyte of each Secret. */
+  #kept(name: string, { apiVersion, kind, metadata, type, data = {} }: SecretObject): SecretObject {
+    const named = Object.entries(data).filter(([key]) => this.#names(name, key));
+    const short = named.filter(([key, encoded]) => this.#isHeld({ name, key }, encoded));
+    const managedBy = metadata.labels?.[labels.managedBy];
+    return {
+      ...{ apiVersion, kind },
+      metadata: { name, ...(managedBy !== undefined && { labels: { [labels.managedBy]: managedBy } }) },
+      ...(type !== undefined && { type }),
+      data: Object.fromEntries(short),
+    };
+  }
+
+  /** Whether a value is held until it is used: all that are named may be used, so together they have the limit of one. */
+  #isHeld(use: SecretUse, encoded: string): boolean {
+    const bytes = Buffer.byteLength(encoded, 'base64');
+    const isLogin = use.key === LOGIN_KEY && use.name === this.#object.spec.imagePullSecretRef?.name;
+    if (!isLogin) this.#heldBytes += bytes;
+    const isHeld = isLogin ? isWithin(bytes, MAX_LOGIN_BYTES) : isWithin(this.#heldBytes, MAX_INPUT_BYTES);
+    if (!isHeld) this.#tooLong.add(placeOf(use));
+    return isHeld;
   }
 
   #names(secret: string, key: string): boolean {
