@@ -26,7 +26,8 @@ function poll(machines: number, bad: number, status: Bad = 'offline', at = 1000)
     if (id > bad) return [[id, { actualStatus: 'running' }] as const];
     return status === 'missing' ? [] : [[id, { actualStatus: status }] as const];
   });
-  return { type: 'complete', at, monotonic: at, expected: new Set(ids), rows: new Map(rows) };
+  const expected = new Map(ids.map((id) => [id, `object-${id}`]));
+  return { type: 'complete', at, monotonic: at, expected, rows: new Map(rows) };
 }
 
 const failedAt = (at: number): BreakerPoll => ({ type: 'failed', at });
@@ -38,6 +39,14 @@ function memoryAfter(polls: readonly BreakerPoll[], maxUnhealthy: number | strin
 
 const stateAfter = (polls: readonly BreakerPoll[], maxUnhealthy?: number | string): BreakerState =>
   breakerState(memoryAfter(polls, maxUnhealthy));
+
+test('stays closed when the machines of one object exit one after the other (scenario 30)', () => {
+  const exits = [1, 2, 3, 4, 5, 6, 7].map((id): BreakerPoll => {
+    const rows = new Map([[id, { actualStatus: 'exited' as const }]]);
+    return { type: 'complete', at: id * 10_000, monotonic: id * 10_000, expected: new Map([[id, 'job']]), rows };
+  });
+  expect(stateAfter(exits)).toEqual({ type: 'closed' });
+});
 
 describe('opens by level (C2)', () => {
   test.each([

@@ -43,7 +43,7 @@ interface Incident {
   readonly isCreeping: boolean;
 }
 
-/** The last change of a machine between well and unhealthy. */
+/** The last change of an object's machine between well and unhealthy. */
 interface Turn {
   /** Monotonic milliseconds of the poll that showed it. */
   readonly at: number;
@@ -61,8 +61,8 @@ export interface BreakerMemory {
   readonly completePolls: number;
   /** Ids of machines that were unhealthy in the last complete poll. */
   readonly unhealthy: ReadonlySet<number>;
-  /** Machines that changed lately, by id. */
-  readonly turns: ReadonlyMap<number, Turn>;
+  /** Objects whose machine changed lately, by uid: one that loses machine after machine tells of itself. */
+  readonly turns: ReadonlyMap<string, Turn>;
 }
 
 /** One look at the marketplace, as far as the breaker is concerned. */
@@ -73,8 +73,8 @@ export type BreakerPoll =
       readonly at: number;
       /** Monotonic milliseconds. */
       readonly monotonic: number;
-      /** Ids of machines that objects of the account hold and want, and that lists have shown before. */
-      readonly expected: ReadonlySet<number>;
+      /** Machines that objects of the account hold and want, and that lists have shown before: the uid of its object by id. */
+      readonly expected: ReadonlyMap<number, string>;
       readonly rows: ReadonlyMap<number, { readonly actualStatus: ActualStatus }>;
     }
   | { readonly type: 'failed'; readonly at: number };
@@ -197,7 +197,7 @@ export function unhealthyOf({
   expected,
   rows,
 }: Pick<Extract<BreakerPoll, { type: 'complete' }>, 'expected' | 'rows'>): readonly number[] {
-  return [...expected].filter((id) => {
+  return [...expected.keys()].filter((id) => {
     const row = rows.get(id);
     return row === undefined || !isWellWord(row.actualStatus);
   });
@@ -219,12 +219,14 @@ function healthOf(poll: Extract<BreakerPoll, { type: 'complete' }>): Health {
 function turnsAfter(
   { turns, unhealthy: before }: BreakerMemory,
   poll: Extract<BreakerPoll, { type: 'complete' }>,
-): ReadonlyMap<number, Turn> {
+): ReadonlyMap<string, Turn> {
   const { monotonic, expected } = poll;
   const unhealthy = new Set(unhealthyOf(poll));
   const late = [...turns].filter(([, { at }]) => monotonic - at <= TOGETHER_MS);
-  const changed = [...expected].filter((id) => unhealthy.has(id) !== before.has(id));
-  const fresh = changed.map((id) => [id, { at: monotonic, isUnhealthy: unhealthy.has(id) }] as const);
+  const changed = [...expected].filter(([id]) => unhealthy.has(id) !== before.has(id));
+  const fresh = changed.map(
+    ([id, uid]) => [uid, { at: monotonic, isUnhealthy: unhealthy.has(id) }] as const,
+  );
   return new Map([...late, ...fresh]);
 }
 
@@ -241,7 +243,7 @@ function isMoving({
   readonly memory: BreakerMemory;
   readonly health: Health;
   readonly allowed: number | undefined;
-  readonly turns: ReadonlyMap<number, Turn>;
+  readonly turns: ReadonlyMap<string, Turn>;
 }): boolean {
   if (allowed === undefined || unhealthy === 0) return false;
   const most = Math.min(MAX_TURNS, allowed);

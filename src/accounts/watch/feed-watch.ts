@@ -162,19 +162,19 @@ export class FeedWatch {
    * Machines that tell how the account fares: of objects that would have them replaced. One that we end counts as long
    * as it is listed, one that was just rented from the first list that shows it.
    */
-  #expected(rows: ReadonlyMap<number, unknown>): ReadonlySet<number> {
+  #expected(rows: ReadonlyMap<number, unknown>): ReadonlyMap<number, string> {
     const isShown = (id: number) => rows.has(id);
-    const ids = this.#options
+    const expected = this.#options
       .objects()
       .filter((object) => object.isReplaceable && !object.deleting)
-      .flatMap(({ instanceId, leaving, wasListed }) => {
+      .flatMap(({ uid, instanceId, leaving, wasListed }) => {
         if (instanceId === undefined) return [];
         const wasShown = wasListed || this.#listed.has(instanceId);
-        return isShown(instanceId) || (wasShown && !leaving) ? [instanceId] : [];
+        return isShown(instanceId) || (wasShown && !leaving) ? [[instanceId, uid] as const] : [];
       });
-    const expected = new Set(ids);
+    const ids = expected.map(([id]) => id);
     this.#listed = new Set(ids.filter((id) => isShown(id) || this.#listed.has(id)));
-    return expected;
+    return new Map(expected);
   }
 
   #moveBreaker(poll: Parameters<typeof afterPoll>[1]): void {
