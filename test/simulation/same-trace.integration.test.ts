@@ -59,7 +59,7 @@ test('a setting that means nothing ends the run at once, with the remedy', {
 }, async () => {
   const { code, stdout, stderr } = await simulate({ MODE: 'chaos' });
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-  expect(stderr).toBe('MODE=chaos means nothing here: write one of swarm, systematic, sequences\n');
+  expect(stderr).toBe('MODE=chaos means nothing here: write one of swarm, systematic, sequences, outages\n');
 });
 
 /** A small swarm, and what it adds up to. */

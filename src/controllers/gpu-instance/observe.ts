@@ -32,6 +32,7 @@ import {
   type LoginOf,
   rivalsOf,
 } from './other-objects.ts';
+import { listedLate } from './settle.ts';
 import type { Observed } from './types.ts';
 import type {
   AbsenceView,
@@ -116,6 +117,8 @@ export function observe(object: GpuInstance, memory: ObjectMemory, sources: Sour
     steady: sources.steady,
     serviceNow: session && list && serviceNow(session.serviceTime(), sources.clock.now()),
   });
+  const view = listing && listView(object, listing, sources);
+  if (view) noteLate(memory, view.labelled, intent);
   return {
     ...NOT_ASKED_FOR,
     now: Math.floor(sources.clock.now()),
@@ -126,9 +129,9 @@ export function observe(object: GpuInstance, memory: ObjectMemory, sources: Sour
     constants: sources.constants,
     account: accountView(lookup, object, sources),
     intent,
-    list: listing && listView(object, listing, sources),
+    list: view,
     listsBegun: session ? sources.steady.listTimes(session.feed, session.feed.listsBegunSince(0)) : [],
-    absences: absencesOf(object, { session, destroys: memory.view().destroys }, sources.steady),
+    absences: absencesOf(object, { session, memory: memory.view() }, sources.steady),
     memory: memory.view(sources.steady.now()),
     place: session?.queue.place(uidOf(object), object.metadata.generation ?? 0),
     probe: memory.probe,
@@ -136,6 +139,15 @@ export function observe(object: GpuInstance, memory: ObjectMemory, sources: Sour
     leaseRemainingMs: sources.leaseRemainingMs(),
     jitter: sources.random.next(),
   };
+}
+
+/** Remembers a machine that came too late: a list that lacks it later is no proof that it is gone. */
+function noteLate(memory: ObjectMemory, labelled: readonly ListedMachine[], reading: IntentReading): void {
+  const written = reading.type === 'intent' ? reading.intent : undefined;
+  for (const intent of [written, memory.intent]) {
+    const machine = intent && listedLate(labelled, intent);
+    if (machine) memory.late = { attempt: intent.attempt, issuedAt: intent.issuedAt, machine };
+  }
 }
 
 function recordedRow(object: GpuInstance, list: CompleteList | undefined): Instance | undefined {
@@ -297,10 +309,14 @@ function likeness(
 
 function absencesOf(
   object: GpuInstance,
-  { session, destroys }: { readonly session: AccountSession | undefined } & Pick<MemoryView, 'destroys'>,
+  {
+    session,
+    memory: { destroys, late },
+  }: { readonly session: AccountSession | undefined; readonly memory: MemoryView },
   steady: SteadyClock,
 ): ReadonlyMap<number, AbsenceView> {
   const ids = new Set([...destroys, object.status].flatMap((machine) => machine?.instanceId ?? []));
+  if (late) ids.add(late.machine.id);
   const lists = (id: number) => (session ? steady.listTimes(session.feed, session.feed.absences(id)) : []);
   return new Map([...ids].map((id) => [id, { lists: lists(id), read: undefined }]));
 }

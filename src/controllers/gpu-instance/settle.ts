@@ -86,16 +86,44 @@ export function lateMachineOfClosed(
   return machine && { machine, attempt };
 }
 
+/** The same while a list that lacks it is no proof that it is gone. */
+function lateMachine(observed: Observed, intent: RentalIntent): Instance | undefined {
+  const listed = listedLate(observed.list?.labelled ?? [], intent);
+  const { late } = observed.memory;
+  if (listed || late?.attempt !== intent.attempt || late.issuedAt !== intent.issuedAt) return listed;
+  return isLongMissing(observed, late.machine.id) ? undefined : late.machine;
+}
+
 /**
  * A listed machine whose label verifies and names this purchase and its issue time, whatever its start: only this rent call
  * carried that label. It may be our rental, carried out late, so nothing else is rented while it is there.
  */
-function lateMachine(observed: Observed, { attempt, issuedAt }: RentalIntent): Instance | undefined {
+export function listedLate(
+  labelled: readonly ListedMachine[],
+  { attempt, issuedAt }: Pick<RentalIntent, 'attempt' | 'issuedAt'>,
+): Instance | undefined {
   const isOfPurchase = ({ ownership }: ListedMachine) =>
     ownership.type === 'labelCopied' &&
     ownership.facts.attempt === attempt &&
     ownership.facts.issuedAt === issuedAt;
-  return observed.list?.labelled.find(isOfPurchase)?.row;
+  return labelled.find(isOfPurchase)?.row;
+}
+
+/** Whether lists as far apart as they may lag, and all between them, lack a machine that was listed before. */
+function isLongMissing({ absences, constants }: Observed, instanceId: number): boolean {
+  const lists = absences.get(instanceId)?.lists ?? [];
+  return (lists.at(-1) ?? 0) - (lists[0] ?? 0) >= constants.listLagMs;
+}
+
+/**
+ * Whether the newest purchase was closed without a machine, and this process has read only one list: that one may lack
+ * a late machine which lists have shown before.
+ */
+export function needsSecondList(observed: Observed): boolean {
+  const { intent, uid, object, listsBegun } = observed;
+  if (intent.type !== 'intent' || intent.intent.uid !== uid || openIntent(observed)) return false;
+  const hadMachine = object.status?.history?.some(({ attempt }) => attempt === intent.intent.attempt);
+  return !hadMachine && !isRefused(observed, intent.intent) && listsBegun.length < 2;
 }
 
 /**

@@ -148,6 +148,8 @@ export interface MemoryView {
   readonly intent: RentalIntent | undefined;
   /** The intent whose call was certainly refused or never sent: nothing comes of it. */
   readonly refused: IntentMark | undefined;
+  /** A machine that came too late for its purchase, as a list last showed it. */
+  readonly late?: (IntentMark & { readonly machine: Instance }) | undefined;
   /** Why the last rental was refused, for people. */
   readonly refusal: Refusal | undefined;
   /** Why nothing matched, by a search of everything within the last ten minutes. */

@@ -82,6 +82,20 @@ export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
     replace: 'const machine = hadMachine ? lateMachine(observed, intent.intent) : undefined;',
   },
   {
+    name: 'late-machine-hidden-by-one-list',
+    loses: 'the memory of a late machine that one list lacks',
+    file: 'controllers/gpu-instance/settle.ts',
+    find: 'return isLongMissing(observed, late.machine.id) ? undefined : late.machine;',
+    replace: 'return undefined;',
+  },
+  {
+    name: 'one-list-after-restart',
+    loses: 'the second list of a process before the purchase that follows one without a machine',
+    file: 'controllers/gpu-instance/settle.ts',
+    find: 'return !hadMachine && !isRefused(observed, intent.intent) && listsBegun.length < 2;',
+    replace: 'return !hadMachine && !isRefused(observed, intent.intent) && listsBegun.length < 1;',
+  },
+  {
     name: 'late-machine-never-swept',
     loses: 'the sweep of machines that began after the window of their label',
     file: 'accounts/watch/machine-census.ts',

@@ -24,6 +24,13 @@ function deleteKept(stage: Stage, policy: 'Stop' | 'Retain', before: () => void 
   });
 }
 
+/** A rental is carried out after 400 seconds; nothing else can be rented until it is listed. */
+function hideLateMachine(stage: Stage): void {
+  stage.strike({ call: 'rent', fate: { lateMs: 400_000 } });
+  stage.at(10, () => stage.users.setCeiling('a', '0.01'));
+  stage.at(500, () => stage.users.setCeiling('a', '2.00'));
+}
+
 /** Rentals that the marketplace queues for longer than anybody waits (H6). */
 const LATE_STORIES: readonly Story[] = [
   {
@@ -62,6 +69,27 @@ const LATE_STORIES: readonly Story[] = [
       stage.at(10, () => stage.users.setCeiling('a', '0.01'));
       stage.at(500, () => stage.users.setCeiling('a', '2.00'));
       stage.at(900, () => stage.users.delete('a'));
+    },
+  },
+  {
+    name: 'an empty list hides a machine that came late, while its object may rent another (H6)',
+    seconds: 1_000,
+    mayLeave: true,
+    plot: (stage) => {
+      hideLateMachine(stage);
+      stage.at(600, () => stage.cause({ name: 'empty-list', endpoint: 'list', count: 1 }));
+    },
+  },
+  {
+    name: 'the first list after a restart is empty, while a machine that came late is there (H6)',
+    seconds: 1_000,
+    mayLeave: true,
+    plot: (stage) => {
+      hideLateMachine(stage);
+      stage.at(600, () => {
+        stage.cause({ name: 'empty-list', endpoint: 'list', count: 1 });
+        stage.killAll();
+      });
     },
   },
   {

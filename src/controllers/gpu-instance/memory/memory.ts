@@ -38,6 +38,8 @@ export class ObjectMemory {
   keptKeyOf: number | undefined;
   intent: RentalIntent | undefined;
   refused: IntentMark | undefined;
+  /** A machine that came too late for its purchase, as a list last showed it. */
+  late: MemoryView['late'];
   refusal: Refusal | undefined;
   /** What was last said of its place in the queue. */
   queued: QueueWord | undefined;
@@ -206,6 +208,7 @@ export class ObjectMemory {
       rented: this.rented,
       intent: this.intent,
       refused: this.refused,
+      late: this.late,
       refusal: this.refusal,
       explained: explained && now - explained.at < EXPLAINED_MS ? explained.refusal : undefined,
       queued: this.queued,

@@ -18,6 +18,7 @@ const { table, close } = decisionTables('unrented');
 const found: Pick<Given, 'observed'> = {
   observed: { offers: new Map([[0, { type: 'found', offers: [offer()] }]]) },
 };
+const late = row({ label: labelOf(1, at(-900)), startedAt: at(-500) });
 const past = (reason: string) => ({
   attempt: 1,
   history: [{ attempt: 1, instanceId: 1, reason, endedAt: time(-30), minutes: 5, cost: '0.04' }],
@@ -48,6 +49,31 @@ describe('an object without a machine rents', () => {
     [
       'after its machine ended by itself, whatever is to happen when one vanishes',
       { ...found, spec: { onVanish: 'Hold' }, status: past('Exited') },
+      { rule: 'purchase', record: 'intent', actions: ['rent 100 as 2'] },
+    ],
+    [
+      'when two lists show no machine of its last purchase (H6)',
+      {
+        ...found,
+        status: { attempt: 1 },
+        intent: intent({ issuedAt: at(-900) }),
+        observed: { ...found.observed, listsBegun: [at(-11), at(-1)] },
+      },
+      { rule: 'purchase', record: 'intent', actions: ['rent 100 as 2'] },
+    ],
+    [
+      'when lists have long lacked the machine of its last purchase that came late (H6)',
+      {
+        ...found,
+        status: { attempt: 1 },
+        intent: intent({ issuedAt: at(-900) }),
+        memory: { late: { attempt: 1, issuedAt: at(-900), machine: late } },
+        observed: {
+          ...found.observed,
+          listsBegun: [at(-121), at(-1)],
+          absences: new Map([[late.id, { lists: [at(-121), at(-1)], read: undefined }]]),
+        },
+      },
       { rule: 'purchase', record: 'intent', actions: ['rent 100 as 2'] },
     ],
     [
@@ -88,6 +114,26 @@ describe('an object without a machine waits', () => {
         machines: [listed(row({ label: labelOf(1, at(-900)), startedAt: at(-500) }))],
       },
       { rule: 'late-machine-listed', phase: 'Pending', says: 'RentalUncertain', onList: true },
+    ],
+    [
+      'while one list lacks the machine of its last purchase that came late (H6)',
+      {
+        ...found,
+        status: { attempt: 1 },
+        intent: intent({ issuedAt: at(-900) }),
+        memory: { late: { attempt: 1, issuedAt: at(-900), machine: late } },
+        observed: {
+          ...found.observed,
+          listsBegun: [at(-11), at(-1)],
+          absences: new Map([[late.id, { lists: [at(-1)], read: undefined }]]),
+        },
+      },
+      { rule: 'late-machine-listed', phase: 'Pending', says: 'RentalUncertain', onList: true },
+    ],
+    [
+      'for a second list when its last purchase brought no machine (H6)',
+      { ...found, status: { attempt: 1 }, intent: intent({ issuedAt: at(-900) }) },
+      { rule: 'wait-for-second-list', onList: true, afterMs: 5_000 },
     ],
     [
       'without a word while it is being found out whether the account allows its namespace',

@@ -3,7 +3,7 @@ import { decision, firstOf, type Rule } from '../decision.ts';
 import { limitState } from '../limits.ts';
 import { carriedFields, withoutMachine } from '../machine-fields.ts';
 import { factsOf } from '../recorded.ts';
-import { attemptOf, lateMachineOfClosed } from '../settle.ts';
+import { attemptOf, lateMachineOfClosed, needsSecondList } from '../settle.ts';
 import type { Stage } from '../stage.ts';
 import type { Decision, Observed, Step } from '../types.ts';
 import type { ListedMachine } from '../views.ts';
@@ -113,6 +113,12 @@ const RULES: readonly Rule<Unrented>[] = [
     name: 'backing-off',
     because: 'What failed a moment ago fails again.',
     decide: backingOff,
+  },
+  {
+    name: 'wait-for-second-list',
+    because: 'The only list of this process may lack a late machine that lists showed before.',
+    decide: (observed) =>
+      needsSecondList(observed) ? decision({ look: { onList: true, afterMs: 5_000 } }) : undefined,
   },
   { name: 'purchase', because: 'A machine is wanted and nothing speaks against it.', decide: purchase },
 ];
