@@ -83,6 +83,26 @@ describe('what a rental is made of', () => {
     expect(heldBytes).toBeLessThan(10_000_000);
   });
 
+  test('looks at no key of a Secret that is not named when there are many (H4)', async () => {
+    const lookedAt = new Set<string>();
+    const named = Array.from({ length: 128 }, (_, at) => `key-${at}`);
+    const others = Array.from({ length: 1_000 }, (_, at) => [`other-${at}`, ''] as const);
+    const values = named.map((key) => [key, base64(key)] as const);
+    const data = new Proxy<Record<string, string>>(Object.fromEntries([...others, ...values]), {
+      getOwnPropertyDescriptor: (target, key) => {
+        lookedAt.add(String(key));
+        return Reflect.getOwnPropertyDescriptor(target, key);
+      },
+    });
+    const get = async () => ({ metadata: { name: 'many' }, data });
+    const list = async () => ({ items: [] });
+    const env = named.map((key, at) => ({ name: `V${at}`, valueFrom: from('many', key) }));
+    const { object } = given({ spec: { env } });
+    const inputs = await readInputs(object, { get, list } as unknown as KubeClient);
+    expect(inputs).toMatchObject({ type: 'ready', env: { V0: 'key-0', V127: 'key-127' } });
+    expect([...lookedAt].filter((key) => key.startsWith('other-'))).toHaveLength(0);
+  });
+
   test('reads a Secret once however many values come out of it', async () => {
     const { inputs, reads } = await inputsOf(
       {

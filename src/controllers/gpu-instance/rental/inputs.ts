@@ -224,16 +224,21 @@ class InputReader {
     return read;
   }
 
-  /** Of a Secret, what this object names, as far as a machine may get it: the rest may be a megabyte of each Secret. */
-  #kept(name: string, { apiVersion, kind, metadata, type, data = {} }: SecretObject): SecretObject {
-    const named = Object.entries(data).filter(([key]) => this.#names(name, key));
-    const short = named.filter(([key, encoded]) => this.#isHeld({ name, key }, encoded));
+  /**
+   * Of a Secret, what this object names, as far as a machine may get it: the rest may be a megabyte of each Secret, or a
+   * hundred thousand keys.
+   */
+  #kept(name: string, { apiVersion, kind, metadata, type, data }: SecretObject): SecretObject {
+    const held = [...this.#namedKeys(name)].flatMap((key) => {
+      const encoded = ownValue(data, key);
+      return encoded !== undefined && this.#isHeld({ name, key }, encoded) ? [[key, encoded] as const] : [];
+    });
     const managedBy = metadata.labels?.[labels.managedBy];
     return {
       ...{ apiVersion, kind },
       metadata: { name, ...(managedBy !== undefined && { labels: { [labels.managedBy]: managedBy } }) },
       ...(type !== undefined && { type }),
-      data: Object.fromEntries(short),
+      data: Object.fromEntries(held),
     };
   }
 
@@ -247,13 +252,11 @@ class InputReader {
     return isHeld;
   }
 
-  #names(secret: string, key: string): boolean {
+  #namedKeys(secret: string): ReadonlySet<string> {
     const { env = [], onStartFrom, imagePullSecretRef } = this.#object.spec;
     const named = [...env.map(({ valueFrom }) => valueFrom?.secretKeyRef), onStartFrom?.secretKeyRef];
-    return (
-      named.some((ref) => ref?.name === secret && ref.key === key) ||
-      (imagePullSecretRef?.name === secret && key === LOGIN_KEY)
-    );
+    const keys = named.flatMap((ref) => (ref?.name === secret ? [ref.key] : []));
+    return new Set(imagePullSecretRef?.name === secret ? [...keys, LOGIN_KEY] : keys);
   }
 }
 
