@@ -180,7 +180,7 @@ describe.skipIf(!canRun)('the installed chart', () => {
     await cluster.kubectl(['delete', 'gpui', 'precious']);
   });
 
-  test('refuses a price below what the running machine costs only if onPriceAbove would replace it (M4)', async () => {
+  test('scenario 110: refuses a price below what the running machine costs only if onPriceAbove would replace it (M4)', async () => {
     await apply(instance('running', { spec: { onPriceAbove: 'Replace' } }));
     const cost = { pricePerHour: '0.70', accrued: '0' };
     await operatorSaysStatus('running', { instanceId: 8, cost });

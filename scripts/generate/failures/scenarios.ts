@@ -287,6 +287,14 @@ const rows: readonly (readonly [happens: string, must: string, notShown?: string
     'A machine runs and does not map every declared port',
     '`PortsNotMapped` with the missing ports; it is not Ready, and no Service leads to it',
   ],
+  [
+    'An edit moves the alternatives of `offers`, with `onPriceAbove: Replace`',
+    'The price of the machine is compared with the highest maximum of all alternatives it satisfies; their order destroys nothing',
+  ],
+  [
+    'An edit sets every `maxPricePerHour` below the price of the running machine',
+    'The policy `price-floor` refuses the edit with `onPriceAbove: Replace`; with `Report` it lets the edit through, and the machine is kept',
+  ],
 ];
 
 /** All scenarios, numbered as tests name them. */

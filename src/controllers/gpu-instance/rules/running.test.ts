@@ -236,7 +236,7 @@ describe('a limit of an object that keeps its machine', () => {
 describe('the price of a machine', () => {
   table([
     [
-      'is judged by an alternative that the machine satisfies, whatever place it was moved to (M4)',
+      'scenario 109: is judged by an alternative that the machine satisfies, whatever place it was moved to (M4)',
       held(
         { pricePerHour: 520_000 },
         {
