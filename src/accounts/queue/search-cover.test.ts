@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { OfferFilter, OfferQuery } from '../../marketplace/offers/offers.ts';
-import { coverageOf, coverOf, MAX_ROWS } from './search-cover.ts';
+import { offer } from '../../../test/builders/observed.ts';
+import type { Offer, OfferFilter, OfferQuery } from '../../marketplace/offers/offers.ts';
+import { coverageOf, coverOf, MAX_ROWS, mayFind } from './search-cover.ts';
 
 const filter = (field: string, operator: OfferFilter['operator'], value: OfferFilter['value']) => ({
   ...{ field, operator, value },
@@ -163,6 +164,37 @@ describe('a reply that holds a range or a list of values', () => {
     ['no query that does not name values', gpu('A', 'B'), [], false],
   ])('serves %s', (_, own, asked, expected) => {
     expect(holds(own, ...asked)).toBe(expected);
+  });
+});
+
+describe('a query may find an offer in a reply', () => {
+  const offers = (...fields: Offer['fields'][]): Offer[] =>
+    fields.map((each) => ({ ...offer(), fields: each }));
+  const rtx = { gpu_name: 'A', gpu_ram: 24, dph_total: 0.5 };
+
+  test.each<readonly [string, readonly OfferFilter[], readonly Offer[], boolean]>([
+    ['if one of several offers passes', [gpu('A')], offers({ gpu_name: 'B' }, rtx), true],
+    ['if it names one of several values', [gpu('A', 'B')], offers(rtx), true],
+    ['not if it names another value', [gpu('B')], offers(rtx), false],
+    ['if the offer does not say the value', [gpu('B')], offers({ gpu_name: null }), true],
+    ['if the offer lacks the field', [gpu('B')], offers({}), true],
+    ['at its minimum', [filter('gpu_ram', 'gte', 24)], offers(rtx), true],
+    ['not below its minimum', [filter('gpu_ram', 'gte', 25)], offers(rtx), false],
+    ['at its maximum', [filter('dph_total', 'lte', 0.5)], offers(rtx), true],
+    ['not above its maximum', [filter('dph_total', 'lte', 0.4)], offers(rtx), false],
+    ['if the offer says no number', [filter('gpu_ram', 'gte', 25)], offers({ gpu_ram: 'much' }), true],
+    ['if its bound is a text', [filter('gpu_ram', 'gte', '25')], offers(rtx), true],
+    [
+      'if a field is bounded on the side that is not shared',
+      [filter('gpu_ram', 'lte', 8)],
+      offers(rtx),
+      true,
+    ],
+    ['if it filters by a field that is not shared', [filter('verified', 'eq', false)], offers(rtx), true],
+    ['not if only one of its filters passes', [gpu('A'), filter('gpu_ram', 'gte', 48)], offers(rtx), false],
+    ['not if there is no offer', [], offers(), false],
+  ])('%s', (_, filters, found, expected) => {
+    expect(mayFind(query(...filters), found)).toBe(expected);
   });
 });
 

@@ -43,7 +43,13 @@ const stateAfter = (polls: readonly BreakerPoll[], maxUnhealthy?: number | strin
 test('stays closed when the machines of one object exit one after the other (scenario 30)', () => {
   const exits = [1, 2, 3, 4, 5, 6, 7].map((id): BreakerPoll => {
     const rows = new Map([[id, { actualStatus: 'exited' as const }]]);
-    return { type: 'complete', at: id * 10_000, monotonic: id * 10_000, expected: new Map([[id, 'job']]), rows };
+    return {
+      type: 'complete',
+      at: id * 10_000,
+      monotonic: id * 10_000,
+      expected: new Map([[id, 'job']]),
+      rows,
+    };
   });
   expect(stateAfter(exits)).toEqual({ type: 'closed' });
 });

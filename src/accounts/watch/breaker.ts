@@ -224,9 +224,7 @@ function turnsAfter(
   const unhealthy = new Set(unhealthyOf(poll));
   const late = [...turns].filter(([, { at }]) => monotonic - at <= TOGETHER_MS);
   const changed = [...expected].filter(([id]) => unhealthy.has(id) !== before.has(id));
-  const fresh = changed.map(
-    ([id, uid]) => [uid, { at: monotonic, isUnhealthy: unhealthy.has(id) }] as const,
-  );
+  const fresh = changed.map(([id, uid]) => [uid, { at: monotonic, isUnhealthy: unhealthy.has(id) }] as const);
   return new Map([...late, ...fresh]);
 }
 

@@ -134,6 +134,34 @@ function other(situation: Given, metadata: Partial<GpuInstance['metadata']> = {}
 
 const ELSEWHERE = { accountRef: { name: 'elsewhere' } };
 
+describe('a machine that came too late for its purchase (H6)', () => {
+  const late = row({ label: labelOf(1, at(-900)), startedAt: at(-500) });
+  const object: Given = { status: { attempt: 1 }, intent: intent({ issuedAt: at(-900) }) };
+  const known = { attempt: 1, issuedAt: at(-900), machine: late };
+
+  test('is remembered when a later list lacks it, with the lists that lack it', () => {
+    const memory = new ObjectMemory();
+    expect(seen({ memory, object, rows: [late] })?.memory.late).toEqual(known);
+    const without = seen({ memory, object, rows: [] });
+    expect(without?.memory.late).toEqual(known);
+    expect([...(without?.absences.keys() ?? [])]).toEqual([late.id]);
+  });
+
+  test('is remembered when a person has removed the intent', () => {
+    const memory = new ObjectMemory();
+    memory.intent = intent({ issuedAt: at(-900) });
+    seen({ memory, object: { status: { attempt: 1 } }, rows: [late] });
+    expect(memory.late).toEqual(known);
+  });
+
+  test('is not one of another purchase', () => {
+    const memory = new ObjectMemory();
+    seen({ memory, object: { ...object, intent: intent({ issuedAt: at(-901) }) }, rows: [late] });
+    expect(memory.late).toBeUndefined();
+    expect([...(seen({ memory, object, rows: [] })?.absences.keys() ?? [])]).toEqual([]);
+  });
+});
+
 describe('the account of an object', () => {
   test('is one of its own namespace unless it names another', () => {
     expect(accountRefOf(given().object)).toEqual({ namespace: 'team', name: 'default' });
