@@ -64,7 +64,11 @@ test('scenario 11: where no offer matches the condition counts what each require
   // The search is repeated at growing intervals: what comes of a minute of them is not written either.
   const end = performance.now() + 60_000;
   await until('it tries again', () => searches(bench) > searched || performance.now() > end, 90_000);
-  await until('it has looked again', async () => (await passes()) > before || performance.now() > end, 90_000);
+  await until(
+    'it has looked again',
+    async () => (await passes()) > before || performance.now() > end,
+    90_000,
+  );
   expect((await bench.instance('choosy'))?.metadata.resourceVersion).toBe(choosy.metadata.resourceVersion);
   expect(rents(bench)).toEqual([]);
   await deleteInstance(bench, 'choosy');
