@@ -52,6 +52,21 @@ describe('whose turn it is while machines are replaced slowly (C2)', () => {
     expect(at(1, changed(objects, 0, { ...ended, instanceId: 500 }), [500])).toBe('u001');
   });
 
+  test('stays spent when the destroyed machine is only missing, and comes when it runs again or after ten minutes', () => {
+    const objects = fleet(6);
+    const leaving = changed(objects, 0, { leaving: true });
+    const at = account();
+    at(0, objects);
+    expect(at(0.5, leaving)).toBeUndefined();
+    expect(at(1, objects)).toBeUndefined();
+    expect(at(10.4, objects)).toBeUndefined();
+    expect(at(10.5, objects)).toBe('u001');
+    const recovered = account();
+    recovered(0, objects);
+    recovered(0.5, leaving);
+    expect(recovered(1, objects, [0])).toBe('u001');
+  });
+
   test.each([
     [1, 1],
     [19, 1],

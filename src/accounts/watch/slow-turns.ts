@@ -13,6 +13,14 @@ interface Turn {
   readonly at: number;
 }
 
+/** A replacement that is under way. */
+interface Ending {
+  /** Monotonic milliseconds. */
+  readonly since: number;
+  /** The machine that the object names. */
+  readonly instanceId: number | undefined;
+}
+
 /** What one complete list says about an account whose machines are replaced slowly. */
 export interface SlowLook {
   /** Epoch milliseconds, by the clock that dates the ends of machines. */
@@ -31,7 +39,7 @@ export interface SlowLook {
  * former runs. Counted from the objects, so that a restart gives no second helping.
  */
 export class SlowTurns {
-  readonly #underWaySince = new Map<string, number>();
+  readonly #underWay = new Map<string, Ending>();
   readonly #hadTurnAt = new Map<string, number>();
   #turn: Turn | undefined;
 
@@ -43,16 +51,16 @@ export class SlowTurns {
   /** Nothing is replaced slowly any more. */
   end(): void {
     this.#turn = undefined;
-    this.#underWaySince.clear();
+    this.#underWay.clear();
     this.#hadTurnAt.clear();
   }
 
   look(look: SlowLook): void {
     const { objects, monotonic } = look;
     const wanted = objects.filter(({ deleting, isReplaceable }) => isReplaceable && !deleting);
-    const underWay = wanted.filter((object) => isUnderWay(object, look));
+    const underWay = wanted.filter((object) => isUnderWay(object, look) || this.#isStillEnding(object, look));
     this.#note(underWay, monotonic);
-    const blocks = underWay.some(({ uid }) => monotonic - (this.#underWaySince.get(uid) ?? 0) < WINDOW_MS);
+    const blocks = underWay.some(({ uid }) => monotonic - (this.#underWay.get(uid)?.since ?? 0) < WINDOW_MS);
     const recent = wanted.filter((object) => hasEndedLately(object, look));
     const most = Math.max(1, Math.floor(wanted.length * SHARE));
     const isSpent = new Set([...recent, ...underWay].map(({ uid }) => uid)).size >= most;
@@ -60,10 +68,20 @@ export class SlowTurns {
     this.#turn = blocks || isSpent ? undefined : this.#next(waiting, monotonic);
   }
 
+  /** A destroy that was carried out although its reply said no: the machine is only missing, and not yet proven gone. */
+  #isStillEnding({ uid, instanceId }: AccountObject, { monotonic, running }: SlowLook): boolean {
+    const before = this.#underWay.get(uid);
+    if (!before || instanceId === undefined || instanceId !== before.instanceId) return false;
+    return !running.has(instanceId) && monotonic - before.since < WINDOW_MS;
+  }
+
   #note(underWay: readonly AccountObject[], monotonic: number): void {
     const uids = new Set(underWay.map(({ uid }) => uid));
-    for (const uid of this.#underWaySince.keys()) if (!uids.has(uid)) this.#underWaySince.delete(uid);
-    for (const uid of uids) if (!this.#underWaySince.has(uid)) this.#underWaySince.set(uid, monotonic);
+    for (const uid of this.#underWay.keys()) if (!uids.has(uid)) this.#underWay.delete(uid);
+    for (const { uid, instanceId } of underWay) {
+      const since = this.#underWay.get(uid)?.since ?? monotonic;
+      this.#underWay.set(uid, { since, instanceId });
+    }
   }
 
   /** Whoever had it longest ago, or never. */

@@ -89,6 +89,13 @@ export const OUTAGE_MUTANTS: readonly Mutant[] = [
     replace: 'toleratedAt(observed, since, observed.steadyNow) >= patience;',
   },
   {
+    name: 'refused-destroy-passes-turn',
+    loses: 'the turn of an object whose machine is gone although its destroy was refused',
+    file: 'accounts/watch/slow-turns.ts',
+    find: 'return !running.has(instanceId) && monotonic - before.since < WINDOW_MS;',
+    replace: 'return false;',
+  },
+  {
     name: 'slow-turns-forgotten',
     loses: 'the count of machines that were replaced slowly within ten minutes, which outlives the process',
     file: 'accounts/watch/slow-turns.ts',

@@ -51,8 +51,8 @@ function vanished(observed: Observed, { machine }: Held<StateNamed<'absent'>>, r
 }
 
 /**
- * While the breaker is open, no list counts but for what we ended ourselves; after its hold, one object at a time. While the account may not be used, what is
- * missing is said, and counts as vanished only once a key has proved the login again.
+ * While the breaker is open, no list counts but for what we ended ourselves; after its hold, one object at a time. While
+ * the account may not be used, what is missing is said, and counts as vanished only once a key has proved the login again.
  */
 function mayBelieve(observed: Observed, begun: Reason | undefined): boolean {
   if (observed.list === undefined) return false;
