@@ -62,8 +62,8 @@ export interface MetricsAccessOptions {
 
 /**
  * Lets only those read the metrics whose bearer token the API server knows (TokenReview) and who may `get` the path
- * /metrics (SubjectAccessReview). Answers count for a minute, refusals for ten seconds. An API server that does not
- * answer lets nobody in.
+ * /metrics (SubjectAccessReview). Answers count for a minute, refusals for ten seconds. If the API server does not answer,
+ * every caller is refused.
  */
 export class MetricsAccess {
   readonly #options: MetricsAccessOptions;

@@ -43,7 +43,8 @@ const RETRY_MS = 5_000;
 /**
  * Keeps the ConfigMap by which admission refuses to take away what destroys machines while some are rented.
  * It is written when the first object takes the finalizer of a machine and when the last one loses it, never
- * in between. It also names the times that this operator runs with. A write that fails is repeated until it succeeds; rentals do not wait for it.
+ * in between. It also names the times that this operator runs with. A write that fails is repeated until it succeeds;
+ * rentals do not wait for it.
  */
 export class InUseRecord {
   readonly name = 'in-use record';

@@ -60,7 +60,7 @@ export class LoginConnections {
   readonly #reservationsByUrl = new Map<string, OfferReservations>();
   /** Limiters of accounts that have proved no login yet, by account uid. */
   readonly #unproved = new Map<string, Unproved>();
-  /** The limiters of logins that nobody uses any more: the service counts on. */
+  /** The limiters of logins that no account uses any more: the service still counts their calls. */
   readonly #left = new Map<string, Pacer>();
 
   constructor(access: MarketplaceAccess) {

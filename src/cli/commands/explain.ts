@@ -4,10 +4,9 @@ import { endpointGroupResource, gpuInstanceResource } from '../../api/v1alpha1/n
 import { allInstances } from '../all-instances.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
 import { countedInstances } from '../limits/counted-instances.ts';
-import { accountOf, getObject, listInstances } from '../objects/cluster-objects.ts';
+import { accountOf, getObject, listInstances, operatorTimes } from '../objects/cluster-objects.ts';
 import { requireIdentity } from '../objects/identity-secret.ts';
 import { parseObject } from '../objects/object-name.ts';
-import { operatorTimes } from '../objects/operator-times.ts';
 import { createOutput } from '../output/output.ts';
 import { printable } from '../output/printable.ts';
 import { accountTarget } from '../sessions/account-access.ts';

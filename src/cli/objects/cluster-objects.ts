@@ -1,8 +1,16 @@
+import type { ConfigMap } from '../../accounts/installation/in-use-record.ts';
 import type { EndpointGroup } from '../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
-import { gpuInstanceResource, type KindNames, marketplaceAccountResource } from '../../api/v1alpha1/names.ts';
-import { eventResource } from '../../runtime/kube/core-resources.ts';
+import {
+  gpuInstanceResource,
+  IN_USE_RECORD,
+  type KindNames,
+  marketplaceAccountResource,
+} from '../../api/v1alpha1/names.ts';
+import { constantsFromData, defaultConstants, type PurchaseConstants } from '../../ownership/constants.ts';
+import { configMapResource, eventResource } from '../../runtime/kube/core-resources.ts';
+import { isKubeError } from '../../runtime/kube/kube-error.ts';
 import type { KubeObject } from '../../runtime/kube/kube-object.ts';
 import { failed, notFound } from '../failures/command-error.ts';
 import type { ClusterSession } from '../sessions/cluster-session.ts';
@@ -95,4 +103,26 @@ export async function eventsOf(
       count: event.series?.count ?? 1,
     }))
     .sort((left, right) => left.at.localeCompare(right.at));
+}
+
+/** The times that a command judges by. */
+export interface OperatorTimes {
+  readonly constants: PurchaseConstants;
+  /** Why they are defaults; undefined if they are those that the operator published. */
+  readonly guessed: string | undefined;
+}
+
+/** The times that the operator runs with, as it publishes them; its defaults if they cannot be read. */
+export async function operatorTimes({ kube, operatorNamespace }: ClusterSession): Promise<OperatorTimes> {
+  const place = `ConfigMap ${operatorNamespace}/${IN_USE_RECORD}`;
+  const ref = { namespace: operatorNamespace, name: IN_USE_RECORD };
+  try {
+    const stored = await kube.get<ConfigMap>(configMapResource, ref);
+    const constants = constantsFromData(stored?.data ?? {});
+    if (constants) return { constants, guessed: undefined };
+    return { constants: defaultConstants, guessed: `${place} does not have the operator's times` };
+  } catch (error) {
+    if (!isKubeError(error, 'forbidden')) throw error;
+    return { constants: defaultConstants, guessed: `you may not read ${place}` };
+  }
 }

@@ -19,6 +19,14 @@ const found: Pick<Given, 'observed'> = {
   observed: { offers: new Map([[0, { type: 'found', offers: [offer()] }]]) },
 };
 const late = row({ label: labelOf(1, at(-900)), startedAt: at(-500) });
+/** Its first purchase was closed without a machine. */
+const closed = { status: { attempt: 1 }, intent: intent({ issuedAt: at(-900) }) };
+/** The machine came later, and these lists lack it by now. */
+const lateMissingFrom = (lists: readonly number[], listsBegun = lists): Given => ({
+  ...closed,
+  memory: { late: { attempt: 1, issuedAt: at(-900), machine: late } },
+  observed: { ...found.observed, listsBegun, absences: new Map([[late.id, { lists, read: undefined }]]) },
+});
 const past = (reason: string) => ({
   attempt: 1,
   history: [{ attempt: 1, instanceId: 1, reason, endedAt: time(-30), minutes: 5, cost: '0.04' }],
@@ -53,27 +61,12 @@ describe('an object without a machine rents', () => {
     ],
     [
       'when two lists show no machine of its last purchase (H6)',
-      {
-        ...found,
-        status: { attempt: 1 },
-        intent: intent({ issuedAt: at(-900) }),
-        observed: { ...found.observed, listsBegun: [at(-11), at(-1)] },
-      },
+      { ...closed, observed: { ...found.observed, listsBegun: [at(-11), at(-1)] } },
       { rule: 'purchase', record: 'intent', actions: ['rent 100 as 2'] },
     ],
     [
       'when lists have long lacked the machine of its last purchase that came late (H6)',
-      {
-        ...found,
-        status: { attempt: 1 },
-        intent: intent({ issuedAt: at(-900) }),
-        memory: { late: { attempt: 1, issuedAt: at(-900), machine: late } },
-        observed: {
-          ...found.observed,
-          listsBegun: [at(-121), at(-1)],
-          absences: new Map([[late.id, { lists: [at(-121), at(-1)], read: undefined }]]),
-        },
-      },
+      lateMissingFrom([at(-121), at(-1)]),
       { rule: 'purchase', record: 'intent', actions: ['rent 100 as 2'] },
     ],
     [
@@ -107,32 +100,17 @@ describe('an object without a machine waits', () => {
   table([
     [
       'while a machine of its last purchase is listed that was carried out late (H6)',
-      {
-        ...found,
-        status: { attempt: 1 },
-        intent: intent({ issuedAt: at(-900) }),
-        machines: [listed(row({ label: labelOf(1, at(-900)), startedAt: at(-500) }))],
-      },
+      { ...found, ...closed, machines: [listed(late)] },
       { rule: 'late-machine-listed', phase: 'Pending', says: 'RentalUncertain', onList: true },
     ],
     [
       'while one list lacks the machine of its last purchase that came late (H6)',
-      {
-        ...found,
-        status: { attempt: 1 },
-        intent: intent({ issuedAt: at(-900) }),
-        memory: { late: { attempt: 1, issuedAt: at(-900), machine: late } },
-        observed: {
-          ...found.observed,
-          listsBegun: [at(-11), at(-1)],
-          absences: new Map([[late.id, { lists: [at(-1)], read: undefined }]]),
-        },
-      },
+      lateMissingFrom([at(-1)], [at(-11), at(-1)]),
       { rule: 'late-machine-listed', phase: 'Pending', says: 'RentalUncertain', onList: true },
     ],
     [
       'for a second list when its last purchase brought no machine (H6)',
-      { ...found, status: { attempt: 1 }, intent: intent({ issuedAt: at(-900) }) },
+      { ...found, ...closed },
       { rule: 'wait-for-second-list', onList: true, afterMs: 5_000 },
     ],
     [
