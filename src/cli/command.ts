@@ -40,16 +40,30 @@ export interface CommandInput {
 /** Which shared options a command takes. `report`: as `output`, for what tells of a thing in full and has no names to list. */
 export type OptionSet = 'output' | 'report' | 'marketplace' | 'cluster';
 
-/** A command is data: verb and noun, what it says of itself, and what it does. */
+/** What a command takes and does. Its name and summary are in its {@link CatalogEntry}. */
 export interface Command {
-  /** As typed: `operator`, `search offers`. */
-  readonly name: string;
-  readonly summary: string;
+  /** Shown in the help in place of the summary. */
   readonly description?: string;
   readonly examples?: readonly string[];
   readonly args?: readonly CommandArgument[];
   readonly options?: readonly CommandOption[];
   readonly optionSets?: readonly OptionSet[];
-  /** Resolves to the exit code. A thrown error prints its message and exits 1. */
+  /** Resolves to the exit code. Rejects when it fails: the error is printed, and sets the exit code. */
   run(input: CommandInput, context: CommandContext): Promise<number>;
+}
+
+/** A command in the catalogue: what help and completion show of it without loading it. */
+export interface CatalogEntry {
+  /** As typed: `operator`, `search offers`. */
+  readonly name: string;
+  readonly summary: string;
+  /** Other names, e.g. `list instance`. */
+  readonly aliases?: readonly string[];
+  readonly load: () => Promise<Command>;
+}
+
+/** Commands under one heading of the help. */
+export interface CatalogGroup {
+  readonly heading: string;
+  readonly entries: readonly CatalogEntry[];
 }

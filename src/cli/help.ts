@@ -1,4 +1,4 @@
-import type { CatalogEntry, CatalogGroup } from './catalog-entry.ts';
+import type { CatalogEntry, CatalogGroup } from './command.ts';
 import { nearest } from './nearest.ts';
 
 /** Help of the whole program: every command under its heading. */

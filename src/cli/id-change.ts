@@ -10,10 +10,10 @@ import { withMarketplace } from './sessions/marketplace-session.ts';
 
 /** A change of things that are named by ids alone. */
 export interface IdChange {
-  readonly name: string;
+  /** As typed before the kind, e.g. `delete`. */
+  readonly verb: string;
   readonly kind: string;
   readonly did: string;
-  readonly summary: string;
   readonly description?: string;
   readonly change: (client: MarketplaceClient, id: number) => Promise<unknown>;
   /** Where machines of an operator need --force: what to do in place of it. */
@@ -24,12 +24,11 @@ export interface IdChange {
 
 /** The command of such a change: it does one id after another and ends at the first that fails. */
 export function idChangeCommand(wanted: IdChange): Command {
-  const { name, kind, did, change, ownedInstead, question, ...texts } = wanted;
+  const { verb, kind, did, change, ownedInstead, question, ...texts } = wanted;
   const options = [...(question === undefined ? [] : [YES]), ...(ownedInstead === undefined ? [] : [FORCE])];
   return {
-    name,
     ...texts,
-    examples: [`gpu-rent ${name} 12`],
+    examples: [`gpu-rent ${verb} ${kind} 12`],
     args: [{ name: '<id...>', description: `Which ${kind}.` }],
     ...(options.length === 0 ? {} : { options }),
     optionSets: ['output', 'marketplace'],
@@ -40,7 +39,7 @@ export function idChangeCommand(wanted: IdChange): Command {
       await withMarketplace(input, context, async ({ client }) => {
         if (ownedInstead !== undefined) {
           const machines = (await allInstances(client)).filter(({ id }) => ids.includes(id));
-          const command = (id: number) => `gpu-rent ${name} ${id}`;
+          const command = (id: number) => `gpu-rent ${verb} ${kind} ${id}`;
           refuseOwned(machines, input, { instead: ownedInstead, command });
         }
         await changeOneByOne(output, ids, async (id) => {

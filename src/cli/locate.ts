@@ -1,5 +1,4 @@
-import type { CatalogEntry } from './catalog-entry.ts';
-import type { CommandOption } from './command.ts';
+import type { CatalogEntry, CommandOption } from './command.ts';
 import { GLOBAL_OPTIONS } from './options/option-sets.ts';
 
 /** What the words of a command line name. `rest` is everything that is not the command's name. */

@@ -1,5 +1,4 @@
-import type { CatalogGroup } from './catalog-entry.ts';
-import type { CommandContext } from './command.ts';
+import type { CatalogGroup, CommandContext } from './command.ts';
 import { EXIT, Interrupted, usageError } from './failures/command-error.ts';
 import { groupHelp, nearestCommand, rootHelp } from './help.ts';
 import { type Located, locate } from './locate.ts';
@@ -33,7 +32,7 @@ export async function runProgram(
   const located = locate(entries, args);
   if (located.type !== 'command') return withoutCommand(program, args, { located, context });
   const { runCommand } = await import('./run-command.ts');
-  return runCommand(await located.entry.load(), located.rest, { calledAs: program.calledAs, context });
+  return runCommand(located.entry, located.rest, { calledAs: program.calledAs, context });
 }
 
 /**

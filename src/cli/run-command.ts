@@ -1,5 +1,5 @@
 import { CommanderError, Option, Command as Parser } from 'commander';
-import type { Command, CommandContext, CommandOption } from './command.ts';
+import type { CatalogEntry, Command, CommandContext, CommandOption } from './command.ts';
 import { EXIT } from './failures/command-error.ts';
 import { respell } from './locate.ts';
 import { optionsOf } from './options/option-sets.ts';
@@ -10,14 +10,18 @@ export interface RunOptions {
   readonly context: CommandContext;
 }
 
-/** Parses what stands behind the command's name, and runs it. Resolves to the exit code. */
+/**
+ * Loads the command, parses the arguments after its name, and runs it. Resolves to the exit code, `EXIT.usage` for
+ * arguments that the parser refuses; rejects with the command's own error.
+ */
 export async function runCommand(
-  command: Command,
+  entry: CatalogEntry,
   args: readonly string[],
   { calledAs, context }: RunOptions,
 ): Promise<number> {
   let exitCode: number = EXIT.ok;
-  const parser = parserOf(command, { calledAs, context });
+  const command = await entry.load();
+  const parser = parserOf(entry, command, { calledAs, context });
   parser.action(async (...given: unknown[]) => {
     exitCode = await command.run({ args: positionals(given), options: parser.opts() }, context);
   });
@@ -31,10 +35,10 @@ export async function runCommand(
   }
 }
 
-function parserOf(command: Command, { calledAs, context }: RunOptions): Parser {
-  const name = `${calledAs} ${command.name}`;
+function parserOf(entry: CatalogEntry, command: Command, { calledAs, context }: RunOptions): Parser {
+  const name = `${calledAs} ${entry.name}`;
   const parser = new Parser(name)
-    .description(command.description ?? command.summary)
+    .description(command.description ?? entry.summary)
     .showHelpAfterError(`(${name} --help shows what is possible)`)
     .exitOverride()
     .configureOutput({

@@ -22,21 +22,17 @@ async function parsed(line: string) {
   const located = locate(entries, words(part).slice(1));
   if (located.type !== 'command') return { name: undefined, code: 2, said: 'names no command' };
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
-  const command = { ...(await located.entry.load()), run: async () => 0 };
+  const command = await located.entry.load();
+  const entry = { ...located.entry, load: async () => ({ ...command, run: async () => 0 }) };
   const context = { stdout, stderr, stdin: new PassThrough(), env: {}, signal: new AbortController().signal };
-  const code = await runCommand(command, located.rest, { calledAs: 'gpu-rent', context });
+  const code = await runCommand(entry, located.rest, { calledAs: 'gpu-rent', context });
   const said = (await text(stdout.end())) + (await text(stderr.end()));
   return { name: located.entry.name, code, said };
 }
 
 describe.each(entries)('gpu-rent $name', (entry) => {
-  test('is what the catalogue says', async () => {
-    const command = await entry.load();
-    expect({ name: command.name, summary: command.summary }).toEqual({
-      name: entry.name,
-      summary: entry.summary,
-    });
-    expect(command.summary).toMatch(/^[A-Z].*[.?]$/);
+  test('has a summary that is one sentence', () => {
+    expect(entry.summary).toMatch(/^[A-Z].*[.?]$/);
   });
 
   test('has options of one spelling each, and each says what it is', async () => {

@@ -54,7 +54,7 @@ describe('what is loaded', () => {
     const files = await loadedBy(['create', 'endpoint', '--help']);
     expect(packages(files)).toEqual(new Set(['commander']));
     expect(files.filter((file) => file.startsWith('src/cli/commands/'))).toEqual([
-      'src/cli/commands/create-endpoint.ts',
+      'src/cli/commands/endpoints.ts',
     ]);
   });
 

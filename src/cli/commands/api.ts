@@ -18,8 +18,6 @@ const MOST_BYTES = 64 * 1024 * 1024;
 
 /** Any call of the service, for what has no command of its own. Sent once, whatever its method. */
 export const apiCommand: Command = {
-  name: 'api',
-  summary: 'Send any call to the marketplace, and print its reply.',
   description:
     'Sent once, whatever the method. The reply is printed as it came. Exit code 3 for 404, 1 for any other error.',
   examples: [

@@ -38,8 +38,6 @@ const view: View<CostRow> = {
 
 /** Shows what machines cost now and have cost. */
 export const costCommand: Command = {
-  name: 'cost',
-  summary: 'Show what machines cost now, and what they have cost.',
   description:
     'The dearest come first; the last line of the table is the sum. So far counts all machines of an object together.',
   examples: ['gpu-rent cost', 'gpu-rent cost -A -o json', 'gpu-rent cost epg/chat gpui/trainer'],

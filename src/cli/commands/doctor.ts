@@ -28,8 +28,6 @@ import {
 
 /** Looks at everything that has to be right, and says how to mend what is not. */
 export const doctorCommand: Command = {
-  name: 'doctor',
-  summary: 'Check cluster, rights, operator, accounts, keys, clocks and egress; each fault comes with a fix.',
   description:
     'Changes nothing. Exit code 1 when something failed. Without a cluster only the marketplace is checked: --no-cluster.',
   examples: ['gpu-rent doctor', 'gpu-rent doctor -A -o json', 'gpu-rent doctor --no-cluster'],

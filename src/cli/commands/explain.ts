@@ -15,8 +15,6 @@ import { type MarketplaceSession, withMarketplaceAt } from '../sessions/marketpl
 
 /** Runs the operator's own decision on an object, and tells the rule that fired. */
 export const explainCommand: Command = {
-  name: 'explain',
-  summary: "Run the operator's own decision on an object and tell the rule that fires.",
   description:
     'Reads the object, its account and the machines of the login, and decides by the same code as the operator, limits of the account included: nothing is recorded and nothing is done. It sees one list and uses the times that the operator publishes; what the operator remembers between passes (back-off, probes) and its own ceilings (--max-live-machines and the like) it cannot know. For a group every term of the last scaling decision is told.',
   examples: ['gpu-rent explain gpui/trainer', 'gpu-rent explain epg/chat -n serving'],

@@ -13,8 +13,6 @@ import { withMarketplace } from '../sessions/marketplace-session.ts';
 
 /** Writes the manifest that takes a running machine over. */
 export const importCommand: Command = {
-  name: 'import',
-  summary: 'Write the manifest that takes a running machine over; --apply creates it.',
   description:
     "The account must allow it (spec.adoption: Unlabelled), and the machine must carry no label. Manage relabels the machine, and from then on it is the object's: deleting the object destroys it. Observe only shows it.",
   examples: [

@@ -27,8 +27,6 @@ const MOST_BYTES = 64 * 1024 * 1024;
 
 /** Shows the log of a machine's container. */
 export const logsCommand: Command = {
-  name: 'logs',
-  summary: "Show the log of a machine's container.",
   examples: [
     'gpu-rent logs gpui/trainer --tail 100',
     'gpu-rent logs 4711 --daemon',

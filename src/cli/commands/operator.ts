@@ -23,8 +23,6 @@ function optionOf([name, option]: readonly [string, OptionShape]): CommandOption
 
 /** Runs the operator in the foreground until SIGTERM or Ctrl-C. */
 export const operatorCommand: Command = {
-  name: 'operator',
-  summary: 'Run the operator: it rents, watches, replaces and destroys what GpuInstances ask for.',
   description:
     'Uses the service account inside a cluster, a kubeconfig outside. Every flag can also be given as an environment variable: --late-call is GPU_RENTAL_LATE_CALL.',
   examples: [

@@ -65,8 +65,6 @@ function windowText({ lateCallMs, listLagMs }: PurchaseConstants, guessed: strin
 
 /** Shows machines with an operator's label that no object claims. */
 export const orphansCommand: Command = {
-  name: 'orphans',
-  summary: 'Show machines that bill and that no object claims.',
   description:
     "Lists the machines of each account (of the namespace, of all with -A, or of the one named) and proves by label and claim whose they are. A label fits machines that began within the operator's --late-call and --list-lag, which it publishes in the ConfigMap gpu-rental-in-use of its namespace. Nothing is changed. An account that cannot be asked is told on stderr, with exit code 1; the machines of the others are shown all the same.",
   examples: ['gpu-rent orphans', 'gpu-rent orphans gpuacct/default', 'gpu-rent orphans -A -o wide'],

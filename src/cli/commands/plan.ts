@@ -13,8 +13,6 @@ import { withMarketplaceAt } from '../sessions/marketplace-session.ts';
 
 /** Tells what a manifest would rent and cost, before anything is spent. */
 export const planCommand: Command = {
-  name: 'plan',
-  summary: 'Tell what a manifest would rent and cost, and why other offers lose. Nothing is spent.',
   description:
     'Chooses by the same code as the operator. Where a cluster can be reached, its API server judges the manifest as kubectl apply --dry-run=server does, and the login, limits and avoid list of the account are used, with what it has and spends now; without one only the fields are checked. Ceilings of the operator itself (--max-live-machines and the like) are not seen from here. Exit code 3 when nothing would be rented.',
   examples: [

@@ -51,8 +51,6 @@ const KINDS: readonly (Resource & { readonly folder: string })[] = [
 
 /** Collects what a person who helps needs to see, without secrets. */
 export const reportCommand: Command = {
-  name: 'report',
-  summary: 'Collect objects, events and checks for somebody who helps you; secrets are left out.',
   description:
     'Values of env, start-up scripts, annotations that may hold values, queries of paths, and everything under a secret name are replaced; Secrets are never read. Look through it before you give it away all the same.',
   examples: [

@@ -12,8 +12,6 @@ import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts
 
 /** Gives an installation whose identity is lost a new one, knowingly. */
 export const resetIdentity: Command = {
-  name: 'reset identity',
-  summary: 'Give an installation whose identity is lost a new one.',
   description:
     'The last resort after IdentityLost, when no backup of the Secret is left. Machines that were labelled before are strangers from then on: they bill until you destroy them yourself. Look first: gpu-rent list instances. An existing Secret is replaced in one write, and needs the rights to get and update it.',
   examples: ['gpu-rent reset identity --confirm'],

@@ -31,11 +31,13 @@ const TEMPLATE = `  template:
 const GROUP = `${HEAD}  expectedPerf: "100"\n${TEMPLATE}`;
 const LOAD = 'seconds,load\n0,0\n20,50\n300,50\n';
 
+const entry = { name: 'simulate epg', summary: 'Replay a load.', load: async () => simulateEpg };
+
 /** Runs the command as a shell does. */
 async function run(args: readonly string[], signal = new AbortController().signal) {
   const [stdout, stderr, stdin] = [new PassThrough(), new PassThrough(), new PassThrough()];
   const context = { stdout, stderr, stdin, env: {}, signal };
-  const exitCode = await runCommand(simulateEpg, args, { calledAs: 'gpu-rent', context }).catch(
+  const exitCode = await runCommand(entry, args, { calledAs: 'gpu-rent', context }).catch(
     (error: unknown) => {
       const { lines, exitCode: failed } = describeFailure(error);
       stderr.write(lines.join('\n'));

@@ -9,8 +9,6 @@ import { readTextFile } from '../secrets/secret-input.ts';
 
 /** Replays a load through the operator's own scaling rules: what would these settings have done, and cost? */
 export const simulateEpg: Command = {
-  name: 'simulate epg',
-  summary: 'Replay a load through the scaling of an EndpointGroup: what would it have done, and cost?',
   description: [
     "Decides by the operator's own code, with simulated queues, rejections, boots and wakes. Reads no cluster and costs nothing; the same files give the same figures on every machine.",
     '--trace is a CSV with the columns seconds,load: from that second on, so many work units arrive per second. Its first row may also say how the group stands at the beginning, in the columns hot, cold (workers) and queue (work units).',

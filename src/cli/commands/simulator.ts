@@ -24,8 +24,6 @@ export interface SimulatorFlags {
 }
 
 export const simulatorCommand: Command = {
-  name: 'simulator',
-  summary: 'Run a whole marketplace on loopback, with time, money and faults.',
   description:
     'Prints one JSON line {"url","apiKey","control"} when ready and runs until Ctrl-C. No request leaves this machine and nothing costs money.',
   examples: [

@@ -12,8 +12,6 @@ import { withMarketplace } from '../sessions/marketplace-session.ts';
 
 /** Opens a shell on a machine. */
 export const sshCommand: Command = {
-  name: 'ssh',
-  summary: 'Open a shell on a machine, or run a command there.',
   description:
     'Runs the ssh of this machine. Host keys of rented machines are new each time: they are kept apart, in a file of their own per machine, and trusted at the first contact.',
   examples: [

@@ -18,8 +18,6 @@ import { formatReport, type StatusReport } from '../status/report.ts';
 
 /** Tells everything about one object: machine, money, timeline, what happens next. */
 export const statusCommand: Command = {
-  name: 'status',
-  summary: 'Tell everything about one object: machine, money, timeline, what happens next.',
   examples: [
     'gpu-rent status gpui/trainer',
     'gpu-rent status epg/chat -n serving',

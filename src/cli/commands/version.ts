@@ -4,8 +4,6 @@ import { createOutput } from '../output/output.ts';
 
 /** Shows which version this is. */
 export const versionCommand: Command = {
-  name: 'version',
-  summary: 'Show which version this is.',
   examples: ['gpu-rent version', 'gpu-rent version -o json'],
   optionSets: ['report'],
   async run(input, context) {

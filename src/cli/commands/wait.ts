@@ -17,8 +17,6 @@ const LOOK_EVERY_MS = 1_000;
 
 /** Waits until an object is as wanted; exit code 4 when it is not in time. */
 export const waitCommand: Command = {
-  name: 'wait',
-  summary: 'Wait until an object is ready, gone, or as a condition says.',
   description:
     'ready follows the rules of Helm and Flux: the present generation, nothing reconciling, Ready. A stalled object ends the wait at once with exit code 1; exit code 4 means that the time is up.',
   examples: [

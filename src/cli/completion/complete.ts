@@ -1,5 +1,4 @@
-import type { CatalogEntry } from '../catalog-entry.ts';
-import type { CommandContext, CommandOption } from '../command.ts';
+import type { CatalogEntry, CommandContext, CommandOption } from '../command.ts';
 import { firstWord, spellings } from '../locate.ts';
 import { optionsOf } from '../options/option-sets.ts';
 import { candidatesFor } from './candidates.ts';

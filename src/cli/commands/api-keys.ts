@@ -1,19 +1,43 @@
 import type { KeyPermissions } from '../../marketplace/api-keys.ts';
 import type { Command, CommandContext, OptionValues } from '../command.ts';
 import { failed, usageError } from '../failures/command-error.ts';
-import { listOption, textOption } from '../options/option-values.ts';
+import { idChangeCommand } from '../id-change.ts';
+import { listOption, parseId, textOption } from '../options/option-values.ts';
 import { createOutput } from '../output/output.ts';
 import { reserveSecretFile } from '../secrets/secret-file.ts';
 import { readTextFile } from '../secrets/secret-input.ts';
 import { withMarketplace } from '../sessions/marketplace-session.ts';
+import { apiKeyView } from '../views/account.ts';
+
+/** Shows the API keys of the account, without their secrets. */
+export const listApiKeys: Command = {
+  examples: ['gpu-rent list api-keys'],
+  optionSets: ['output', 'marketplace'],
+  async run(input, context) {
+    const keys = await withMarketplace(input, context, ({ client }) => client.apiKeys.list());
+    await createOutput(input, context).rows(apiKeyView, keys);
+    return 0;
+  },
+};
+
+/** Shows one API key, without its secret. */
+export const showApiKey: Command = {
+  examples: ['gpu-rent show api-key 7 -o yaml'],
+  args: [{ name: '<id>', description: 'The key.' }],
+  optionSets: ['output', 'marketplace'],
+  async run(input, context) {
+    const id = parseId(input.args[0], 'api-key');
+    const key = await withMarketplace(input, context, ({ client }) => client.apiKeys.get(id));
+    await createOutput(input, context).row(apiKeyView, key);
+    return 0;
+  },
+};
 
 /** What the operator needs: search and rent, watch and change machines, read the user. */
 const FOR_OPERATOR = ['misc', 'user_read', 'instance_read', 'instance_write'];
 
 /** Creates an API key; its secret is shown this once. */
 export const createApiKey: Command = {
-  name: 'create api-key',
-  summary: 'Create an API key; its secret is shown this once.',
   description: `Without a permission the key may do everything. --for-operator gives ${FOR_OPERATOR.join(', ')}.`,
   examples: [
     'gpu-rent create api-key --name cluster --for-operator --save operator.key',
@@ -99,3 +123,11 @@ function parsePermissions(text: string): KeyPermissions {
   }
   throw usageError('--permissions-file: it is no JSON object such as {"api":{"instance_read":{}}}.');
 }
+
+export const deleteApiKey = idChangeCommand({
+  verb: 'delete',
+  kind: 'api-key',
+  did: 'deleted',
+  question: (ids) => `Delete api-key ${ids}? Whoever uses it is refused from then on.`,
+  change: (client, id) => client.apiKeys.delete(id),
+});

@@ -7,8 +7,6 @@ import { offerRow, offerView } from '../views/offers.ts';
 
 /** Finds machines for rent. */
 export const searchOffers: Command = {
-  name: 'search offers',
-  summary: 'Find machines for rent.',
   description:
     'A query is written as field operator value: gpu_name=RTX_4090 num_gpus>=2 gpu_ram>=24; docs/reference/offer-fields.md lists the fields. Memory is in GB, duration in days, _ in a name is a space; any, ? and * take a usual filter away. Quote < and > for the shell.',
   examples: [

@@ -5,8 +5,6 @@ import { userRow, userView } from '../views/account.ts';
 
 /** Proves the key and shows whose it is. */
 export const showUser: Command = {
-  name: 'show user',
-  summary: 'Show whose key it is, and the credit.',
   examples: ['gpu-rent show user', 'gpu-rent show user -o json'],
   optionSets: ['output', 'marketplace'],
   async run(input, context) {

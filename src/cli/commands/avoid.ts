@@ -1,0 +1,146 @@
+import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
+import { formatTime } from '../../lib/rfc3339.ts';
+import type { Command } from '../command.ts';
+import { usageError } from '../failures/command-error.ts';
+import { type AvoidEntry, accountNamed, changeAvoidList, parseAvoidTarget } from '../objects/avoid.ts';
+import { listAccounts, listInstances } from '../objects/cluster-objects.ts';
+import { parseTime, switchOption, textOption } from '../options/option-values.ts';
+import { ageText } from '../output/amounts.ts';
+import { createOutput, type View } from '../output/output.ts';
+import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';
+
+interface AvoidRow {
+  readonly by: string;
+  readonly what: string;
+  readonly until: string;
+  readonly failures: number | undefined;
+  readonly reason: string | undefined;
+}
+
+const view = (now: number): View<AvoidRow> => ({
+  kind: 'avoided thing',
+  name: ({ what }) => what,
+  columns: [
+    { header: 'By', text: ({ by }) => by },
+    { header: 'What', text: ({ what }) => what },
+    { header: 'For', text: ({ until }) => ageText(Date.parse(until) - now) },
+    { header: 'Failures', text: ({ failures }) => (failures === undefined ? undefined : String(failures)) },
+    { header: 'Reason', text: ({ reason }) => reason },
+  ],
+});
+
+/** Shows what is not rented for a while, and why. */
+export const avoidList: Command = {
+  examples: ['gpu-rent avoid list', 'gpu-rent avoid list --account default', 'gpu-rent avoid list -A'],
+  options: [{ flags: '--account <name>', description: 'Only this MarketplaceAccount.' }],
+  optionSets: ['output', 'cluster'],
+  async run(input, context) {
+    const now = Date.now();
+    const rows = await withCluster(input, context, async (cluster) => {
+      const name = textOption(input.options, '--account');
+      const accounts =
+        name === undefined ? await listAccounts(cluster, cluster.scope) : [await accountNamed(cluster, name)];
+      const own = name === undefined ? await ofInstances(cluster) : [];
+      return [...accounts.flatMap(ofAccount), ...own].filter(({ until }) => Date.parse(until) > now);
+    });
+    await createOutput(input, context).rows(view(now), rows);
+    return 0;
+  },
+};
+
+function ofAccount({ metadata, status }: MarketplaceAccount): readonly AvoidRow[] {
+  return (status?.avoid ?? []).map(({ kind, id, until, failures, reason }: AvoidEntry) => ({
+    by: `gpuacct/${metadata.name}`,
+    what: `${kind.toLowerCase()}/${id}`,
+    ...{ until, failures, reason },
+  }));
+}
+
+async function ofInstances(cluster: ClusterSession): Promise<readonly AvoidRow[]> {
+  const instances = await listInstances(cluster, cluster.scope);
+  return instances.flatMap(({ metadata, status }) =>
+    (status?.avoid ?? []).map(({ kind, id, until }) => ({
+      by: `gpui/${metadata.name}`,
+      what: `${kind.toLowerCase()}/${id}`,
+      ...{ until, failures: undefined, reason: undefined },
+    })),
+  );
+}
+
+/** Keeps a machine or host from being rented for a while. */
+export const avoidAdd: Command = {
+  description:
+    'Needs the right to update marketplaceaccounts/status. Where the chart protects records (admissionPolicies.protectRecords, its default) only the break-glass group may: add --as="$(id -un)" --as-group=system:masters --as-group=gpurental.dev:break-glass. What runs there goes on running.',
+  examples: ['gpu-rent avoid add host/4412 --for 48h', 'gpu-rent avoid add machine/9921 --account default'],
+  args: [{ name: '<what...>', description: 'machine/id or host/id.' }],
+  options: [
+    { flags: '--account <name>', description: 'Of the MarketplaceAccount. Default: default.' },
+    { flags: '--for <time>', description: 'Default: 24h.' },
+    { flags: '--reason <word>', description: 'One word, shown with it. Default: Requested.' },
+  ],
+  optionSets: ['output', 'cluster'],
+  async run(input, context) {
+    const targets = input.args.map(parseAvoidTarget);
+    const until = formatTime(Date.now() + parseTime(textOption(input.options, '--for') ?? '24h', '--for'));
+    const reason = oneWord(textOption(input.options, '--reason') ?? 'Requested');
+    await withCluster(input, context, (cluster) =>
+      changeAvoidList(cluster, textOption(input.options, '--account'), (entries) => [
+        ...entries.filter(
+          ({ kind, id }) => !targets.some((target) => target.kind === kind && target.id === id),
+        ),
+        ...targets.map(({ kind, id }) => ({ kind, id, until, failures: 1, reason })),
+      ]),
+    );
+    await createOutput(input, context).changed(
+      targets.map(({ kind, id }) => ({ kind: kind.toLowerCase(), name: id, did: `avoided until ${until}` })),
+    );
+    return 0;
+  },
+};
+
+const WORD = /^[A-Za-z][A-Za-z0-9_.-]{0,127}$/;
+
+function oneWord(reason: string): string {
+  if (WORD.test(reason)) return reason;
+  throw usageError(
+    `--reason: "${reason}" is not one word.`,
+    'Write up to 128 letters, digits, dots and dashes, a letter first: Slow, BadNetwork.',
+  );
+}
+
+/** Lets a machine or host be rented again. */
+export const avoidClear: Command = {
+  description:
+    'Needs the right to update marketplaceaccounts/status. Where the chart protects records (admissionPolicies.protectRecords, its default) only the break-glass group may: add --as="$(id -un)" --as-group=system:masters --as-group=gpurental.dev:break-glass.',
+  examples: ['gpu-rent avoid clear host/4412', 'gpu-rent avoid clear --all --account default'],
+  args: [{ name: '[what...]', description: 'machine/id or host/id.' }],
+  options: [
+    { flags: '--account <name>', description: 'Of the MarketplaceAccount. Default: default.' },
+    { flags: '--all', description: 'Everything that the account avoids.' },
+  ],
+  optionSets: ['output', 'cluster'],
+  async run(input, context) {
+    const all = switchOption(input.options, '--all');
+    const targets = input.args.map(parseAvoidTarget);
+    if (!all && targets.length === 0)
+      throw usageError('What is to be cleared?', 'Give machine/id, host/id, or --all.');
+    const cleared: string[] = [];
+    await withCluster(input, context, (cluster) =>
+      changeAvoidList(cluster, textOption(input.options, '--account'), (entries) => {
+        cleared.length = 0;
+        return entries.filter(({ kind, id }) => {
+          const goes = all || targets.some((target) => target.kind === kind && target.id === id);
+          if (goes) cleared.push(`${kind.toLowerCase()}/${id}`);
+          return !goes;
+        });
+      }),
+    );
+    if (cleared.length === 0) context.stderr.write('Nothing of that was avoided.\n');
+    const reports = cleared.map((what) => {
+      const [kind = '', name = ''] = what.split('/');
+      return { kind, name, did: 'may be rented again' };
+    });
+    await createOutput(input, context).changed(reports, { asList: all || targets.length !== 1 });
+    return 0;
+  },
+};

@@ -1,0 +1,318 @@
+import { systemRandom } from '../../lib/random.ts';
+import type { MarketplaceClient } from '../../marketplace/client.ts';
+import type { MarketplaceError } from '../../marketplace/errors/errors.ts';
+import type { Instance, RentAnswer, RentRequest } from '../../marketplace/instances/instances.ts';
+import { allInstances } from '../all-instances.ts';
+import type { Command } from '../command.ts';
+import { notFound } from '../failures/command-error.ts';
+import { mayHaveBought, type PurchaseEvidence, uncertainPurchase } from '../failures/uncertain-purchase.ts';
+import { idChangeCommand } from '../id-change.ts';
+import { FORCE, type Intended, refuseOwned } from '../operator-machines.ts';
+import { parseId, parseIds, requestTimeout, textOption } from '../options/option-values.ts';
+import { RENT_OPTIONS, rentRequest } from '../options/rent-options.ts';
+import { dollarText, exactDollars, inDollars, parseAmount } from '../output/amounts.ts';
+import { changeOneByOne } from '../output/one-by-one.ts';
+import { createOutput } from '../output/output.ts';
+import { printableLine } from '../output/printable.ts';
+import { createProgress } from '../output/progress.ts';
+import { confirmed, YES } from '../secrets/prompt.ts';
+import { reserveSecretFile } from '../secrets/secret-file.ts';
+import { withMarketplace } from '../sessions/marketplace-session.ts';
+import { instanceRow, instanceView } from '../views/instances.ts';
+
+/** Shows every rented machine of the login. */
+export const listInstances: Command = {
+  examples: ['gpu-rent list instances', 'gpu-rent list instances --status running -o wide'],
+  options: [
+    { flags: '--label <label>', description: 'Only those with this label; an empty one: those without.' },
+    { flags: '--status <word>', description: 'Only those in this state, e.g. running.' },
+  ],
+  optionSets: ['output', 'marketplace'],
+  async run(input, context) {
+    const instances = await withMarketplace(input, context, ({ client }) => allInstances(client));
+    const label = textOption(input.options, '--label');
+    const status = textOption(input.options, '--status');
+    const wanted = instances.filter(
+      (instance) =>
+        (label === undefined || (instance.label ?? '') === label) &&
+        (status === undefined || (instance.actualStatusWord ?? 'provisioning') === status),
+    );
+    await createOutput(input, context).rows(instanceView(Date.now()), wanted.map(instanceRow));
+    return 0;
+  },
+};
+
+/** Shows one rented machine. */
+export const showInstance: Command = {
+  examples: ['gpu-rent show instance 4711', 'gpu-rent show instance 4711 -o yaml'],
+  args: [{ name: '<id>', description: 'The instance.' }],
+  optionSets: ['output', 'marketplace'],
+  async run(input, context) {
+    const id = parseId(input.args[0], 'instance');
+    const instance = await withMarketplace(input, context, ({ client }) => client.instances.get(id));
+    if (!instance)
+      throw notFound(`There is no instance ${id}.`, 'gpu-rent list instances shows those there are.');
+    await createOutput(input, context).row(instanceView(Date.now()), instanceRow(instance));
+    return 0;
+  },
+};
+
+/** The service answers a rent late where it has much to do. */
+const RENT_DEADLINE_MS = 60_000;
+
+/** Rents an offer. */
+export const createInstance: Command = {
+  description:
+    'The rent is sent once and never repeated. When its reply is lost, the list of machines is searched for its label, and what was found is said.',
+  examples: [
+    'gpu-rent create instance 123456 --image pytorch/pytorch --disk 32 --ssh --direct',
+    'gpu-rent create instance 123456 --image vllm/vllm-openai -p 8000 -e HF_TOKEN --onstart start.sh',
+    'gpu-rent create instance 123456 --image ubuntu:24.04 --bid 0.20',
+  ],
+  args: [{ name: '<offer>', description: 'The id of an offer (gpu-rent search offers).' }],
+  options: [
+    ...RENT_OPTIONS,
+    { flags: '--save-key <file>', description: "Write the machine's restricted key to a file of mode 0600." },
+  ],
+  optionSets: ['output', 'marketplace'],
+  async run(input, context) {
+    const offerId = parseId(input.args[0], 'offer');
+    const ownLabel = textOption(input.options, '--label');
+    const label = ownLabel ?? `gpu-rent-${systemRandom.uuid().slice(0, 13)}`;
+    const request: RentRequest = { ...(await rentRequest(input, context)), label };
+    const path = textOption(input.options, '--save-key');
+    await using file = path === undefined ? undefined : await reserveSecretFile(path, '--save-key');
+    const deadlineMs = requestTimeout(input.options) ?? RENT_DEADLINE_MS;
+    const progress = createProgress(context);
+    const answer = await withMarketplace(input, context, async ({ client }) => {
+      progress.say(`Renting offer ${offerId} …`);
+      const before = ownLabel === undefined ? NONE : await labelled(client, label);
+      return rentOnce(client, { offerId, request, deadlineMs, before }).finally(() => progress.clear());
+    });
+    const more = { offerId, label };
+    // First: whatever becomes of the key, it is known that this machine bills.
+    await createOutput(input, context).changed([
+      { kind: 'instance', name: answer.instanceId, did: 'created', more },
+    ]);
+    if (answer.instanceApiKey) await file?.write(answer.instanceApiKey);
+    return 0;
+  },
+};
+
+interface Rent {
+  readonly offerId: number;
+  readonly request: RentRequest;
+  readonly deadlineMs: number;
+  /** Machines that carried the label already; undefined where that could not be seen. */
+  readonly before: ReadonlySet<number> | undefined;
+}
+
+const NONE: ReadonlySet<number> = new Set();
+
+/** A label that a person gives may be that of other machines, which are not to be taken for the new one. */
+async function labelled(client: MarketplaceClient, label: string): Promise<ReadonlySet<number> | undefined> {
+  const instances = await allInstances(client).catch(() => undefined);
+  return instances && new Set(instances.filter((row) => carries(row, label)).map(({ id }) => id));
+}
+
+/** An empty label asks for none. */
+function carries(row: Instance, label: string): boolean {
+  return (row.label ?? '') === label;
+}
+
+async function rentOnce(
+  client: MarketplaceClient,
+  { offerId, request, deadlineMs, before }: Rent,
+): Promise<RentAnswer> {
+  try {
+    return await client.instances.rent(offerId, request, { deadlineMs });
+  } catch (error) {
+    throw mayHaveBought(error)
+      ? await uncertain(client, error, { label: request.label ?? '', before })
+      : error;
+  }
+}
+
+/** The effect may have happened: look, and say what was seen. Nothing is rented again. */
+async function uncertain(
+  client: MarketplaceClient,
+  error: MarketplaceError,
+  { label, before }: Sought,
+): Promise<Error> {
+  const look = await lookFor(client, { label, before, named: error.instanceId });
+  return uncertainPurchase(error, afterLook(look, `gpu-rent list instances --label '${label}'`));
+}
+
+function afterLook(look: Look, command: string): PurchaseEvidence {
+  switch (look.type) {
+    case 'found':
+      return {
+        found: `The machine exists all the same: instance ${look.id}. It bills.`,
+        remedy: `Use it, or end it: gpu-rent destroy instance ${look.id}.`,
+        isBought: true,
+      };
+    case 'absent':
+      return {
+        found: 'It was sent once and not repeated; no new machine with its label is listed yet.',
+        remedy: `Look again in a minute before you rent another: ${command}`,
+      };
+    case 'unknown':
+      return {
+        found: 'It was sent once and not repeated, and the list cannot be read.',
+        remedy: `Look before you rent another: ${command}`,
+      };
+  }
+}
+
+type Look = { readonly type: 'found'; readonly id: number } | { readonly type: 'absent' | 'unknown' };
+
+interface Sought extends Pick<Rent, 'before'> {
+  readonly label: string;
+  /** The machine that the failure itself names. */
+  readonly named?: number | undefined;
+}
+
+async function lookFor(client: MarketplaceClient, { label, before, named }: Sought): Promise<Look> {
+  try {
+    const instances = await allInstances(client);
+    const isNew = (row: Instance) => carries(row, label) && before !== undefined && !before.has(row.id);
+    const match = instances.find((row) => row.id === named || isNew(row));
+    if (match) return { type: 'found', id: match.id };
+    return { type: before === undefined ? 'unknown' : 'absent' };
+  } catch {
+    return { type: 'unknown' };
+  }
+}
+
+export const startInstance = idChangeCommand({
+  verb: 'start',
+  kind: 'instance',
+  did: 'started',
+  change: (client, id) => client.instances.start(id),
+});
+
+export const stopInstance = idChangeCommand({
+  verb: 'stop',
+  kind: 'instance',
+  did: 'stopped',
+  description:
+    'A machine that carries the label of an operator is refused: set spec.powerState: Stopped of the object that owns it, or the operator starts it again.',
+  ownedInstead: 'set its spec.powerState: Stopped, or the operator starts the machine again',
+  change: (client, id) => client.instances.stop(id),
+});
+
+export const rebootInstance = idChangeCommand({
+  verb: 'reboot',
+  kind: 'instance',
+  did: 'rebooted',
+  change: (client, id) => client.instances.reboot(id),
+});
+
+export const recycleInstance = idChangeCommand({
+  verb: 'recycle',
+  kind: 'instance',
+  did: 'recycled',
+  question: (ids) => `Recycle instance ${ids}? What its container wrote is lost.`,
+  change: (client, id) => client.instances.recycle(id),
+});
+
+const RELABEL: Intended = {
+  instead: 'leave its label alone: without it the operator does not know its machine',
+  command: (id) => `gpu-rent label instance ${id} ""`,
+};
+
+/** Gives a machine another label. */
+export const labelInstance: Command = {
+  description:
+    'The operator knows its machines by their labels: one that carries such a label (gpurental1...) keeps it unless --force is given.',
+  examples: ['gpu-rent label instance 4711 "training run 7"'],
+  args: [
+    { name: '<id>', description: 'The instance.' },
+    { name: '<label>', description: 'The new label.' },
+  ],
+  options: [FORCE],
+  optionSets: ['output', 'marketplace'],
+  async run(input, context) {
+    const id = parseId(input.args[0], 'instance');
+    const label = input.args[1] ?? '';
+    await withMarketplace(input, context, async ({ client }) => {
+      const machines = (await allInstances(client)).filter((machine) => machine.id === id);
+      refuseOwned(machines, input, RELABEL);
+      await client.instances.label(id, label);
+    });
+    await createOutput(input, context).changed([
+      { kind: 'instance', name: id, did: 'labelled', more: { label } },
+    ]);
+    return 0;
+  },
+};
+
+/** Raises or lowers the bid of an interruptible machine. */
+export const changeBid: Command = {
+  examples: ['gpu-rent change bid 4711 0.35', 'gpu-rent change bid 4711'],
+  args: [
+    { name: '<id>', description: 'The instance.' },
+    { name: '[price]', description: 'Dollars per hour; left out: the price that wins now.' },
+  ],
+  optionSets: ['output', 'marketplace'],
+  async run(input, context) {
+    const [idText, priceText] = input.args;
+    const id = parseId(idText, 'instance');
+    const bid = priceText === undefined ? null : parseAmount(priceText, 'price');
+    await withMarketplace(input, context, ({ client }) => client.instances.changeBid(id, bid));
+    const did = bid === null ? 'bid set to the winning price' : `bid set to ${exactDollars(bid)}/h`;
+    await createOutput(input, context).changed([{ kind: 'instance', name: id, did }]);
+    return 0;
+  },
+};
+
+const DESTROY: Intended = {
+  instead: 'delete that object, or the operator rents another',
+  command: (id) => `gpu-rent destroy instance ${id}`,
+};
+
+/** Destroys machines for ever. */
+export const destroyInstance: Command = {
+  description:
+    'Asks before it destroys when stdin is a terminal. A machine that carries the label of an operator is refused: delete the object that owns it, or the operator rents another. One that no object owns, as gpu-rent orphans shows it, is destroyed with --force.',
+  examples: [
+    'gpu-rent destroy instance 4711',
+    'gpu-rent destroy instance 4711 4712 --yes',
+    'gpu-rent destroy instance 4711 --force',
+  ],
+  args: [{ name: '<id...>', description: 'The instances.' }],
+  options: [YES, FORCE],
+  optionSets: ['output', 'marketplace'],
+  async run(input, context) {
+    const ids = parseIds(input.args, 'instance');
+    const output = createOutput(input, context);
+    return withMarketplace(input, context, async ({ client }) => {
+      const listed = await allInstances(client);
+      const wanted = ids.map((id) => listedInstance(listed, id));
+      refuseOwned(wanted, input, DESTROY);
+      await confirmed(question(wanted), input, context);
+      await changeOneByOne(output, ids, async (id) => {
+        await client.instances.destroy(id);
+        return { kind: 'instance', name: id, did: 'destroyed' };
+      });
+      return 0;
+    });
+  },
+};
+
+function listedInstance(listed: readonly Instance[], id: number): Instance {
+  const instance = listed.find((row) => row.id === id);
+  if (instance) return instance;
+  throw notFound(
+    `There is no instance ${id}; nothing was destroyed.`,
+    'gpu-rent list instances shows those there are.',
+  );
+}
+
+function question(wanted: readonly Instance[]): string {
+  const names = wanted.map(({ id, gpuName, pricePerHour }) => {
+    const price = dollarText(inDollars(pricePerHour));
+    return `${id}${gpuName ? ` (${printableLine(gpuName)}${price ? `, ${price}/h` : ''})` : ''}`;
+  });
+  return `Destroy ${names.join(', ')} with everything on ${wanted.length === 1 ? 'it' : 'them'}?`;
+}

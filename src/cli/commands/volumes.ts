@@ -1,0 +1,142 @@
+import type { OfferFilter } from '../../marketplace/offers/offers.ts';
+import type { Command } from '../command.ts';
+import { usageError } from '../failures/command-error.ts';
+import { mayHaveBought, uncertainPurchase } from '../failures/uncertain-purchase.ts';
+import { idChangeCommand } from '../id-change.ts';
+import { SEARCH_OPTIONS, searchWords } from '../options/offer-query.ts';
+import { listOption, numberOption, parseId, parseIds, textOption } from '../options/option-values.ts';
+import { dollarsOption } from '../output/amounts.ts';
+import { createOutput } from '../output/output.ts';
+import { withMarketplace } from '../sessions/marketplace-session.ts';
+import { volumeOfferRow, volumeOfferView, volumeRow, volumeView } from '../views/volumes.ts';
+
+/** What public clients ask for unless told otherwise. */
+const DEFAULTS: readonly OfferFilter[] = [
+  { field: 'verified', operator: 'eq', value: true },
+  { field: 'external', operator: 'eq', value: false },
+  { field: 'disk_space', operator: 'gte', value: 1 },
+];
+
+/** Finds disk for rent. */
+export const searchVolumes: Command = {
+  examples: ["gpu-rent search volumes 'disk_space>=200 geolocation=US' --order storage_cost"],
+  args: [{ name: '[query...]', description: 'What a listing must be; as in search offers.' }],
+  options: [
+    ...SEARCH_OPTIONS,
+    { flags: '--size <gb>', description: 'GB that the price is for. Default: 1.' },
+  ],
+  optionSets: ['output', 'marketplace'],
+  async run(input, context) {
+    const words = await searchWords(input, DEFAULTS, 'score-');
+    const sizeGB = numberOption(input.options, '--size', { min: 1 }) ?? 1;
+    const found = await withMarketplace(input, context, ({ client }) =>
+      client.volumes.search({ ...words, sizeGB }),
+    );
+    await createOutput(input, context).rows(volumeOfferView, found.map(volumeOfferRow));
+    return 0;
+  },
+};
+
+/** Rents a part of a volume listing; sent once and never repeated. */
+export const rentVolume: Command = {
+  examples: ['gpu-rent rent volume 815 --size 100 --name datasets'],
+  args: [{ name: '<offer>', description: 'The id of a listing (gpu-rent search volumes).' }],
+  options: [
+    { flags: '--size <gb>', description: 'GB. Default: 15.' },
+    { flags: '--name <name>', description: 'A name for it.' },
+  ],
+  optionSets: ['output', 'marketplace'],
+  async run(input, context) {
+    const offerId = parseId(input.args[0], 'volume offer');
+    const sizeGB = numberOption(input.options, '--size', { min: 1 }) ?? 15;
+    const name = textOption(input.options, '--name');
+    const request = { offerId, sizeGB, ...(name === undefined ? {} : { name }) };
+    const rented = await withMarketplace(input, context, ({ client }) =>
+      client.volumes.rent(request).catch((error: unknown) => Promise.reject(orUncertain(error))),
+    );
+    const called = rented.name ?? name;
+    const more = { name: called, offerId, sizeGB };
+    await createOutput(input, context).changed([
+      { kind: 'volume', name: idOf(rented.name) ?? called ?? offerId, did: 'rented', more },
+    ]);
+    return 0;
+  },
+};
+
+function orUncertain(error: unknown): unknown {
+  if (!mayHaveBought(error)) return error;
+  return uncertainPurchase(error, {
+    found: 'It was sent once and not repeated; a volume may exist and bill.',
+    remedy: 'Look before you rent another: gpu-rent list volumes',
+  });
+}
+
+/** Services name a new volume `V.<id>`; every other command takes the id. */
+function idOf(name: string | undefined): number | undefined {
+  const [, digits] = /^V\.(\d+)$/.exec(name ?? '') ?? [];
+  return digits === undefined ? undefined : Number(digits);
+}
+
+/** Shows the volumes that the login rents. */
+export const listVolumes: Command = {
+  examples: ['gpu-rent list volumes', 'gpu-rent list volumes --type network'],
+  options: [{ flags: '--type <type>', description: 'Default: all.', choices: ['all', 'local', 'network'] }],
+  optionSets: ['output', 'marketplace'],
+  async run(input, context) {
+    const word = textOption(input.options, '--type');
+    const type = word === 'local' || word === 'network' ? word : 'all';
+    const volumes = await withMarketplace(input, context, ({ client }) => client.volumes.list(type));
+    await createOutput(input, context).rows(volumeView, volumes.map(volumeRow));
+    return 0;
+  },
+};
+
+export const deleteVolume = idChangeCommand({
+  verb: 'delete',
+  kind: 'volume',
+  did: 'deleted',
+  question: (ids) => `Delete volume ${ids} with everything on it?`,
+  change: (client, id) => client.volumes.delete(id),
+});
+
+/** For hosts: puts disk up for rent. */
+export const offerVolume: Command = {
+  examples: ['gpu-rent offer volume --machine 11 --machine 12 --size 500 --price 0.12'],
+  options: [
+    { flags: '--machine <id>', description: 'A machine of yours; repeatable.', repeatable: true },
+    { flags: '--size <gb>', description: 'GB on each.' },
+    { flags: '--price <dollars>', description: 'Per GB and month.' },
+    { flags: '--until <time>', description: 'When the listing ends, e.g. 2027-01-31T00:00:00Z.' },
+  ],
+  optionSets: ['output', 'marketplace'],
+  async run(input, context) {
+    const { options } = input;
+    const machineIds = parseIds(listOption(options, '--machine'), '--machine');
+    const sizeGB = numberOption(options, '--size', { min: 1 });
+    const pricePerGBMonth = dollarsOption(options, '--price');
+    if (sizeGB === undefined || pricePerGBMonth === undefined) {
+      throw usageError('How much disk, at which price?', 'Give --size and --price.');
+    }
+    const until = textOption(options, '--until');
+    const endsAt = until === undefined ? undefined : endOf(until);
+    const listing = { machineIds, sizeGB, pricePerGBMonth, ...(endsAt === undefined ? {} : { endsAt }) };
+    await withMarketplace(input, context, ({ client }) => client.volumes.offer(listing));
+    await createOutput(input, context).changed(
+      machineIds.map((id) => ({ kind: 'machine', name: id, did: `offers ${sizeGB} GB` })),
+    );
+    return 0;
+  },
+};
+
+function endOf(text: string): number {
+  const time = Date.parse(text);
+  if (Number.isNaN(time)) throw usageError(`--until: "${text}" is no time such as 2027-01-31T00:00:00Z.`);
+  return time;
+}
+
+export const unlistVolume = idChangeCommand({
+  verb: 'unlist',
+  kind: 'volume',
+  did: 'unlisted',
+  change: (client, id) => client.volumes.unlist(id),
+});
