@@ -1,5 +1,11 @@
-import { defaultScalingSettings, type ScalingSettings } from './scaling/settings.ts';
-import { defaultTfaSettings, type TfaSettings } from './tfa/settings.ts';
+import * as z from 'zod';
+import { defaultScalingSettings, scalingSettings } from './scaling/settings.ts';
+import { amount, count, type Row } from './tables/row.ts';
+import { defaultTfaSettings, tfaSettings } from './tfa/settings.ts';
+
+const positive = z.number().gt(0);
+const rows = z.int().min(1);
+const port = z.int().min(1).max(65_535);
 
 /** `specification`: what is written there. `public`: as the public service answers. */
 export type Profile = 'specification' | 'public';
@@ -9,129 +15,132 @@ export type Profile = 'specification' | 'public';
  * of the world, so `PUT /sim/world` and `createSimulator({settings})` change it. Times are seconds of
  * simulated time unless the name says otherwise.
  */
-export interface Settings {
+export const settingsSchema = z.strictObject({
   /** Boot of a rented machine (specification 3.1). */
-  readonly boot: {
+  boot: z.strictObject({
     /** Multiplies every boot figure below: 0.01 boots in a second or two. */
-    readonly scale: number;
+    scale: amount,
     /** From the rental until `loading` is seen. */
-    readonly provisionSeconds: number;
+    provisionSeconds: amount,
     /** Shortest and longest pull of an image; each machine has its own seeded place between them. */
-    readonly pullSeconds: readonly [number, number];
+    pullSeconds: z
+      .tuple([amount, amount], { error: 'a list of 2 numbers' })
+      .refine(([shortest, longest]) => shortest <= longest, {
+        error: 'a list of 2 numbers, the lower one first',
+      }),
     /** From a start request until `running`. */
-    readonly startSeconds: number;
+    startSeconds: amount,
     /** From a reboot or recycle until `running` again. */
-    readonly rebootSeconds: number;
+    rebootSeconds: amount,
     /** From a stop request until `stopped` is seen. */
-    readonly stopSeconds: number;
+    stopSeconds: amount,
     /** Whether the public word `created` is shown between null and `loading`. */
-    readonly showCreated: boolean;
+    showCreated: z.boolean(),
     /** Whether a machine that was seen `exited`, `unknown` or `offline` never runs again (specification 3.1); true in the `specification` profile. */
-    readonly lostForGood: boolean;
-  };
-  readonly billing: {
+    lostForGood: z.boolean(),
+  }),
+  billing: z.strictObject({
     /** Credit of a new user, dollars. */
-    readonly initialCredit: number;
+    initialCredit: z.number(),
     /** Whether machines stop when the credit of their user reaches zero; false in the `specification` profile. */
-    readonly stopAtZeroCredit: boolean;
+    stopAtZeroCredit: z.boolean(),
     /** Least credit that a rental needs, dollars; at 0 some has to be left. Null, as in the `specification` profile: none is needed. */
-    readonly minCreditToRent: number | null;
+    minCreditToRent: amount.nullable(),
     /** Whether compute is billed while `exited`, `unknown` or `offline`; disk always is. */
-    readonly computeWhileLost: boolean;
+    computeWhileLost: z.boolean(),
     /** Hours in a month, for prices per GB and month. */
-    readonly hoursPerMonth: number;
-  };
-  readonly lists: {
+    hoursPerMonth: positive,
+  }),
+  lists: z.strictObject({
     /** Seconds for which a new contract is missing from lists. */
-    readonly lagSeconds: number;
+    lagSeconds: amount,
     /** Rows of a page of the v1 list that asks for no limit. */
-    readonly defaultPage: number;
+    defaultPage: rows,
     /** Most rows of a page, whatever is asked for. */
-    readonly maxPage: number;
+    maxPage: rows,
     /** Rows of a page whose limit is 0 or less. */
-    readonly smallPage: number;
+    smallPage: rows,
     /** Offers of a search that asks for no limit. */
-    readonly searchDefault: number;
+    searchDefault: rows,
     /** Most offers of a search. */
-    readonly searchMax: number;
+    searchMax: rows,
     /** Where it is true the v0 list answers 410 and clients have to page the v1 list (`public` profile only: the specification knows no other list). */
-    readonly v0Gone: boolean;
-  };
-  readonly limits: {
+    v0Gone: z.boolean(),
+  }),
+  limits: z.strictObject({
     /** Characters of `onstart` (specification section 8). */
-    readonly onstart: number;
+    onstart: count,
     /** Characters of `onstart` and `args` together. */
-    readonly onstartAndArgs: number;
+    onstartAndArgs: count,
     /** Characters of a label given with a rental. */
-    readonly labelAtRent: number;
+    labelAtRent: count,
     /** Characters of a label given later. */
-    readonly label: number;
+    label: count,
     /** Characters of `env` as JSON. */
-    readonly env: number;
+    env: count,
     /** Least disk of a rental, GB; 0 in the `specification` profile. */
-    readonly minDiskGB: number;
+    minDiskGB: amount,
     /** Whether a rental may ask for no more disk than its offer has; false in the `specification` profile, where no offer shows a disk. */
-    readonly diskWithinOffer: boolean;
+    diskWithinOffer: z.boolean(),
     /** Disk of a rental that names none, GB. */
-    readonly defaultDiskGB: number;
+    defaultDiskGB: amount,
     /** Offers that one bulk rental may name. */
-    readonly bulkRent: number;
+    bulkRent: rows,
     /** Lowest bid, dollars an hour. */
-    readonly minBid: number;
+    minBid: amount,
     /** Highest bid, dollars an hour. */
-    readonly maxBid: number;
+    maxBid: amount,
     /** Request bodies above this many bytes are refused with 413. */
-    readonly bodyBytes: number;
+    bodyBytes: rows,
     /** A request body that takes longer than this many real seconds is cut. */
-    readonly bodyTimeoutSeconds: number;
-  };
+    bodyTimeoutSeconds: positive,
+  }),
   /** Pause that each identity leaves between two calls of one endpoint, by class, seconds. */
-  readonly pauses: {
+  pauses: z.strictObject({
     /** Multiplies every pause; 0, as in the `specification` profile, switches rate limits off. */
-    readonly scale: number;
+    scale: amount,
     /** Lists of instances. */
-    readonly list: number;
+    list: amount,
     /** Reading one instance. */
-    readonly get: number;
+    get: amount,
     /** Stop, start and label. */
-    readonly change: number;
+    change: amount,
     /** Offer search: ten within the time of ten pauses (ten a minute), at once or spread. */
-    readonly search: number;
+    search: amount,
     /** Destroying. */
-    readonly destroy: number;
+    destroy: amount,
     /** Renting. */
-    readonly rent: number;
+    rent: amount,
     /** A new endpoint group. */
-    readonly endpointGroup: number;
+    endpointGroup: amount,
     /** Volumes. */
-    readonly volume: number;
+    volume: amount,
     /** Body of a 429: plain text, or JSON with `detail`. */
-    readonly body: 'text' | 'json';
+    body: z.enum(['text', 'json']),
     /** Offer searches per identity and day (UTC); 0 is no quota. */
-    readonly searchesPerDay: number;
-  };
-  readonly addresses: {
-    /** First of the ports handed to running machines. */
-    readonly portBase: number;
-    /** How many ports there are to hand out. */
-    readonly portCount: number;
-    /** What `ssh_host` names; null is the machine's own address. */
-    readonly sshProxyHost: string | null;
-  };
-  readonly market: {
+    searchesPerDay: count,
+  }),
+  addresses: z
+    .strictObject({ portBase: port, portCount: rows, sshProxyHost: z.string().nullable() })
+    .refine(({ portBase, portCount }) => portBase + portCount <= 65_536, {
+      error: 'such that portBase and portCount together stay within the 65,535 ports that there are',
+    }),
+  market: z.strictObject({
     /** Seconds between two changes of bid prices; 0 keeps them. */
-    readonly bidChangeSeconds: number;
+    bidChangeSeconds: amount,
     /** Largest move of a bid price per change, as a share. */
-    readonly bidVolatility: number;
+    bidVolatility: z.number().min(0).lt(1),
     /** Whether labels are kept and echoed (the `specification` profile shows none). */
-    readonly keepLabels: boolean;
+    keepLabels: z.boolean(),
     /** How an absent instance reads: `{"instances": null}` or 404. */
-    readonly absentRead: 'null' | '404';
-  };
-  readonly tfa: TfaSettings;
+    absentRead: z.enum(['null', '404']),
+  }),
+  tfa: tfaSettings,
   /** Workers of endpoint groups. */
-  readonly workers: ScalingSettings;
-}
+  workers: scalingSettings,
+});
+
+export type Settings = Row<typeof settingsSchema>;
 
 /** Defaults of the standalone process. In-process users usually pass `boot.scale` and `pauses.scale` too. */
 export const defaultSettings: Settings = {

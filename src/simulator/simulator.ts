@@ -16,8 +16,9 @@ import { defaultSettings, type SettingsOverride, withSettings } from './settings
 import { createSimulatedTime, type SimulatedTime } from './simulated-time.ts';
 import { advance } from './steps/advance.ts';
 import { advanceSteps } from './steps/advance-steps.ts';
+import type { ApiKey } from './tables/api-keys.ts';
 import { makeKey, newWorld } from './world/new-world.ts';
-import type { ApiKey, World } from './world/world.ts';
+import type { World } from './world/world.ts';
 import type { WorldFile } from './world/world-file.ts';
 import { type Change, createWorldStore, type WorldStore } from './world/world-store.ts';
 

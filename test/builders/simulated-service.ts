@@ -1,8 +1,10 @@
 import { seededRandom } from '../../src/lib/random.ts';
 import type { JsonObject } from '../../src/simulator/json.ts';
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts';
-import type { SentCode } from '../../src/simulator/tfa/state.ts';
-import type { ApiKey, RowOf, TableName, User } from '../../src/simulator/world/world.ts';
+import type { ApiKey } from '../../src/simulator/tables/api-keys.ts';
+import type { SentCode } from '../../src/simulator/tables/tfa.ts';
+import type { User } from '../../src/simulator/tables/users.ts';
+import type { RowOf, TableName } from '../../src/simulator/world/world.ts';
 import { createVirtualClock } from './virtual-clock.ts';
 
 /** What came back; `body` is text where it is no JSON. */

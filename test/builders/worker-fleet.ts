@@ -4,7 +4,7 @@ import type { Clock } from '../../src/lib/clock.ts';
 import { type Transport, TransportError } from '../../src/lib/transport.ts';
 import { shownStatus } from '../../src/simulator/instances/boot.ts';
 import type { Simulator } from '../../src/simulator/simulator.ts';
-import type { Contract } from '../../src/simulator/world/world.ts';
+import type { Contract } from '../../src/simulator/tables/contracts.ts';
 
 export interface FleetOptions {
   readonly simulator: Pick<Simulator, 'world'>;

@@ -1,7 +1,7 @@
 import { WORKER_TOKEN_ENV } from '../../src/api/v1alpha1/names.ts';
 import { shownStatus } from '../../src/simulator/instances/boot.ts';
 import type { Simulator } from '../../src/simulator/simulator.ts';
-import type { Contract } from '../../src/simulator/world/world.ts';
+import type { Contract } from '../../src/simulator/tables/contracts.ts';
 import { type GroupName, imageOf, PERF } from './groups.ts';
 
 export interface WorkerReportsOptions {

@@ -1,4 +1,4 @@
-import type { ApiKey } from '../world/world.ts';
+import type { ApiKey } from '../tables/api-keys.ts';
 import { scopeAllows } from './key-scope.ts';
 import { pathId } from './path-id.ts';
 import { isObject } from './request-body.ts';

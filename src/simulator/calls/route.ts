@@ -2,7 +2,10 @@ import type { Random } from '../../lib/random.ts';
 import type { FaultName, FaultTarget } from '../faults/faults.ts';
 import type { Json, JsonObject } from '../json.ts';
 import type { Profile, Settings } from '../settings.ts';
-import type { ActiveFault, ApiKey, User, World } from '../world/world.ts';
+import type { ApiKey } from '../tables/api-keys.ts';
+import type { ActiveFault } from '../tables/faults.ts';
+import type { User } from '../tables/users.ts';
+import type { World } from '../world/world.ts';
 import type { CallWriter } from '../world/world-store.ts';
 import type { WrittenFields } from './written-fields.ts';
 

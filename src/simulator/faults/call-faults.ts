@@ -1,5 +1,5 @@
 import { type Answer, JSON_TYPE } from '../calls/answer.ts';
-import type { ActiveFault } from '../world/world.ts';
+import type { ActiveFault } from '../tables/faults.ts';
 import type { CallFaultName } from './faults.ts';
 
 /* What each fault of a call does: whether the endpoint is carried out, and what is answered. PURE. */

@@ -9,7 +9,8 @@ import {
 } from '../calls/request-body.ts';
 import type { Route } from '../calls/route.ts';
 import type { JsonObject } from '../json.ts';
-import type { ActiveFault, World } from '../world/world.ts';
+import type { ActiveFault } from '../tables/faults.ts';
+import type { World } from '../world/world.ts';
 import type { WorldStore } from '../world/world-store.ts';
 import { type FaultEntry, type FaultName, type FaultTarget, faultEntry } from './faults.ts';
 

@@ -4,7 +4,7 @@ import { type Answer, JSON_TYPE } from '../calls/answer.ts';
 import { isObject } from '../calls/request-body.ts';
 import { pageToken } from '../instances/list-query.ts';
 import type { Json, JsonObject } from '../json.ts';
-import type { ActiveFault } from '../world/world.ts';
+import type { ActiveFault } from '../tables/faults.ts';
 import type { Draft } from './call-faults.ts';
 import type { ReplyFaultName } from './faults.ts';
 

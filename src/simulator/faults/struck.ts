@@ -1,6 +1,9 @@
 import { badRequest } from '../calls/refusal.ts';
+import type { Contract } from '../tables/contracts.ts';
+import type { ActiveFault } from '../tables/faults.ts';
+import type { Machine } from '../tables/machines.ts';
 import { chance } from '../world/chance.ts';
-import type { ActiveFault, Contract, Machine, World } from '../world/world.ts';
+import type { World } from '../world/world.ts';
 import type { WorldFaultName } from './faults.ts';
 
 /* Whom a fault of the world strikes; settled once, when it is set. PURE. */

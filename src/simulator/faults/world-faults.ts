@@ -1,8 +1,11 @@
 import { badRequest } from '../calls/refusal.ts';
 import { endContract, forceStatus, holdContract, machinesBack } from '../instances/contract-state.ts';
+import type { ActiveFault } from '../tables/faults.ts';
+import type { Machine } from '../tables/machines.ts';
+import type { User } from '../tables/users.ts';
 import { creditMicros } from '../world/ledger.ts';
 import { withoutRows, withRows } from '../world/rows.ts';
-import type { ActiveFault, Machine, User, World } from '../world/world.ts';
+import type { World } from '../world/world.ts';
 import type { WorldFaultName } from './faults.ts';
 import { contractsStruck, type Struck, struckBy, struckMachines, type WorldFault } from './struck.ts';
 

@@ -1,6 +1,7 @@
 import type { Settings } from '../settings.ts';
+import type { Contract, Transition } from '../tables/contracts.ts';
+import type { Machine } from '../tables/machines.ts';
 import { between, chance } from '../world/chance.ts';
-import type { Contract, Machine, Transition } from '../world/world.ts';
 
 /*
  * How a machine comes up (specification 3.1): null, perhaps `created`, `loading` while the image is

@@ -1,7 +1,9 @@
 import type { JsonObject } from '../json.ts';
-import type { MountedVolume } from '../world/account-rows.ts';
+import type { Contract, MountedVolume } from '../tables/contracts.ts';
+import type { Machine } from '../tables/machines.ts';
+import type { Column, Offer } from '../tables/offers.ts';
 import { secondOf } from '../world/ledger.ts';
-import type { Column, Contract, Machine, Offer, World } from '../world/world.ts';
+import type { World } from '../world/world.ts';
 
 /* What an instance's row shows as long as nobody changes its contract. PURE. */
 

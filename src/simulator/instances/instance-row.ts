@@ -1,8 +1,11 @@
 import type { Profile } from '../calls/route.ts';
 import type { JsonObject } from '../json.ts';
+import type { Contract } from '../tables/contracts.ts';
+import type { Machine } from '../tables/machines.ts';
+import type { Offer } from '../tables/offers.ts';
 import { chance } from '../world/chance.ts';
 import { secondOf } from '../world/ledger.ts';
-import type { Contract, Machine, Offer, World } from '../world/world.ts';
+import type { World } from '../world/world.ts';
 import { shownStatus, statusMessage } from './boot.ts';
 import { fixedFields } from './instance-fields.ts';
 

@@ -1,7 +1,8 @@
 import { callerOf, type RouteContext } from '../calls/route.ts';
 import type { Json, JsonObject } from '../json.ts';
+import type { Contract } from '../tables/contracts.ts';
+import type { ActiveFault } from '../tables/faults.ts';
 import { rowsOf } from '../world/remembered.ts';
-import type { ActiveFault, Contract } from '../world/world.ts';
 import { shownStatus } from './boot.ts';
 import { instanceJson, instanceRow } from './instance-row.ts';
 

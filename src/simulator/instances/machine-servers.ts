@@ -1,7 +1,8 @@
 import { createServer as createHttpServer, type RequestListener } from 'node:http';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import type { Clock, Timer } from '../../lib/clock.ts';
-import type { Contract, World } from '../world/world.ts';
+import type { Contract } from '../tables/contracts.ts';
+import type { World } from '../world/world.ts';
 import type { WorldStore } from '../world/world-store.ts';
 import { shownStatus } from './boot.ts';
 

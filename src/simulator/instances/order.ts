@@ -10,7 +10,7 @@ import {
 } from '../calls/request-body.ts';
 import { callerOf, type RouteContext } from '../calls/route.ts';
 import type { JsonObject } from '../json.ts';
-import type { Template } from '../world/world.ts';
+import type { Template } from '../tables/templates.ts';
 import { readEnv } from './container-options.ts';
 import { findTemplate, mergeTemplate } from './templates.ts';
 import { readVolumeWish, type VolumeWish } from './volume-wish.ts';

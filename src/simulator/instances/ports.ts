@@ -1,5 +1,7 @@
+import type { Contract } from '../tables/contracts.ts';
+import type { Offer } from '../tables/offers.ts';
 import { rowsOf } from '../world/remembered.ts';
-import type { Contract, Offer, World } from '../world/world.ts';
+import type { World } from '../world/world.ts';
 import { openedPorts } from './container-options.ts';
 
 /* Which host ports a machine hands out: unique over the whole market, so that loopback can stand for it. PURE. */

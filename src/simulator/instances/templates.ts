@@ -1,7 +1,8 @@
 import { Refusal } from '../calls/refusal.ts';
 import { integerField, stringField } from '../calls/request-body.ts';
 import type { Json, JsonObject } from '../json.ts';
-import type { Template, World } from '../world/world.ts';
+import type { Template } from '../tables/templates.ts';
+import type { World } from '../world/world.ts';
 import { readEnv } from './container-options.ts';
 
 /* Templates that a rental names. PURE. */

@@ -1,5 +1,6 @@
 import { type Random, seededRandom } from '../../lib/random.ts';
-import type { Column, Machine, Offer } from '../world/world.ts';
+import type { Machine } from '../tables/machines.ts';
+import type { Column, Offer } from '../tables/offers.ts';
 import { pick } from './draw.ts';
 import { GPU_MODELS, type GpuModel } from './gpu-models.ts';
 import { drawMachine, drawTraits, type Traits } from './machine-traits.ts';

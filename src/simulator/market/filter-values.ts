@@ -1,6 +1,6 @@
 import { Refusal } from '../calls/refusal.ts';
 import { type Json, ownValue } from '../json.ts';
-import type { Column } from '../world/world.ts';
+import type { Column } from '../tables/offers.ts';
 import { driverNumber } from './offer-columns.ts';
 import { countryCode } from './places.ts';
 

@@ -1,5 +1,5 @@
 import type { Random } from '../../lib/random.ts';
-import type { Machine } from '../world/world.ts';
+import type { Machine } from '../tables/machines.ts';
 import { pick, round, span } from './draw.ts';
 import type { GpuModel } from './gpu-models.ts';
 import { PLACES, type Place, placeNamed } from './places.ts';

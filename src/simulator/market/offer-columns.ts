@@ -1,6 +1,7 @@
 import { microDollars } from '../../lib/money.ts';
 import type { Random } from '../../lib/random.ts';
-import type { Column, Machine, Offer } from '../world/world.ts';
+import type { Machine } from '../tables/machines.ts';
+import type { Column, Offer } from '../tables/offers.ts';
 import { round, span } from './draw.ts';
 import type { GpuModel } from './gpu-models.ts';
 import type { Traits } from './machine-traits.ts';

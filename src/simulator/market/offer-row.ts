@@ -1,7 +1,8 @@
 import { type Json, type JsonObject, ownValue } from '../json.ts';
 import type { Settings } from '../settings.ts';
+import type { Column, Offer } from '../tables/offers.ts';
 import { freeGB, listingOn } from '../world/volume-space.ts';
-import type { Column, Offer, World } from '../world/world.ts';
+import type { World } from '../world/world.ts';
 
 /*
  * An offer as a reply shows it: its own columns and those that depend on the time, on the storage asked

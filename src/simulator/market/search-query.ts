@@ -4,7 +4,7 @@ import { isObject, numberField } from '../calls/request-body.ts';
 import type { Profile } from '../calls/route.ts';
 import { type Json, type JsonObject, ownValue } from '../json.ts';
 import type { Settings } from '../settings.ts';
-import type { Column } from '../world/world.ts';
+import type { Column } from '../tables/offers.ts';
 import { coerce, invalidFilter, numberFrom, renamed } from './filter-values.ts';
 import { COMPUTED, type PricingType } from './offer-row.ts';
 import { checkWrittenSearch } from './written-search.ts';

@@ -13,7 +13,7 @@ import {
   type RouteContext,
 } from '../calls/route.ts';
 import type { Json, JsonObject } from '../json.ts';
-import type { ApiKey } from '../world/world.ts';
+import type { ApiKey } from '../tables/api-keys.ts';
 import { endpoint } from './endpoint.ts';
 
 /* API keys (specification 2.5, 5): the name is optional, the secret is shown once, at creation. */

@@ -10,9 +10,12 @@ import { json, type Reply, type Route, type RouteContext } from '../calls/route.
 import { MOST_WORK } from '../scaling/options.ts';
 import { refreshWorkers, workersOf } from '../scaling/refresh-workers.ts';
 import { routeRequest } from '../scaling/route-request.ts';
-import { type EndpointGroupRow, LOG_LEVELS, type WorkerGroupRow, type WorkerRow } from '../scaling/rows.ts';
-import { newSigningKey, type SigningKey, signRoute } from '../scaling/signing-key.ts';
+import { newSigningKey, signRoute } from '../scaling/signing-key.ts';
 import { workerRow, workerUrl } from '../scaling/worker-view.ts';
+import { type EndpointGroupRow, LOG_LEVELS } from '../tables/endpoint-groups.ts';
+import type { SigningKey } from '../tables/signing-keys.ts';
+import type { WorkerGroupRow } from '../tables/worker-groups.ts';
+import type { WorkerRow } from '../tables/workers.ts';
 import { endpoint } from './endpoint.ts';
 
 /* The autoscaler, at the root of the same origin: routes, workers, logs and updates. */

@@ -8,8 +8,8 @@ import { faultRow, isEndpoint, readFault, shareOf } from '../faults/fault-book.t
 import { FAULTS, faultEntry, isWorldFault } from '../faults/faults.ts';
 import { applyWorldFault, endOutage } from '../faults/world-faults.ts';
 import type { SimulatedTime } from '../simulated-time.ts';
+import type { ActiveFault } from '../tables/faults.ts';
 import { ledger } from '../world/ledger.ts';
-import type { ActiveFault } from '../world/world.ts';
 import { readWorld, worldJson } from '../world/world-document.ts';
 import type { WorldStore } from '../world/world-store.ts';
 import { tfaControlRoutes } from './tfa-control.ts';

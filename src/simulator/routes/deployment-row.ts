@@ -1,6 +1,6 @@
 import type { JsonObject } from '../json.ts';
 import { workersOf } from '../scaling/refresh-workers.ts';
-import type { DeploymentRow, DeploymentVersion } from '../world/deployment-rows.ts';
+import type { DeploymentRow, DeploymentVersion } from '../tables/deployments.ts';
 import type { World } from '../world/world.ts';
 
 /* Deployments and their versions as replies show them; times are epoch seconds. */

@@ -10,8 +10,8 @@ import {
 } from '../calls/request-body.ts';
 import { callerOf, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import { readOptions } from '../scaling/options.ts';
-import type { EndpointState } from '../scaling/rows.ts';
-import type { DeploymentRow, DeploymentVersion } from '../world/deployment-rows.ts';
+import type { DeploymentRow, DeploymentVersion } from '../tables/deployments.ts';
+import type { EndpointState } from '../tables/endpoint-groups.ts';
 import { deploymentRow, fileKey, versionRows } from './deployment-row.ts';
 import { endpoint } from './endpoint.ts';
 import { addEndpoint, dropEndpoint } from './endpoint-groups.ts';

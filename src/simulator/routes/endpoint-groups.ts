@@ -5,8 +5,8 @@ import { BOTH, callerOf, json, type Reply, type Route, type RouteContext } from 
 import type { JsonObject } from '../json.ts';
 import { defaultOptions, readOptions } from '../scaling/options.ts';
 import { workersOf } from '../scaling/refresh-workers.ts';
-import { ENDPOINT_STATES, type EndpointGroupRow, type EndpointState } from '../scaling/rows.ts';
 import { groupsOf } from '../scaling/scale-endpoint.ts';
+import { ENDPOINT_STATES, type EndpointGroupRow, type EndpointState } from '../tables/endpoint-groups.ts';
 import { endpoint } from './endpoint.ts';
 import { destroy } from './instances-change.ts';
 

@@ -2,7 +2,7 @@ import { Refusal } from '../calls/refusal.ts';
 import { isObject } from '../calls/request-body.ts';
 import { json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import type { Json, JsonObject } from '../json.ts';
-import type { Contract } from '../world/world.ts';
+import type { Contract } from '../tables/contracts.ts';
 import { endpoint } from './endpoint.ts';
 import { contractOfPath } from './instances-change.ts';
 import { knownKey, readPublicKey } from './ssh-keys.ts';

@@ -10,8 +10,8 @@ import {
   stopContract,
 } from '../instances/contract-state.ts';
 import type { Json } from '../json.ts';
+import type { Contract } from '../tables/contracts.ts';
 import { creditMicros } from '../world/ledger.ts';
-import type { Contract } from '../world/world.ts';
 import { endpoint } from './endpoint.ts';
 import { ownContract } from './instances-read.ts';
 

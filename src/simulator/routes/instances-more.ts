@@ -15,8 +15,8 @@ import { recycleContract } from '../instances/contract-state.ts';
 import { instanceRow } from '../instances/instance-row.ts';
 import { findTemplate, mergeTemplate } from '../instances/templates.ts';
 import { atNewPrice } from '../steps/price-increases.ts';
+import type { Contract, PriceIncrease } from '../tables/contracts.ts';
 import { contractsOf, creditMicros, ratePerHour, rebill } from '../world/ledger.ts';
-import type { Contract, PriceIncrease } from '../world/world.ts';
 import { endpoint } from './endpoint.ts';
 import { contractOfPath } from './instances-change.ts';
 

@@ -13,8 +13,8 @@ import {
 } from '../instances/listing.ts';
 import { pageOf } from '../instances/paging.ts';
 import { type Json, ownValue } from '../json.ts';
+import type { Contract } from '../tables/contracts.ts';
 import { contractMicros, creditMicros, ratePerHour, secondOf } from '../world/ledger.ts';
-import type { Contract } from '../world/world.ts';
 import { endpoint } from './endpoint.ts';
 
 /* Reading instances (specification 4.3 and 4.6), and the lists of the public service. */

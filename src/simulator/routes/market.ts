@@ -1,7 +1,8 @@
 import { pathId } from '../calls/path-id.ts';
 import { json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import type { JsonObject } from '../json.ts';
-import type { Machine, Offer } from '../world/world.ts';
+import type { Machine } from '../tables/machines.ts';
+import type { Offer } from '../tables/offers.ts';
 import { endpoint } from './endpoint.ts';
 
 /* What anybody may ask of the market, and the lists of hosts and accounts that public clients read. */

@@ -8,7 +8,7 @@ import type { Json, JsonObject } from '../json.ts';
 import { columnReader, offerJson, specifiedOffer } from '../market/offer-row.ts';
 import { matching, viewOf } from '../market/search.ts';
 import { readSearch } from '../market/search-query.ts';
-import type { Offer } from '../world/world.ts';
+import type { Offer } from '../tables/offers.ts';
 import { endpoint } from './endpoint.ts';
 
 /* Searching offers (specification 4.4) and renting them (4.5). */

@@ -1,7 +1,7 @@
 import { badRequest, Refusal } from '../calls/refusal.ts';
 import { requiredString, stringField } from '../calls/request-body.ts';
 import { callerOf, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
-import type { Variable } from '../world/account-rows.ts';
+import type { Variable } from '../tables/variables.ts';
 import { endpoint } from './endpoint.ts';
 
 /* Environment variables of the account, whose values are never shown again. */

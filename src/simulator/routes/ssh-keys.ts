@@ -2,7 +2,7 @@ import { Refusal } from '../calls/refusal.ts';
 import { requiredString } from '../calls/request-body.ts';
 import { callerOf, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import type { JsonObject } from '../json.ts';
-import type { SshKey } from '../world/account-rows.ts';
+import type { SshKey } from '../tables/ssh-keys.ts';
 import { endpoint } from './endpoint.ts';
 
 /* Public keys of the account. The newest one is what the user object shows as `ssh_key`. */

@@ -4,7 +4,7 @@ import { callerOf, json, type Reply, type Route, type RouteContext } from '../ca
 import { readListQuery, selectedColumns } from '../instances/list-query.ts';
 import { findTemplate } from '../instances/templates.ts';
 import { type JsonObject, ownValue } from '../json.ts';
-import type { Template } from '../world/world.ts';
+import type { Template } from '../tables/templates.ts';
 import { endpoint } from './endpoint.ts';
 
 /* Templates: named bodies of rentals. Reading shows all, writing touches one's own. */

@@ -1,10 +1,11 @@
 import type { Refusal } from '../calls/refusal.ts';
 import type { RouteContext } from '../calls/route.ts';
+import { newTfaAccount, type TfaAccount } from '../tables/tfa.ts';
+import type { User } from '../tables/users.ts';
 import { findChallenge } from '../tfa/challenge.ts';
-import { newTfaAccount, type TfaAccount, type TfaStep } from '../tfa/state.ts';
+import type { TfaStep } from '../tfa/state.ts';
 import { tfaRefusal } from '../tfa/tfa-refusal.ts';
 import { runTfaStep } from '../tfa/transition.ts';
-import type { User } from '../world/world.ts';
 import { optionalText } from './tfa-body.ts';
 
 /** Who makes a 2FA call (specification 4.8: logged out with a secret only, or with a Bearer token). */

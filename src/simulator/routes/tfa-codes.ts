@@ -1,7 +1,8 @@
 import { BOTH, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
+import type { Challenge } from '../tables/tfa.ts';
 import { sendEmailCode } from '../tfa/email.ts';
 import { resendSmsCode, type SmsCall, sendSmsCode } from '../tfa/sms.ts';
-import type { Challenge, TfaStep } from '../tfa/state.ts';
+import type { TfaStep } from '../tfa/state.ts';
 import { endpoint } from './endpoint.ts';
 import { bearerOrSecretCaller, moveTfa, noAuthentication } from './tfa-access.ts';
 import { methodIdField, optionalText, phoneField } from './tfa-body.ts';

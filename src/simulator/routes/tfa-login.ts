@@ -1,7 +1,7 @@
 import { BOTH, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
+import type { User } from '../tables/users.ts';
 import { challengeSecret } from '../tfa/codes.ts';
 import { completeLogin } from '../tfa/login.ts';
-import type { User } from '../world/world.ts';
 import { endpoint } from './endpoint.ts';
 import { bearerOrSecretCaller, moveTfa, noAuthValue } from './tfa-access.ts';
 import { loginFields, PROOF } from './tfa-body.ts';

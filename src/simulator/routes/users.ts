@@ -10,8 +10,9 @@ import {
   type RouteContext,
 } from '../calls/route.ts';
 import type { JsonObject } from '../json.ts';
+import type { User } from '../tables/users.ts';
 import { creditMicros } from '../world/ledger.ts';
-import type { User, World } from '../world/world.ts';
+import type { World } from '../world/world.ts';
 import { endpoint } from './endpoint.ts';
 
 /* The current user (specification 4.2) and its profile. */

@@ -7,8 +7,9 @@ import type { JsonObject } from '../json.ts';
 import { readSearch } from '../market/search-query.ts';
 import { workersOf } from '../scaling/refresh-workers.ts';
 import { readFilters } from '../scaling/rent-worker.ts';
-import type { EndpointGroupRow, WorkerGroupRow } from '../scaling/rows.ts';
-import type { Template } from '../world/world.ts';
+import type { EndpointGroupRow } from '../tables/endpoint-groups.ts';
+import type { Template } from '../tables/templates.ts';
+import type { WorkerGroupRow } from '../tables/worker-groups.ts';
 import { endpoint } from './endpoint.ts';
 import { destroyMachine, noSuchEndpoint } from './endpoint-groups.ts';
 

@@ -3,8 +3,8 @@ import { integerField, isObject, listField, requiredInteger, stringField } from 
 import { json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import { recordArrival } from '../scaling/demand.ts';
 import { applyReport } from '../scaling/report.ts';
-import type { WorkerRow } from '../scaling/rows.ts';
 import { dropRequests, workUntil } from '../scaling/worker-work.ts';
+import type { WorkerRow } from '../tables/workers.ts';
 import { endpoint } from './endpoint.ts';
 
 /* What workers send: no Authorization header, but the `mtoken` of their container. */

@@ -1,5 +1,6 @@
+import type { EndpointGroupRow } from '../tables/endpoint-groups.ts';
+import type { WorkerRow } from '../tables/workers.ts';
 import type { World } from '../world/world.ts';
-import type { EndpointGroupRow, WorkerRow } from './rows.ts';
 import type { Demand } from './targets.ts';
 import { loadOf } from './worker-work.ts';
 

@@ -1,7 +1,7 @@
 import { Refusal } from '../calls/refusal.ts';
 import { integerField, numberField } from '../calls/request-body.ts';
 import type { JsonObject } from '../json.ts';
-import type { ScalingOptions } from './rows.ts';
+import type { ScalingOptions } from '../tables/endpoint-groups.ts';
 
 /** An option of specification 4.9: its default and the values it takes. */
 interface OptionRule {

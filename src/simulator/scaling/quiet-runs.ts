@@ -1,8 +1,9 @@
+import type { EndpointGroupRow } from '../tables/endpoint-groups.ts';
+import type { WorkerRow } from '../tables/workers.ts';
 import { withRows } from '../world/rows.ts';
 import type { World } from '../world/world.ts';
 import { demandOn } from './demand.ts';
 import { refreshWorkers, runningSince, workersOf } from './refresh-workers.ts';
-import type { EndpointGroupRow, WorkerRow } from './rows.ts';
 import { groupsOf, hotWorkers } from './scale-endpoint.ts';
 import { type WorkerTargets, workerTargets } from './targets.ts';
 import { isBroken } from './worker-word.ts';

@@ -1,7 +1,7 @@
 import { shownStatus } from '../instances/boot.ts';
+import type { WorkerRow } from '../tables/workers.ts';
 import { withoutRows, withRows } from '../world/rows.ts';
 import type { World } from '../world/world.ts';
-import type { WorkerRow } from './rows.ts';
 import { workUntil } from './worker-work.ts';
 
 /* What became of workers since the last look. PURE. */

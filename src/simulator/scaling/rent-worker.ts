@@ -6,11 +6,16 @@ import type { JsonObject } from '../json.ts';
 import { diskMicrosPerHour } from '../market/offer-row.ts';
 import { matching, viewOf } from '../market/search.ts';
 import { readSearch } from '../market/search-query.ts';
+import type { Contract } from '../tables/contracts.ts';
+import type { EndpointGroupRow } from '../tables/endpoint-groups.ts';
+import type { Offer } from '../tables/offers.ts';
+import type { Template } from '../tables/templates.ts';
+import type { WorkerGroupRow } from '../tables/worker-groups.ts';
+import type { WorkerRow } from '../tables/workers.ts';
 import { chance } from '../world/chance.ts';
 import { contractsOf, creditMicros } from '../world/ledger.ts';
 import { withRows } from '../world/rows.ts';
-import type { Contract, Offer, Template, World } from '../world/world.ts';
-import type { EndpointGroupRow, WorkerGroupRow, WorkerRow } from './rows.ts';
+import type { World } from '../world/world.ts';
 import { parseSearchText } from './search-text.ts';
 
 /* Renting the machine of a worker, without a request of its user. PURE. */

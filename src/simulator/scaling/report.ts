@@ -1,7 +1,7 @@
 import { boundedNumber, stringField } from '../calls/request-body.ts';
 import type { JsonObject } from '../json.ts';
+import type { WorkerReport, WorkerRow } from '../tables/workers.ts';
 import { MOST_WORK } from './options.ts';
-import type { WorkerReport, WorkerRow } from './rows.ts';
 
 /* `POST /worker_status/`: what a worker says of itself. PURE. */
 

@@ -1,7 +1,8 @@
+import type { EndpointGroupRow } from '../tables/endpoint-groups.ts';
+import type { WorkerRow } from '../tables/workers.ts';
 import type { World } from '../world/world.ts';
 import { recordArrival } from './demand.ts';
 import { workersOf } from './refresh-workers.ts';
-import type { EndpointGroupRow, WorkerRow } from './rows.ts';
 import { workerWord } from './worker-word.ts';
 import { queueSeconds, takeRequest, workUntil } from './worker-work.ts';
 

@@ -1,11 +1,13 @@
 import { rebootContract } from '../instances/contract-state.ts';
+import type { EndpointGroupRow, ScalingLogLine } from '../tables/endpoint-groups.ts';
+import type { WorkerGroupRow } from '../tables/worker-groups.ts';
+import type { WorkerRow } from '../tables/workers.ts';
 import { withRows } from '../world/rows.ts';
 import type { World } from '../world/world.ts';
 import { demandOn, noteRate } from './demand.ts';
 import { destroyWorker, startWorker, stopWorker } from './end-worker.ts';
 import { refreshWorkers, workersOf } from './refresh-workers.ts';
 import { rentWorker } from './rent-worker.ts';
-import type { EndpointGroupRow, ScalingLogLine, WorkerGroupRow, WorkerRow } from './rows.ts';
 import { type WorkerTargets, workerTargets } from './targets.ts';
 import { isBroken } from './worker-word.ts';
 

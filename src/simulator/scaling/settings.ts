@@ -1,30 +1,36 @@
+import * as z from 'zod';
+import { amount, type Row } from '../tables/row.ts';
+
+const positive = z.number().gt(0);
+
 /** Figures behind endpoint groups that neither the specification nor the service shows. Times are seconds. */
-export interface ScalingSettings {
+export const scalingSettings = z.strictObject({
   /** How often the scaling rule runs. */
-  readonly tickSeconds: number;
+  tickSeconds: positive,
   /** Span over which arriving load is averaged. */
-  readonly rateSeconds: number;
+  rateSeconds: positive,
   /** Span whose highest rate steers the cold pool. */
-  readonly longSeconds: number;
+  longSeconds: positive,
   /** How long the need for hot workers has to stay below what is hot before one is stopped. */
-  readonly scaleDownSeconds: number;
+  scaleDownSeconds: amount,
   /** From `running` until a simulated worker has loaded its model; times `boot.scale`. */
-  readonly modelLoadSeconds: number;
+  modelLoadSeconds: amount,
   /** Units of work per second of a simulated worker, per point of `dlperf`. */
-  readonly perfPerDlperf: number;
+  perfPerDlperf: positive,
   /** The same for a group that has no worker yet. */
-  readonly unknownPerf: number;
+  unknownPerf: positive,
   /** A worker whose reports stop for this long is simulated again, as one that never reported. */
-  readonly staleReportSeconds: number;
+  staleReportSeconds: amount,
   /** How long a request that `/route/` could not place stays queued unless it is asked for again. */
-  readonly queueSeconds: number;
+  queueSeconds: amount,
   /** Port on which workers listen, inside their container. */
-  readonly workerPort: number;
+  workerPort: z.int().min(1).max(65_535),
   /** Disk of a simulated worker whose template names none, GB. */
-  readonly workerDiskGB: number;
+  workerDiskGB: positive,
   /** Whether deleting a worker group leaves its machines running, as the public service may. */
-  readonly keepWorkersOfDeletedGroup: boolean;
-}
+  keepWorkersOfDeletedGroup: z.boolean(),
+});
+export type ScalingSettings = Row<typeof scalingSettings>;
 
 export const defaultScalingSettings: ScalingSettings = {
   tickSeconds: 10,

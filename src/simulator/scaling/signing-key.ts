@@ -1,11 +1,5 @@
 import { createSign, generateKeyPairSync } from 'node:crypto';
-
-/** The RSA pair with which routes are signed, in PEM. */
-export interface SigningKey {
-  readonly id: number;
-  readonly publicPem: string;
-  readonly privatePem: string;
-}
+import type { SigningKey } from '../tables/signing-keys.ts';
 
 /** A fresh pair. Takes some tenths of a second, so it is made when a route is first asked for. */
 export function newSigningKey(id: number): SigningKey {

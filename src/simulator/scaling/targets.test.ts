@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { ScalingOptions } from '../tables/endpoint-groups.ts';
 import { defaultOptions } from './options.ts';
-import type { ScalingOptions } from './rows.ts';
 import { type Demand, workerTargets } from './targets.ts';
 
 const idle: Demand = { rate: 0, peakRate: 0, backlog: 0, perf: 100, isPerfKnown: true, idleSeconds: 0 };

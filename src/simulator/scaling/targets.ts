@@ -1,4 +1,4 @@
-import type { ScalingOptions } from './rows.ts';
+import type { ScalingOptions } from '../tables/endpoint-groups.ts';
 
 /*
  * How many workers an endpoint group needs: the options of specification 4.9 as the service documents

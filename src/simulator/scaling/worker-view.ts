@@ -1,6 +1,7 @@
 import type { JsonObject } from '../json.ts';
-import type { Contract, World } from '../world/world.ts';
-import type { WorkerRow } from './rows.ts';
+import type { Contract } from '../tables/contracts.ts';
+import type { WorkerRow } from '../tables/workers.ts';
+import type { World } from '../world/world.ts';
 import { workerWord } from './worker-word.ts';
 import { loadOf, workUntil } from './worker-work.ts';
 

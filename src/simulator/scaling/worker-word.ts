@@ -1,6 +1,7 @@
 import { shownStatus } from '../instances/boot.ts';
-import type { Contract, World } from '../world/world.ts';
-import type { WorkerRow } from './rows.ts';
+import type { Contract } from '../tables/contracts.ts';
+import type { WorkerRow } from '../tables/workers.ts';
+import type { World } from '../world/world.ts';
 
 /** Words of `status` in a worker row, as public clients know them. */
 export type WorkerWord =

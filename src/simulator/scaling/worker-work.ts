@@ -1,4 +1,4 @@
-import type { WorkerRow } from './rows.ts';
+import type { WorkerRow } from '../tables/workers.ts';
 
 /* What a worker has in hand. A simulated one works its requests off one after the other. PURE. */
 

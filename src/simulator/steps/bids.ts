@@ -1,8 +1,10 @@
 import { holdContract, startContract } from '../instances/contract-state.ts';
+import type { Contract } from '../tables/contracts.ts';
+import type { Offer } from '../tables/offers.ts';
 import { chance } from '../world/chance.ts';
 import { rowsOf } from '../world/remembered.ts';
 import { withRows } from '../world/rows.ts';
-import type { Contract, Offer, World } from '../world/world.ts';
+import type { World } from '../world/world.ts';
 import type { AdvanceStep } from './advance.ts';
 
 /*

@@ -1,8 +1,10 @@
 import { holdContract } from '../instances/contract-state.ts';
+import type { Contract } from '../tables/contracts.ts';
+import type { User } from '../tables/users.ts';
 import { contractMicros, creditMicros, ratePerHour, secondOf, volumeMicros } from '../world/ledger.ts';
 import { rowsOf } from '../world/remembered.ts';
 import { withRows } from '../world/rows.ts';
-import type { Contract, User, World } from '../world/world.ts';
+import type { World } from '../world/world.ts';
 import type { AdvanceStep } from './advance.ts';
 
 /*

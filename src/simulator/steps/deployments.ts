@@ -1,4 +1,4 @@
-import type { DeploymentRow } from '../world/deployment-rows.ts';
+import type { DeploymentRow } from '../tables/deployments.ts';
 import { withRows } from '../world/rows.ts';
 import type { World } from '../world/world.ts';
 import type { AdvanceStep } from './advance.ts';

@@ -1,9 +1,10 @@
 import { shownStatus } from '../instances/boot.ts';
 import { withCompute, withDiskOnly } from '../instances/contract-state.ts';
+import type { Contract } from '../tables/contracts.ts';
 import { ratePerHour } from '../world/ledger.ts';
 import { rowsOf } from '../world/remembered.ts';
 import { withRows } from '../world/rows.ts';
-import type { Contract, World } from '../world/world.ts';
+import type { World } from '../world/world.ts';
 import type { AdvanceStep } from './advance.ts';
 
 const LOST: ReadonlySet<string | null> = new Set(['exited', 'unknown', 'offline']);

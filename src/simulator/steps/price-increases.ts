@@ -1,6 +1,7 @@
+import type { Contract, PriceIncrease } from '../tables/contracts.ts';
 import { ratePerHour, rebill } from '../world/ledger.ts';
 import { withoutRows, withRows } from '../world/rows.ts';
-import type { Contract, PriceIncrease, World } from '../world/world.ts';
+import type { World } from '../world/world.ts';
 import type { AdvanceStep } from './advance.ts';
 
 /** The contract at its new price; compute is billed at it from `now` where compute is billed at all. PURE. */

@@ -1,7 +1,7 @@
 import { passQuietRuns, quietUntil, tickMs } from '../scaling/quiet-runs.ts';
 import { workersOf } from '../scaling/refresh-workers.ts';
-import type { EndpointGroupRow } from '../scaling/rows.ts';
 import { groupsOf, scaleEndpoint } from '../scaling/scale-endpoint.ts';
+import type { EndpointGroupRow } from '../tables/endpoint-groups.ts';
 import type { World } from '../world/world.ts';
 import type { AdvanceStep } from './advance.ts';
 

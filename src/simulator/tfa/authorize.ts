@@ -1,11 +1,12 @@
 import { badRequest } from '../calls/refusal.ts';
+import type { Challenge, TfaMethod } from '../tables/tfa.ts';
 import { useBackupCode } from './backup-codes.ts';
 import { createChallenge, findChallenge, isAlive } from './challenge.ts';
 import { sendEmailCode, verifiedEmail } from './email.ts';
 import { admitAttempt, isLocked } from './lockout.ts';
 import { sendFirstCode } from './sms.ts';
 import { methodById } from './sms-target.ts';
-import type { Challenge, TfaMethod, TfaStep } from './state.ts';
+import type { TfaStep } from './state.ts';
 import { tfaRefusal } from './tfa-refusal.ts';
 import { chooseMethod, factorNamed, verifyForAuthorization } from './verify.ts';
 

@@ -1,6 +1,7 @@
+import type { BackupCode } from '../tables/tfa.ts';
 import { backupCode } from './codes.ts';
 import { BACKUP_CODES_PER_SET } from './settings.ts';
-import type { BackupCode, TfaStep } from './state.ts';
+import type { TfaStep } from './state.ts';
 import { tfaRefusal } from './tfa-refusal.ts';
 
 /** Retires every code and issues ten new ones, in plaintext this once (specification 2.7). */

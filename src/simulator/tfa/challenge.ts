@@ -1,5 +1,6 @@
+import type { Challenge, ChallengeProof } from '../tables/tfa.ts';
 import { challengeSecret } from './codes.ts';
-import type { Challenge, ChallengeProof, TfaStep } from './state.ts';
+import type { TfaStep } from './state.ts';
 import { tfaRefusal } from './tfa-refusal.ts';
 
 /** An expired challenge answers `2fa_expired` for a day, then it is forgotten. */

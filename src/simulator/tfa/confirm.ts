@@ -1,9 +1,10 @@
 import { badRequest } from '../calls/refusal.ts';
+import type { MethodType, TfaMethod } from '../tables/tfa.ts';
 import { requireAuthorization } from './authorize.ts';
 import { issueBackupCodes } from './backup-codes.ts';
 import { consumeChallenge, findChallenge } from './challenge.ts';
 import { isIssuedTotpSecret } from './codes.ts';
-import { type MethodType, methodsOfType, type TfaMethod, type TfaStep } from './state.ts';
+import { methodsOfType, type TfaStep } from './state.ts';
 import { tfaRefusal } from './tfa-refusal.ts';
 import { isTotpSecret, totpStep } from './totp.ts';
 

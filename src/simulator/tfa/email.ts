@@ -1,6 +1,7 @@
+import type { Challenge } from '../tables/tfa.ts';
 import { createChallenge, findChallenge } from './challenge.ts';
 import { sixDigits } from './codes.ts';
-import type { Challenge, TfaStep } from './state.ts';
+import type { TfaStep } from './state.ts';
 import { tfaRefusal } from './tfa-refusal.ts';
 
 /** The address codes go to: it has to exist and to be verified (specification 4.8, prerequisite). */

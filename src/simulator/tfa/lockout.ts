@@ -1,4 +1,5 @@
-import type { TfaMethod, TfaStep } from './state.ts';
+import type { TfaMethod } from '../tables/tfa.ts';
+import type { TfaStep } from './state.ts';
 import { type FailureCounts, tfaRefusal } from './tfa-refusal.ts';
 
 /** Seconds since the epoch, as the wire has times. */

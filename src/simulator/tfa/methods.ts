@@ -1,9 +1,10 @@
 import { badRequest } from '../calls/refusal.ts';
+import type { TfaMethod } from '../tables/tfa.ts';
 import { retireBackupCodes } from './backup-codes.ts';
 import { methodTypeNamed } from './confirm.ts';
 import { requireTfa } from './login.ts';
 import { methodById } from './sms-target.ts';
-import type { TfaMethod, TfaStep } from './state.ts';
+import type { TfaStep } from './state.ts';
 import { chooseMethod, type Proof, verifyFactor } from './verify.ts';
 
 /** `DELETE /tfa/`. */

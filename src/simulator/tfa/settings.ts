@@ -1,49 +1,53 @@
+import * as z from 'zod';
+import { amount, count, type Row } from '../tables/row.ts';
+
 /**
  * Every threshold of the 2FA rules. Those of specification 8 stand first; the rest is what the
  * specification leaves open (its section 8, last line), each with a documented default. Times are seconds
  * of simulated time.
  */
-export interface TfaSettings {
+export const tfaSettings = z.strictObject({
   /** How long a challenge can be answered (specification 8: 10 minutes). */
-  readonly challengeSeconds: number;
+  challengeSeconds: amount,
   /** How long a granted authorization lets methods be added (specification 8: 30 minutes). */
-  readonly authorizationSeconds: number;
+  authorizationSeconds: amount,
   /** How long a method stays locked (specification 8: 15 minutes). */
-  readonly lockoutSeconds: number;
+  lockoutSeconds: amount,
   /** Failed verifications of one method that lock it. */
-  readonly failuresBeforeLockout: number;
+  failuresBeforeLockout: z.int().min(1),
   /** A second SMS to one number within this span is `tfa_challenge_exists`; resend is the way. */
-  readonly recentSmsSeconds: number;
+  recentSmsSeconds: amount,
   /** SMS codes one account may ask for within {@link smsWindowSeconds}, then `sms_rate_limited`. */
-  readonly smsPerWindow: number;
-  readonly smsWindowSeconds: number;
+  smsPerWindow: count,
+  smsWindowSeconds: amount,
   /** Authorization attempts that may name one phone number within {@link phoneCapSeconds}, then `preauth_phone_cap`. */
-  readonly phoneCap: number;
-  readonly phoneCapSeconds: number;
+  phoneCap: count,
+  phoneCapSeconds: amount,
   /** Methods of one type an account may have, then `duplicate_tfa_method`. */
-  readonly methodsPerType: number;
+  methodsPerType: count,
   /** Numbers whose messages the provider fails to deliver: `twilio_error`. */
-  readonly undeliverableNumbers: readonly string[];
+  undeliverableNumbers: z.array(z.string()),
   /** Numbers whose verification the provider throttles: `twilio_rate_limited`. */
-  readonly throttledNumbers: readonly string[];
+  throttledNumbers: z.array(z.string()),
   /** Numbers blocked for SMS pumping: `sms_blocked_number`. */
-  readonly blockedNumbers: readonly string[];
+  blockedNumbers: z.array(z.string()),
   /** Time steps of 30 s a TOTP code may be off, either way (RFC 6238 5.2 recommends one). */
-  readonly totpWindow: number;
+  totpWindow: z.int().min(0).max(100),
   /**
    * Whether a TOTP code is refused after it verified once (RFC 6238 5.2). Off by default, because public
    * clients repeat 2FA calls whose reply was lost and the specification names no such refusal.
    */
-  readonly totpSingleUse: boolean;
+  totpSingleUse: z.boolean(),
   /** How long a session of a completed login lasts. */
-  readonly sessionSeconds: number;
+  sessionSeconds: amount,
   /** Whether the plain key of an account with 2FA has to log in with a code before it may do anything. */
-  readonly requireLogin: boolean;
+  requireLogin: z.boolean(),
   /** The store of authorizations does not answer: `service_unavailable`. */
-  readonly authorizationStoreDown: boolean;
+  authorizationStoreDown: z.boolean(),
   /** An authorization (POST authorize-new-method) cannot create its challenge: `challenge_creation_failed`. */
-  readonly challengeStoreDown: boolean;
-}
+  challengeStoreDown: z.boolean(),
+});
+export type TfaSettings = Row<typeof tfaSettings>;
 
 export const defaultTfaSettings: TfaSettings = {
   challengeSeconds: 600,

@@ -1,4 +1,5 @@
-import { methodsOfType, type SmsMethod, type TfaMethod, type TfaStep } from './state.ts';
+import type { SmsMethod, TfaMethod } from '../tables/tfa.ts';
+import { methodsOfType, type TfaStep } from './state.ts';
 import { tfaRefusal } from './tfa-refusal.ts';
 
 /** What a caller said about where an SMS should go. */

@@ -1,9 +1,10 @@
+import type { Challenge } from '../tables/tfa.ts';
 import { createChallenge, findChallenge, isAlive } from './challenge.ts';
 import { sixDigits } from './codes.ts';
 import { verifiedEmail } from './email.ts';
 import { admitSms } from './sms-delivery.ts';
 import { chooseSmsTarget, type SmsTarget, type SmsWish, smsMethodById } from './sms-target.ts';
-import type { Challenge, TfaStep } from './state.ts';
+import type { TfaStep } from './state.ts';
 import { tfaRefusal } from './tfa-refusal.ts';
 
 type SmsProof = Extract<Challenge['proof'], { type: 'sms' }>;

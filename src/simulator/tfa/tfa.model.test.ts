@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { seededRandom } from '../../lib/random.ts';
+import { newTfaAccount, type TfaAccount } from '../tables/tfa.ts';
 import { completeAuthorization, requestAuthorization } from './authorize.ts';
 import { backupCodesRemaining } from './backup-codes.ts';
 import { issueTotpSecret } from './codes.ts';
@@ -10,7 +11,7 @@ import { completeLogin } from './login.ts';
 import { removeMethod } from './methods.ts';
 import { regenerateBackupCodes } from './regenerate.ts';
 import { defaultTfaSettings } from './settings.ts';
-import { newTfaAccount, type TfaAccount, type TfaStatus, type TfaStep } from './state.ts';
+import type { TfaStatus, TfaStep } from './state.ts';
 import { totpCode } from './totp.ts';
 import { runTfaStep } from './transition.ts';
 

@@ -1,8 +1,9 @@
 import { Refusal } from '../calls/refusal.ts';
-import type { SentCode, TfaAccount, TfaStatus, TfaStep } from './state.ts';
+import type { SentCode, TfaAccount, TfaDraft } from '../tables/tfa.ts';
+import type { TfaStatus, TfaStep } from './state.ts';
 
 /** Where a step starts and what it may look at. */
-export interface TfaInput extends Omit<TfaStep, 'sent'> {
+export interface TfaInput extends Omit<TfaStep, 'account' | 'sent'> {
   readonly account: TfaAccount;
 }
 
@@ -18,7 +19,7 @@ export interface TfaOutcome<T> {
 
 /** Runs one move of a 2FA machine on a copy: the input stays as it was, whatever happens. */
 export function runTfaStep<T>(input: TfaInput, move: (step: TfaStep) => T): TfaOutcome<T> {
-  const step: TfaStep = { ...input, account: structuredClone(input.account), sent: [] };
+  const step: TfaStep = { ...input, account: structuredClone(input.account) as TfaDraft, sent: [] };
   const result = attempt(() => move(step));
   return { account: step.account, status: step.status, sent: step.sent, result };
 }

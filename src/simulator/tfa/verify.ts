@@ -1,16 +1,10 @@
 import { badRequest, type Refusal } from '../calls/refusal.ts';
+import type { Challenge, MethodType, TfaMethod, TotpMethod } from '../tables/tfa.ts';
 import { useBackupCode } from './backup-codes.ts';
 import { consumeChallenge, findChallenge } from './challenge.ts';
 import { acceptAttempt, admitAttempt, refuseAttempt } from './lockout.ts';
 import { methodById } from './sms-target.ts';
-import {
-  type Challenge,
-  type MethodType,
-  methodsOfType,
-  type TfaMethod,
-  type TfaStep,
-  type TotpMethod,
-} from './state.ts';
+import { methodsOfType, type TfaStep } from './state.ts';
 import { tfaRefusal } from './tfa-refusal.ts';
 import { isTotpSecret, totpStep } from './totp.ts';
 

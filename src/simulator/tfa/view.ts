@@ -1,8 +1,9 @@
 import type { Json, JsonObject } from '../json.ts';
+import type { TfaAccount, TfaMethod } from '../tables/tfa.ts';
 import { isAuthorized } from './authorize.ts';
 import { backupCodesRemaining } from './backup-codes.ts';
 import { epochSeconds, failureCounts } from './lockout.ts';
-import type { TfaAccount, TfaMethod, TfaStatus } from './state.ts';
+import type { TfaStatus } from './state.ts';
 
 /** A method as status and update show it (specification 2.6): numbers masked, TOTP secrets never. */
 export function methodView(method: TfaMethod, owner: { userId: number; now: number }): JsonObject {

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { simulatedService } from '../../../test/builders/simulated-service.ts';
+import type { Contract } from '../tables/contracts.ts';
 import { contractMicros, rebill, stopBilling } from './ledger.ts';
-import type { Contract } from './world.ts';
 
 const bare = (spans: Contract['spans']): Contract => ({ spans }) as Contract;
 const HOUR = 3_600_000;

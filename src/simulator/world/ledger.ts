@@ -1,7 +1,9 @@
 import type { MicroDollars } from '../../lib/money.ts';
-import type { Volume } from './account-rows.ts';
+import type { BillingSpan, Contract } from '../tables/contracts.ts';
+import type { User } from '../tables/users.ts';
+import type { Volume } from '../tables/volumes.ts';
 import { rowsOf } from './remembered.ts';
-import type { BillingSpan, Contract, User, World } from './world.ts';
+import type { World } from './world.ts';
 
 /*
  * What contracts cost. Money is counted in whole seconds of simulated time, span by span; spans of one

@@ -1,9 +1,13 @@
 import type { Random } from '../../lib/random.ts';
 import { type Catalog, catalogOf, type OfferSketch, seededCatalog } from '../market/catalog.ts';
 import { type Profile, type Settings, type SettingsOverride, settingsFor } from '../settings.ts';
-import type { SshKey } from './account-rows.ts';
+import type { ApiKey } from '../tables/api-keys.ts';
+import type { Machine } from '../tables/machines.ts';
+import type { Offer } from '../tables/offers.ts';
+import type { SshKey } from '../tables/ssh-keys.ts';
+import type { User } from '../tables/users.ts';
 import { firstUserVolumes, seededListings } from './volumes.ts';
-import { type ApiKey, emptyWorld, type Machine, type Offer, type User, type World } from './world.ts';
+import { emptyWorld, type World } from './world.ts';
 
 /** Numbers begin where nobody mistakes them for indexes. */
 const FIRST_CONTRACT = 20_000_000;

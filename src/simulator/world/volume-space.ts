@@ -1,4 +1,4 @@
-import type { VolumeListing } from './account-rows.ts';
+import type { VolumeListing } from '../tables/volumes.ts';
 import { rowsOf } from './remembered.ts';
 import type { World } from './world.ts';
 

@@ -2,10 +2,13 @@ import { Refusal } from '../calls/refusal.ts';
 import { type JsonObject, ownValue } from '../json.ts';
 import { compareColumns, comparison } from '../market/search.ts';
 import type { Condition, SearchQuery } from '../market/search-query.ts';
-import type { Volume, VolumeKind, VolumeListing } from './account-rows.ts';
+import type { Contract } from '../tables/contracts.ts';
+import type { Machine } from '../tables/machines.ts';
+import type { Column, Offer } from '../tables/offers.ts';
+import type { Volume, VolumeKind, VolumeListing } from '../tables/volumes.ts';
 import { between, chance } from './chance.ts';
 import { freeGB } from './volume-space.ts';
-import type { Column, Contract, Machine, Offer, World } from './world.ts';
+import type { World } from './world.ts';
 
 /* Disk volumes and the hosts' ask listings they are rented from (specification 2.1, 3.2, 4.1). PURE. */
 

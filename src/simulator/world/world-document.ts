@@ -1,12 +1,11 @@
 import { badRequest } from '../calls/refusal.ts';
 import { isObject, textOf } from '../calls/request-body.ts';
 import type { Json, JsonObject } from '../json.ts';
-import { settingsShape } from '../settings-shape.ts';
+import { settingsSchema } from '../settings.ts';
 import { aheadOfRows, readCounters } from './counters.ts';
 import { danglingReference } from './references.ts';
-import { differenceIn } from './shape-words.ts';
-import { tableShapes } from './table-shapes.ts';
-import { emptyTables, type TableName, type World } from './world.ts';
+import { differenceIn } from './schema-issue.ts';
+import { type TableName, tableSchemas, type World } from './world.ts';
 
 /*
  * The world as one JSON document: `now`, `seed`, `settings`, `counters`, a list of rows per table, and
@@ -51,7 +50,7 @@ export function readWorld(world: World, document: JsonObject): World {
   };
 }
 
-const TABLES = Object.keys(emptyTables()).map((name) => (name === 'machines' ? 'hosts' : name));
+const TABLES = Object.keys(tableSchemas).map((name) => (name === 'machines' ? 'hosts' : name));
 
 /** The tables that the document holds, by their own names. */
 function readTables(document: JsonObject): Readonly<Record<string, Record<number, JsonObject>>> {
@@ -92,7 +91,10 @@ function readRows(table: TableName, rows: readonly Json[]): Record<number, JsonO
   for (const row of rows) {
     if (!isObject(row) || typeof row.id !== 'number')
       throw badRequest(`${table}: each row needs a numeric id.`);
-    const difference = differenceIn(tableShapes[table], row, { place: `${table} ${row.id}`, field: 'field' });
+    const difference = differenceIn(tableSchemas[table], row, {
+      place: `${table} ${row.id}`,
+      field: 'field',
+    });
     if (difference !== undefined) throw badRequest(difference);
     if (read[row.id]) throw badRequest(`${table} ${row.id}: two rows have this id; give one of them.`);
     read[row.id] = row;
@@ -119,7 +121,7 @@ function readSettings(current: World['settings'], given: Json | undefined): Worl
     ]),
   );
   const difference = differenceIn(
-    settingsShape,
+    settingsSchema,
     { ...groups, ...merged },
     { place: 'settings', field: 'setting' },
   );

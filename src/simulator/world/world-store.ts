@@ -1,5 +1,6 @@
+import type { ApiKey } from '../tables/api-keys.ts';
 import { forgetRows } from './remembered.ts';
-import type { ApiKey, RowOf, TableName, World } from './world.ts';
+import type { RowOf, TableName, World } from './world.ts';
 
 /** How handlers change the world. Every write is seen at once by whoever reads `ctx.world` afterwards. */
 export interface WorldWriter {

@@ -1,227 +1,59 @@
-import type { MicroDollars } from '../../lib/money.ts';
-import type { JsonObject } from '../json.ts';
-import type { EndpointGroupRow, WorkerGroupRow, WorkerRow } from '../scaling/rows.ts';
-import type { SigningKey } from '../scaling/signing-key.ts';
 import { defaultSettings, type Settings } from '../settings.ts';
-import type { SentCode, TfaAccount } from '../tfa/state.ts';
-import type { EndedVolume, MountedVolume, SshKey, Variable, Volume, VolumeListing } from './account-rows.ts';
-import type { DeploymentRow } from './deployment-rows.ts';
+import { apiKeyRow } from '../tables/api-keys.ts';
+import { contractRow, endedContractRow, priceIncreaseRow } from '../tables/contracts.ts';
+import { deploymentRow } from '../tables/deployments.ts';
+import { endpointGroupRow } from '../tables/endpoint-groups.ts';
+import { faultRow } from '../tables/faults.ts';
+import { machineRow } from '../tables/machines.ts';
+import { offerRow } from '../tables/offers.ts';
+import type { Row } from '../tables/row.ts';
+import { signingKeyRow } from '../tables/signing-keys.ts';
+import { sshKeyRow } from '../tables/ssh-keys.ts';
+import { templateRow } from '../tables/templates.ts';
+import { sentCodeRow, tfaAccountRow } from '../tables/tfa.ts';
+import { userRow } from '../tables/users.ts';
+import { variableRow } from '../tables/variables.ts';
+import { endedVolumeRow, volumeListingRow, volumeRow } from '../tables/volumes.ts';
+import { workerGroupRow } from '../tables/worker-groups.ts';
+import { workerRow } from '../tables/workers.ts';
 
 /*
  * The whole market as one plain value: no class, no function, no reference cycle, so that it can be
  * stored, compared, sent over `/sim/world` and replayed. Rows are never changed in place: a change puts
  * a new row under the same id. All times are milliseconds of simulated time since the epoch.
  *
- * To add a table: declare its row (with a numeric `id`) in a file of your own, then add one line to
- * `Tables` and one to `emptyTables` below. Persistence and `/sim/world` follow by themselves.
+ * To add a table: declare the schema of its row (with a numeric `id`) in a file of `tables/` and add a line to
+ * `tableSchemas` below. Persistence and `/sim/world` follow by themselves.
  */
 
-/** A login of the marketplace (specification 2.4). */
-export interface User {
-  readonly id: number;
-  readonly email: string | null;
-  readonly username: string;
-  readonly fullName: string;
-  readonly sshKey: string;
-  /** Paid in so far; credit is this less all that the ledger charged. */
-  readonly depositedMicros: MicroDollars;
-  /** Charged by contracts that have ended; those of live ones are computed when asked. */
-  readonly settledMicros: MicroDollars;
-  readonly emailVerifiedAt: number | null;
-  readonly phoneNumber: string | null;
-  readonly tfaStatus: 'enabled' | 'disabled' | 'legacy';
-  readonly hasBilling: boolean;
-  readonly isAdmin: boolean;
-  /** True where calls of this login are made in a team's context. */
-  readonly inTeam: boolean;
-  readonly createdAt: number;
-}
+/** What a row of each table has to look like when it comes from outside. */
+export const tableSchemas = {
+  users: userRow,
+  apiKeys: apiKeyRow,
+  machines: machineRow,
+  offers: offerRow,
+  contracts: contractRow,
+  endedContracts: endedContractRow,
+  templates: templateRow,
+  priceIncreases: priceIncreaseRow,
+  faults: faultRow,
+  tfaAccounts: tfaAccountRow,
+  sentCodes: sentCodeRow,
+  sshKeys: sshKeyRow,
+  variables: variableRow,
+  volumeListings: volumeListingRow,
+  volumes: volumeRow,
+  endedVolumes: endedVolumeRow,
+  endpointGroups: endpointGroupRow,
+  workerGroups: workerGroupRow,
+  workers: workerRow,
+  signingKeys: signingKeyRow,
+  deployments: deploymentRow,
+};
 
-/** A key; `permissions` null is full access, `instanceId` marks the restricted key of one instance. */
-export interface ApiKey {
-  readonly id: number;
-  readonly userId: number;
-  readonly name: string;
-  readonly secret: string;
-  readonly permissions: JsonObject | null;
-  readonly keyParams: string | null;
-  readonly instanceId: number | null;
-  /** Set for the session keys that a 2FA login gives out. */
-  readonly session: boolean;
-  readonly createdAt: number;
-  readonly expiresAt: number | null;
-  readonly revokedAt: number | null;
-}
-
-/** A physical machine of a host. */
-export interface Machine {
-  readonly id: number;
-  readonly hostId: number;
-  readonly publicAddress: string;
-  /** `up`, `offline` (host disconnected), `unknown` (no heartbeat), `dead` (never comes back). */
-  readonly state: 'up' | 'offline' | 'unknown' | 'dead';
-  /** End of a passing outage; null while up and for ever when dead. */
-  readonly stateUntil: number | null;
-  /** Multiplies the image pull of this machine. */
-  readonly pullFactor: number;
-  readonly reliability: number;
-  readonly listed: boolean;
-}
-
-/** Value of an offer's column. */
-export type Column = string | number | boolean | null;
-
-/** A listing that can be rented once at a time. */
-export interface Offer {
-  readonly id: number;
-  readonly machineId: number;
-  readonly hostId: number;
-  /** Contract that holds it now. */
-  readonly rentedBy: number | null;
-  readonly gpuPricePerHour: MicroDollars;
-  readonly diskPricePerGBMonth: MicroDollars;
-  readonly minBidPerHour: MicroDollars;
-  /** Columns in wire names that neither time, request nor caller changes. */
-  readonly columns: Readonly<Record<string, Column>>;
-}
-
-/** A stretch of a contract's life at one price; `until` null is the stretch that runs now. */
-export interface BillingSpan {
-  readonly from: number;
-  readonly until: number | null;
-  readonly gpuPerHour: MicroDollars;
-  readonly diskPerHour: MicroDollars;
-}
-
-/** A change of state that will happen by itself. */
-export interface Transition {
-  readonly at: number;
-  readonly status: string | null;
-  readonly message?: string;
-}
-
-/** A rented instance that has not been destroyed. */
-export interface Contract {
-  readonly id: number;
-  readonly userId: number;
-  readonly offerId: number;
-  readonly machineId: number;
-  readonly hostId: number;
-  readonly label: string | null;
-  readonly image: string;
-  readonly runtype: string;
-  readonly onstart: string | null;
-  readonly args: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-  readonly imageLogin: string | null;
-  readonly templateId: number | null;
-  readonly templateHash: string | null;
-  readonly diskGB: number;
-  readonly isBid: boolean;
-  readonly bidPerHour: MicroDollars | null;
-  readonly gpuPricePerHour: MicroDollars;
-  readonly diskPricePerHour: MicroDollars;
-  readonly createdAt: number;
-  /** What it would show if its machine were up; {@link shownStatus} adds the machine's own state. */
-  readonly actualStatus: string | null;
-  readonly intendedStatus: 'running' | 'stopped' | 'frozen';
-  readonly statusMessage: string | null;
-  /** When the present `actualStatus` was entered. */
-  readonly statusSince: number;
-  /** Coming changes, earliest first. */
-  readonly timeline: readonly Transition[];
-  readonly spans: readonly BillingSpan[];
-  /** Host ports by container port (`22/tcp`), given at the first boot and kept. */
-  readonly ports: Readonly<Record<string, number>>;
-  readonly sshPort: number;
-  readonly jupyterToken: string;
-  /** Why it stands still although its user wants it to run. */
-  readonly heldBy: 'outbid' | 'credit' | 'cannot-start' | null;
-  readonly prepaidMicros: MicroDollars;
-  readonly volumes: readonly MountedVolume[];
-  /** Free-form notes of other parts, such as the worker group that owns it. */
-  readonly notes: JsonObject;
-}
-
-/** What is left of a destroyed contract. */
-export interface EndedContract {
-  readonly id: number;
-  readonly userId: number;
-  readonly offerId: number;
-  readonly machineId: number;
-  readonly hostId: number;
-  readonly label: string | null;
-  readonly createdAt: number;
-  readonly endedAt: number;
-  readonly dollarsMicros: MicroDollars;
-  /** The contract as it was when it ended, for lists that still show it. */
-  readonly last: Contract;
-}
-
-/** A template that a rental may name. */
-export interface Template {
-  readonly id: number;
-  readonly userId: number;
-  readonly hashId: string;
-  readonly name: string;
-  readonly body: JsonObject;
-  readonly createdAt: number;
-}
-
-/** A price increase that a user has not answered yet. */
-export interface PriceIncrease {
-  readonly id: number;
-  readonly contractId: number;
-  readonly userId: number;
-  readonly gpuPricePerHour: MicroDollars;
-  readonly announcedAt: number;
-  readonly dueAt: number;
-}
-
-/** A fault that has been asked for and is not used up. */
-export interface ActiveFault {
-  readonly id: number;
-  readonly name: string;
-  readonly endpoint: string | null;
-  readonly remaining: number | null;
-  readonly probability: number | null;
-  readonly seconds: number | null;
-  readonly instance: number | null;
-  readonly host: number | null;
-  readonly createdAt: number;
-  /** When it goes away by itself; null where count or deletion ends it. */
-  readonly expiresAt: number | null;
-  /** Contracts as they were when a `stale-list` was set. */
-  readonly snapshot?: readonly Contract[];
-  /** Ids of what a fault of the world struck when it was set. */
-  readonly struck?: { readonly contracts: readonly number[]; readonly machines: readonly number[] };
-}
-
-type Table<Row> = Readonly<Record<number, Row>>;
-
-export interface Tables {
-  readonly users: Table<User>;
-  readonly apiKeys: Table<ApiKey>;
-  readonly machines: Table<Machine>;
-  readonly offers: Table<Offer>;
-  readonly contracts: Table<Contract>;
-  readonly endedContracts: Table<EndedContract>;
-  readonly templates: Table<Template>;
-  readonly priceIncreases: Table<PriceIncrease>;
-  readonly faults: Table<ActiveFault>;
-  readonly tfaAccounts: Table<TfaAccount>;
-  readonly sentCodes: Table<SentCode>;
-  readonly sshKeys: Table<SshKey>;
-  readonly variables: Table<Variable>;
-  readonly volumeListings: Table<VolumeListing>;
-  readonly volumes: Table<Volume>;
-  readonly endedVolumes: Table<EndedVolume>;
-  readonly endpointGroups: Table<EndpointGroupRow>;
-  readonly workerGroups: Table<WorkerGroupRow>;
-  readonly workers: Table<WorkerRow>;
-  readonly signingKeys: Table<SigningKey>;
-  readonly deployments: Table<DeploymentRow>;
-}
+export type Tables = {
+  readonly [T in keyof typeof tableSchemas]: Readonly<Record<number, Row<(typeof tableSchemas)[T]>>>;
+};
 
 export type TableName = keyof Tables;
 /** The row of a table. */
@@ -241,29 +73,7 @@ export interface World {
 
 /** Tables without a row. */
 export function emptyTables(): Tables {
-  return {
-    users: {},
-    apiKeys: {},
-    machines: {},
-    offers: {},
-    contracts: {},
-    endedContracts: {},
-    templates: {},
-    priceIncreases: {},
-    faults: {},
-    tfaAccounts: {},
-    sentCodes: {},
-    sshKeys: {},
-    variables: {},
-    volumeListings: {},
-    volumes: {},
-    endedVolumes: {},
-    endpointGroups: {},
-    workerGroups: {},
-    workers: {},
-    signingKeys: {},
-    deployments: {},
-  };
+  return Object.fromEntries(Object.keys(tableSchemas).map((name) => [name, {}])) as unknown as Tables;
 }
 
 /** A world in which nothing exists yet. */

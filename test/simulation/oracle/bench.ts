@@ -1,6 +1,6 @@
 import type { RawOptions } from '../../../src/config.ts';
 import { seededRandom } from '../../../src/lib/random.ts';
-import type { Contract } from '../../../src/simulator/world/world.ts';
+import type { Contract } from '../../../src/simulator/tables/contracts.ts';
 import { Invariants } from '../invariants.ts';
 import { addressOf } from '../kubectl.ts';
 import { Machine } from '../machine.ts';

@@ -1,5 +1,5 @@
 import { parseDuration } from '../../../src/lib/duration.ts';
-import type { Contract } from '../../../src/simulator/world/world.ts';
+import type { Contract } from '../../../src/simulator/tables/contracts.ts';
 import type { Machine } from '../machine.ts';
 import { type JsonObject, metadataOf, objectAt, textAt } from '../memory-kube/json.ts';
 import { accountKeyOf, allowedBadOf, breakerRecordOf } from './accounts.ts';

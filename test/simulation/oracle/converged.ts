@@ -1,5 +1,5 @@
 import { labels } from '../../../src/api/v1alpha1/names.ts';
-import type { Contract } from '../../../src/simulator/world/world.ts';
+import type { Contract } from '../../../src/simulator/tables/contracts.ts';
 import { BY_HAND } from '../console.ts';
 import { isObject, type JsonObject, listAt, metadataOf, objectAt } from '../memory-kube/json.ts';
 import { throwAsNode } from '../prober.ts';

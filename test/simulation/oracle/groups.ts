@@ -1,5 +1,5 @@
 import { parseDollars } from '../../../src/lib/money.ts';
-import type { Contract } from '../../../src/simulator/world/world.ts';
+import type { Contract } from '../../../src/simulator/tables/contracts.ts';
 import { type JsonObject, metadataOf, objectAt } from '../memory-kube/json.ts';
 import { ownerUids } from '../memory-kube/writes.ts';
 import type { SimulatedWorld } from '../world.ts';

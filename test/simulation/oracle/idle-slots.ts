@@ -1,5 +1,6 @@
 import { parseDollars } from '../../../src/lib/money.ts';
-import type { Machine as MarketMachine, Offer } from '../../../src/simulator/world/world.ts';
+import type { Machine as MarketMachine } from '../../../src/simulator/tables/machines.ts';
+import type { Offer } from '../../../src/simulator/tables/offers.ts';
 import type { Machine } from '../machine.ts';
 import { isObject, type JsonObject, listAt, metadataOf, objectAt } from '../memory-kube/json.ts';
 import { accountKeyOf } from './accounts.ts';

@@ -1,5 +1,5 @@
 import { parseDollars } from '../../../src/lib/money.ts';
-import type { Contract } from '../../../src/simulator/world/world.ts';
+import type { Contract } from '../../../src/simulator/tables/contracts.ts';
 import type { Machine } from '../machine.ts';
 import { isObject, type JsonObject, listAt, objectAt } from '../memory-kube/json.ts';
 import { AccountLimits } from './account-limits.ts';

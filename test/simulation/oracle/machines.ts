@@ -1,6 +1,6 @@
 import { parseDuration } from '../../../src/lib/duration.ts';
 import { parseQuantity } from '../../../src/lib/quantity.ts';
-import type { Contract } from '../../../src/simulator/world/world.ts';
+import type { Contract } from '../../../src/simulator/tables/contracts.ts';
 import { BY_HAND } from '../console.ts';
 import {
   equalJson,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Contract } from '../../../src/simulator/world/world.ts';
+import type { Contract } from '../../../src/simulator/tables/contracts.ts';
 import { type JsonObject, objectAt } from '../memory-kube/json.ts';
 import { NAMESPACE } from '../world.ts';
 import { Bench } from './bench.ts';

@@ -1,5 +1,5 @@
 import { parseDuration } from '../../../src/lib/duration.ts';
-import type { Contract } from '../../../src/simulator/world/world.ts';
+import type { Contract } from '../../../src/simulator/tables/contracts.ts';
 import { isObject, type JsonObject, listAt, metadataOf, objectAt } from '../memory-kube/json.ts';
 import { priceOf } from './price.ts';
 import type { Scene } from './scene.ts';

@@ -1,4 +1,4 @@
-import type { Contract } from '../../../src/simulator/world/world.ts';
+import type { Contract } from '../../../src/simulator/tables/contracts.ts';
 import { isObject, type JsonObject, metadataOf, objectAt, textAt } from '../memory-kube/json.ts';
 
 /** Whose purchase a contract is, read from the label it was rented with. */

@@ -1,4 +1,4 @@
-import type { Contract } from '../../../src/simulator/world/world.ts';
+import type { Contract } from '../../../src/simulator/tables/contracts.ts';
 import { metadataOf, objectAt } from '../memory-kube/json.ts';
 import { isToKeep } from './kept.ts';
 import type { Scene } from './scene.ts';

@@ -1,0 +1,100 @@
+import * as z from 'zod';
+import { amount, jsonObject, type Row, rowId, time } from './row.ts';
+
+/* Rented instances, live and ended, and the price increases announced for them. */
+
+/** A stretch of a contract's life at one price; `until` null is the stretch that runs now. */
+const billingSpan = z.strictObject({
+  from: time,
+  until: time.nullable(),
+  gpuPerHour: amount,
+  diskPerHour: amount,
+});
+export type BillingSpan = Row<typeof billingSpan>;
+
+/** A change of state that will happen by itself. */
+const transition = z.strictObject({
+  at: time,
+  status: z.string().nullable(),
+  message: z.string().exactOptional(),
+});
+export type Transition = Row<typeof transition>;
+
+/** A volume as the instance sees it that has it mounted. */
+const mountedVolume = z.strictObject({
+  id: rowId,
+  mountPath: z.string().nullable(),
+  sizeGB: amount,
+});
+export type MountedVolume = Row<typeof mountedVolume>;
+
+/** A rented instance that has not been destroyed. */
+export const contractRow = z.strictObject({
+  id: rowId,
+  userId: rowId,
+  offerId: rowId,
+  machineId: rowId,
+  hostId: rowId,
+  label: z.string().nullable(),
+  image: z.string(),
+  runtype: z.string(),
+  onstart: z.string().nullable(),
+  args: z.array(z.string()),
+  env: z.record(z.string(), z.string()),
+  imageLogin: z.string().nullable(),
+  templateId: rowId.nullable(),
+  templateHash: z.string().nullable(),
+  diskGB: amount,
+  isBid: z.boolean(),
+  bidPerHour: amount.nullable(),
+  gpuPricePerHour: amount,
+  diskPricePerHour: amount,
+  createdAt: time,
+  /** What it would show if its machine were up; {@link shownStatus} adds the machine's own state. */
+  actualStatus: z.string().nullable(),
+  intendedStatus: z.enum(['running', 'stopped', 'frozen']),
+  statusMessage: z.string().nullable(),
+  /** When the present `actualStatus` was entered. */
+  statusSince: time,
+  /** Coming changes, earliest first. */
+  timeline: z.array(transition),
+  spans: z.array(billingSpan),
+  /** Host ports by container port (`22/tcp`), given at the first boot and kept. */
+  ports: z.record(z.string(), z.int().min(1).max(65_535)),
+  sshPort: z.int().min(0).max(65_535),
+  jupyterToken: z.string(),
+  /** Why it stands still although its user wants it to run. */
+  heldBy: z.enum(['outbid', 'credit', 'cannot-start']).nullable(),
+  prepaidMicros: amount,
+  volumes: z.array(mountedVolume),
+  /** Free-form notes of other parts, such as the worker group that owns it. */
+  notes: jsonObject,
+});
+export type Contract = Row<typeof contractRow>;
+
+/** What is left of a destroyed contract. */
+export const endedContractRow = z.strictObject({
+  id: rowId,
+  userId: rowId,
+  offerId: rowId,
+  machineId: rowId,
+  hostId: rowId,
+  label: z.string().nullable(),
+  createdAt: time,
+  endedAt: time,
+  dollarsMicros: z.number(),
+  /** The contract as it was when it ended, for lists that still show it. */
+  last: contractRow,
+});
+export type EndedContract = Row<typeof endedContractRow>;
+
+/** A price increase that a user has not answered yet. */
+export const priceIncreaseRow = z.strictObject({
+  id: rowId,
+  contractId: rowId,
+  userId: rowId,
+  gpuPricePerHour: amount,
+  announcedAt: time,
+  dueAt: time,
+});
+export type PriceIncrease = Row<typeof priceIncreaseRow>;

@@ -1,0 +1,24 @@
+import * as z from 'zod';
+import { FAULTS } from '../faults/faults.ts';
+import { contractRow } from './contracts.ts';
+import { amount, count, type Row, rowId, time } from './row.ts';
+
+/** A fault that has been asked for and is not used up. */
+export const faultRow = z.strictObject({
+  id: rowId,
+  name: z.enum(Object.keys(FAULTS)),
+  endpoint: z.string().nullable(),
+  remaining: count.nullable(),
+  probability: z.number().min(0).max(1).nullable(),
+  seconds: amount.nullable(),
+  instance: rowId.nullable(),
+  host: rowId.nullable(),
+  createdAt: time,
+  /** When it goes away by itself; null where count or deletion ends it. */
+  expiresAt: time.nullable(),
+  /** Contracts as they were when a `stale-list` was set. */
+  snapshot: z.array(contractRow).exactOptional(),
+  /** Ids of what a fault of the world struck when it was set. */
+  struck: z.strictObject({ contracts: z.array(rowId), machines: z.array(rowId) }).exactOptional(),
+});
+export type ActiveFault = Row<typeof faultRow>;

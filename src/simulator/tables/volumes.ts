@@ -1,0 +1,52 @@
+import * as z from 'zod';
+import { amount, type Row, rowId, time } from './row.ts';
+
+/** Disk on one machine, or reached over the network. */
+const volumeKind = z.enum(['local', 'network']);
+export type VolumeKind = Row<typeof volumeKind>;
+
+/**
+ * A host's disk volume ask listing (specification 2.1, 3.2). It is active while a volume rented from it
+ * exists; unlisting removes the row.
+ */
+export const volumeListingRow = z.strictObject({
+  id: rowId,
+  /** The user who listed it. */
+  userId: rowId,
+  kind: volumeKind,
+  /** Null for network disks. */
+  machineId: rowId.nullable(),
+  sizeGB: amount,
+  dollarsPerGBMonth: amount,
+  endsAt: time.nullable(),
+  /** Makes unlisting fail with `Unable to delete volume listing.`: something only a world can say. */
+  undeletable: z.boolean(),
+  createdAt: time,
+});
+export type VolumeListing = Row<typeof volumeListingRow>;
+
+/** A rented volume. */
+export const volumeRow = z.strictObject({
+  id: rowId,
+  userId: rowId,
+  listingId: rowId,
+  kind: volumeKind,
+  machineId: rowId.nullable(),
+  sizeGB: amount,
+  name: z.string(),
+  /** Agreed when it was rented; 0 bills nothing. */
+  pricePerHour: amount,
+  createdAt: time,
+});
+export type Volume = Row<typeof volumeRow>;
+
+/** What is left of a volume that was deleted. */
+export const endedVolumeRow = z.strictObject({
+  id: rowId,
+  userId: rowId,
+  name: z.string(),
+  createdAt: time,
+  endedAt: time,
+  dollarsMicros: z.number(),
+});
+export type EndedVolume = Row<typeof endedVolumeRow>;
