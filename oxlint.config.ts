@@ -187,7 +187,7 @@ export default defineConfig({
         'src/runtime/kube/kube-config.ts',
         'src/marketplace/http/transport.ts',
         'src/simulator/http-server.ts',
-        'src/simulator/calls/incoming-body.ts',
+        'src/simulator/calls/incoming-request.ts',
       ],
       rules: {
         'no-restricted-globals': [

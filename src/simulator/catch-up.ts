@@ -1,6 +1,5 @@
 import type { Clock } from '../lib/clock.ts';
 import { Refusal } from './calls/refusal.ts';
-import type { SimulatedTime } from './simulated-time.ts';
 import { advancePart } from './steps/advance.ts';
 import { advanceSteps } from './steps/advance-steps.ts';
 import type { WorldStore } from './world/world-store.ts';
@@ -38,4 +37,46 @@ export function stillBehind({ store, time }: CatchUpOptions): Refusal {
   const [reached, wanted] = [store.current().now, time.now()].map((at) => new Date(at).toISOString());
   const msg = `The market has reached ${reached} on its way to ${wanted}: ask again, and it goes on from there.`;
   return new Refusal(503, 'catching_up', msg);
+}
+
+/** Where simulated time stood when the clock of the process stood at `real`; both in ms since the epoch. */
+export interface TimeAnchor {
+  readonly simulated: number;
+  readonly real: number;
+}
+
+/** The market's own time: follows a clock, perhaps faster, and can be pushed ahead. Never goes back. */
+export interface SimulatedTime {
+  now(): number;
+  /** Pushes time ahead. */
+  advance(milliseconds: number): void;
+  /** Milliseconds that it was pushed ahead so far. */
+  pushed(): number;
+  /** What a restart needs to go on as if it had never stopped. */
+  anchor(): TimeAnchor;
+}
+
+/** `scale` 60 lets a simulated hour pass in a minute; with scale 1 and no anchor both times are equal. */
+export function createSimulatedTime(options: {
+  clock: Clock;
+  scale: number;
+  anchor?: TimeAnchor;
+}): SimulatedTime {
+  const { clock, scale } = options;
+  const start = options.anchor ?? { simulated: clock.now(), real: clock.now() };
+  let skew = 0;
+  let latest = start.simulated;
+  const now = (): number => {
+    const computed = start.simulated + (clock.now() - start.real) * scale + skew;
+    latest = Math.max(latest, computed);
+    return latest;
+  };
+  return {
+    now,
+    advance(milliseconds) {
+      skew += Math.max(0, milliseconds);
+    },
+    pushed: () => skew,
+    anchor: () => ({ simulated: now(), real: clock.now() }),
+  };
 }

@@ -3,10 +3,16 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import type { Answer, SimRequest } from './calls/answer.ts';
-import { answerBrokenRequest, refuseTunnel } from './calls/broken-request.ts';
-import { type BodyBounds, bodyRefusal, isDeclaredTooLarge, readIncomingBody } from './calls/incoming-body.ts';
+import {
+  answerBrokenRequest,
+  type BodyBounds,
+  bodyRefusal,
+  isDeclaredTooLarge,
+  readIncomingBody,
+  refusalOfHead,
+  refuseTunnel,
+} from './calls/incoming-request.ts';
 import type { Refusal } from './calls/refusal.ts';
-import { refusalOfHead } from './calls/refused-head.ts';
 import type { Service } from './service.ts';
 
 /** Where a listening simulator is reached. */

@@ -1,23 +1,26 @@
 import { type Clock, sleep } from '../lib/clock.ts';
 import type { Random } from '../lib/random.ts';
 import type { Answer, SimRequest } from './calls/answer.ts';
-import { callerWith, refusedKey, requireLogin, sentKey } from './calls/authenticate.ts';
-import { bodyLimit } from './calls/body-limit.ts';
-import { readBody } from './calls/call-body.ts';
-import { rateDraft, refusalDraft, replyDraft, stamped } from './calls/drafts.ts';
-import { pathId } from './calls/path-id.ts';
-import { permits } from './calls/permissions.ts';
+import { callerWith, permits, refusedKey, requireLogin, sentKey } from './calls/authenticate.ts';
+import { readBody } from './calls/body.ts';
+import { pathId, writtenBody } from './calls/fields.ts';
+import { bodyLimit } from './calls/incoming-request.ts';
 import { createRateLimit } from './calls/rate-limit.ts';
 import { Refusal } from './calls/refusal.ts';
-import type { Caller, Profile, Route, RouteContext } from './calls/route.ts';
-import { createRouter, type Router } from './calls/router.ts';
-import { writtenBody } from './calls/written-fields.ts';
-import { catchUp, stillBehind } from './catch-up.ts';
+import { rateDraft, refusalDraft, replyDraft, stamped } from './calls/reply.ts';
+import {
+  type Caller,
+  createRouter,
+  type Profile,
+  type Route,
+  type RouteContext,
+  type Router,
+} from './calls/route.ts';
+import { catchUp, type SimulatedTime, stillBehind } from './catch-up.ts';
+import { type FaultScope, takeFault } from './faults/active-faults.ts';
 import { type CallPlan, type Draft, PLAIN_PLAN, planOf } from './faults/call-faults.ts';
-import { type FaultScope, takeFault } from './faults/fault-book.ts';
 import { CALL_FAULTS, type FaultName, type FaultTarget, REPLY_FAULTS } from './faults/faults.ts';
 import { bendReply, canBend } from './faults/reply-faults.ts';
-import type { SimulatedTime } from './simulated-time.ts';
 import { callWriter, type WorldStore } from './world/world-store.ts';
 
 /*

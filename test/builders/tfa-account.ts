@@ -1,5 +1,5 @@
+import { totpCode } from '../../src/simulator/tfa/codes.ts';
 import type { TfaSettings } from '../../src/simulator/tfa/settings.ts';
-import { totpCode } from '../../src/simulator/tfa/totp.ts';
 import type { Answered, SimulatedService } from './simulated-service.ts';
 
 /** A number that the simulated provider delivers to. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { totpCode } from '../../src/simulator/tfa/totp.ts';
+import { totpCode } from '../../src/simulator/tfa/codes.ts';
 import { type SimulatedService, simulatedService } from '../builders/simulated-service.ts';
 import { addMethod, authorize, loginSecret, PHONE, setTfa, smsChallenge } from '../builders/tfa-account.ts';
 

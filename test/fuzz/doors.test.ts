@@ -17,7 +17,7 @@ const NOT_DOORS: Readonly<Record<string, string>> = {
   'src/simulator/faults/call-faults.ts: JSON.parse': "the simulator's own answer",
   'src/simulator/faults/reply-faults.ts: JSON.parse': "the simulator's own answer",
   'src/simulator/routes/deployments.ts: Buffer.from': 'bytes that are kept and never read',
-  'src/simulator/world/shape-words.ts: .safeParse':
+  'src/simulator/world/world-document.ts: .safeParse':
     'by shapes that world-fuzz.test.ts puts odd documents through',
   'src/simulator/world/world-file.ts: JSON.parse': 'of a database that only the simulator writes',
 };

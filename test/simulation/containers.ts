@@ -1,6 +1,6 @@
 import type { Simulator } from '../../src/simulator/simulator.ts';
 import type { Contract } from '../../src/simulator/tables/contracts.ts';
-import { rowsOf } from '../../src/simulator/world/remembered.ts';
+import { rowsOf } from '../../src/simulator/world/world-store.ts';
 
 /** What a container on the machine of an offer is good for. `text`: it runs, and reports that error. */
 export type Fault = { readonly type: 'silent' } | { readonly type: 'error'; readonly text: string };

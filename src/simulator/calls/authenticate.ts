@@ -1,7 +1,9 @@
-import type { JsonObject } from '../json.ts';
+import { type Json, type JsonObject, ownValue } from '../json.ts';
 import type { Settings } from '../settings.ts';
+import type { ApiKey } from '../tables/api-keys.ts';
 import type { WorldStore } from '../world/world-store.ts';
 import type { SimRequest } from './answer.ts';
+import { isObject, pathId } from './fields.ts';
 import { Refusal } from './refusal.ts';
 import type { Caller, Profile, Route } from './route.ts';
 
@@ -73,4 +75,136 @@ export function callerWith(store: WorldStore, secret: string | undefined, now: n
   if (!key || key.revokedAt !== null || (key.expiresAt !== null && key.expiresAt <= now)) return undefined;
   const user = store.current().tables.users[key.userId];
   return user && { key, user };
+}
+
+/**
+ * Whether a key may make a call (specification section 5). A full key may; a scoped one needs the
+ * category of the route under `api`; the restricted key of an instance passes only where
+ * {@link permitsInstance} lets it.
+ */
+export function permits(key: ApiKey, call: Call): boolean {
+  if (key.instanceId !== null) return permitsInstance(key.instanceId, call);
+  if (key.permissions === null) return true;
+  const api = key.permissions.api;
+  if (call.route.category === null) return true;
+  const scope = isObject(api) ? api[call.route.category] : undefined;
+  return isObject(scope) && scopeAllows(scope, call, key.keyParams);
+}
+
+/** Inside a container of a deployment the restricted key of its instance also fetches the code. */
+const CODE_OF_DEPLOYMENT = '/api/v0/deployment/:id/download_url';
+
+/**
+ * The restricted key starts, stops or destroys its own instance and nothing else (specification 5.5), but
+ * for the file of a deployment, which is asked for inside the container.
+ */
+function permitsInstance(instanceId: number, call: Call): boolean {
+  if (call.route.path === CODE_OF_DEPLOYMENT) return true;
+  if (call.route.path !== '/api/v0/instances/:id') return false;
+  if (pathId(call.params.id) !== instanceId) return false;
+  if (call.route.method === 'DELETE') return true;
+  // A label on the way would be more than starting or stopping.
+  const { state, label } = call.body;
+  return call.route.method === 'PUT' && typeof state === 'string' && (label ?? null) === null;
+}
+
+/*
+ * What a category of a scoped key lets through (specification 5.3). `{}` is the whole category; names of
+ * endpoints in it narrow it to those, each with or without constraints:
+ * `{"api.instance.request_logs": {"constraints": {"id": {"eq": 1227}}}}`. `constraints` may also stand at
+ * the category itself. PURE.
+ */
+
+/** Names that are no endpoint. */
+const RESERVED: ReadonlySet<string> = new Set(['constraints', 'params']);
+
+/** Whether the category lets the call through; `keyParams` fills values such as `$id`. */
+export function scopeAllows(category: JsonObject, call: Call, keyParams: string | null): boolean {
+  const params = paramsOf(keyParams);
+  if (!meets(category.constraints, call, params)) return false;
+  const endpoints = Object.keys(category).filter((name) => !RESERVED.has(name));
+  if (endpoints.length === 0) return true;
+  const own = ownValue(category, endpointName(call.route));
+  return isObject(own) && meets(own.constraints, call, params);
+}
+
+/**
+ * The name of an endpoint in a permissions object: `api.`, the resource in the singular, and the rest of
+ * the path, or a verb where nothing is left (`api.instance.request_logs`, `api.instance.show`).
+ */
+export function endpointName(route: Pick<Route, 'method' | 'path'>): string {
+  const parts = route.path
+    .replace(/^\/api\/v\d+/, '')
+    .split('/')
+    .filter((part) => part !== '');
+  const words = parts.filter((part) => !part.startsWith(':'));
+  const [resource = '', ...rest] = words;
+  const action = rest.length > 0 ? rest.join('.') : verbOf(route.method, words.length < parts.length);
+  return `api.${resource.replace(/s$/, '')}.${action}`;
+}
+
+function verbOf(method: Route['method'], single: boolean): string {
+  const verbs = { GET: single ? 'show' : 'index', POST: 'create', PUT: 'update', DELETE: 'destroy' };
+  return verbs[method];
+}
+
+/** Whether every constrained parameter is named and has an allowed value in path, body and query alike. None constrained: yes. */
+function meets(constraints: Json | undefined, call: Call, params: JsonObject): boolean {
+  if (constraints === undefined || constraints === null) return true;
+  if (!isObject(constraints)) return false;
+  return Object.entries(constraints).every(([name, rule]) => {
+    if (!isObject(rule)) return false;
+    const values = valuesOf(call, name);
+    const isAllowed = (value: Json): boolean =>
+      Object.entries(rule).every(([operator, bound]) => compare(value, operator, filled(bound, params)));
+    return values.length > 0 && values.every(isAllowed);
+  });
+}
+
+/** Wherever the call names the parameter: its endpoint may take it from any of these places. */
+function valuesOf(call: Call, name: string): readonly Json[] {
+  const named = [ownValue(call.params, name), ownValue(call.body, name), ...call.query.getAll(name)];
+  return named.filter((value): value is Json => value !== undefined && value !== null);
+}
+
+/** An unknown operator lets nothing through, and neither does a list or an object. */
+function compare(value: Json | undefined, operator: string, bound: Json | undefined): boolean {
+  if (!isScalar(value) || !isScalar(bound)) return false;
+  switch (operator) {
+    case 'eq':
+      return String(value) === String(bound);
+    case 'lte':
+      return Number(value) <= Number(bound);
+    case 'gte':
+      return Number(value) >= Number(bound);
+    default:
+      return false;
+  }
+}
+
+function isScalar(value: Json | undefined): value is string | number | boolean {
+  return value !== undefined && typeof value !== 'object';
+}
+
+function filled(bound: Json, params: JsonObject): Json | undefined {
+  return typeof bound === 'string' && bound.startsWith('$') ? ownValue(params, bound.slice(1)) : bound;
+}
+
+/** The values that `key_params` names; text that is no JSON object names none. */
+export function paramsOf(keyParams: string | null): JsonObject {
+  if (!keyParams) return {};
+  try {
+    const parsed: Json = JSON.parse(keyParams);
+    return isObject(parsed) ? parsed : {};
+  } catch {
+    return {};
+  }
+}
+
+/** A call that has been routed and is about to be made. */
+export interface Call {
+  readonly route: Route;
+  readonly params: Readonly<Record<string, string | undefined>>;
+  readonly query: URLSearchParams;
+  readonly body: JsonObject;
 }

@@ -1,8 +1,8 @@
 import { gzipSync } from 'node:zlib';
 import { type Clock, sleep } from '../../lib/clock.ts';
 import { type Answer, JSON_TYPE } from '../calls/answer.ts';
-import { isObject } from '../calls/request-body.ts';
-import { pageToken } from '../instances/list-query.ts';
+import { isObject } from '../calls/fields.ts';
+import { pageToken } from '../instances/listing.ts';
 import type { Json, JsonObject } from '../json.ts';
 import type { ActiveFault } from '../tables/faults.ts';
 import type { Draft } from './call-faults.ts';

@@ -4,10 +4,10 @@ import type { ActiveFault } from '../tables/faults.ts';
 import type { Machine } from '../tables/machines.ts';
 import type { User } from '../tables/users.ts';
 import { creditMicros } from '../world/ledger.ts';
-import { withoutRows, withRows } from '../world/rows.ts';
 import type { World } from '../world/world.ts';
+import { withoutRows, withRows } from '../world/world-store.ts';
+import { contractsStruck, type Struck, struckBy, struckMachines, type WorldFault } from './active-faults.ts';
 import type { WorldFaultName } from './faults.ts';
-import { contractsStruck, type Struck, struckBy, struckMachines, type WorldFault } from './struck.ts';
 
 /* Faults that strike the world itself, at once. PURE. */
 

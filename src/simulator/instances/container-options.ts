@@ -1,5 +1,5 @@
+import { isObject, textOf } from '../calls/fields.ts';
 import { Refusal } from '../calls/refusal.ts';
-import { isObject, textOf } from '../calls/request-body.ts';
 import { type Json, ownValue } from '../json.ts';
 
 /*

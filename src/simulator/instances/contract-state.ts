@@ -2,9 +2,8 @@ import type { Settings } from '../settings.ts';
 import type { Contract, EndedContract } from '../tables/contracts.ts';
 import type { Machine } from '../tables/machines.ts';
 import { contractMicros, rebill, stopBilling } from '../world/ledger.ts';
-import { rowsOf } from '../world/remembered.ts';
-import { withRows } from '../world/rows.ts';
 import type { World } from '../world/world.ts';
+import { rowsOf, withRows } from '../world/world-store.ts';
 import { bootTimeline, passTransitions, rebootTimeline, startTimeline } from './boot.ts';
 
 /* What happens to one contract: each function takes the contract and gives the contract after it. PURE. */

@@ -1,19 +1,21 @@
 import { microDollars } from '../../lib/money.ts';
-import { Refusal } from '../calls/refusal.ts';
 import {
   booleanField,
   characters,
+  integerField,
   listField,
   numberField,
+  objectField,
+  requiredInteger,
   stringField,
   textOf,
-} from '../calls/request-body.ts';
+} from '../calls/fields.ts';
+import { badRequest, Refusal } from '../calls/refusal.ts';
 import { callerOf, type RouteContext } from '../calls/route.ts';
 import type { JsonObject } from '../json.ts';
 import type { Template } from '../tables/templates.ts';
 import { readEnv } from './container-options.ts';
 import { findTemplate, mergeTemplate } from './templates.ts';
-import { readVolumeWish, type VolumeWish } from './volume-wish.ts';
 
 /* What the body of a rental asks for (specification 4.5), read and checked before anything changes. */
 
@@ -126,4 +128,28 @@ function keptLabel(ctx: RouteContext, label: string | undefined): string | null 
   if (ctx.fault('label-cut')) return label.slice(0, 20);
   if (ctx.fault('label-lower-cased')) return label.toLowerCase().replaceAll(':', '');
   return label;
+}
+
+/** The volume that a rental wants mounted: one of the caller's, or a new one of a volume offer. */
+export interface VolumeWish {
+  readonly mountPath: string | null;
+  /** Whether `id` names a volume offer, of which a volume is rented with the instance. */
+  readonly createNew: boolean;
+  readonly id: number;
+  readonly name: string | undefined;
+  readonly sizeGB: number | undefined;
+}
+
+/** `volume_info` of a rental; undefined where it names no volume. */
+export function readVolumeWish(body: JsonObject): VolumeWish | undefined {
+  const info = objectField(body, 'volume_info');
+  if (info === undefined || Object.keys(info).length === 0) return undefined;
+  if (integerField(info, 'volume_id') === undefined) throw badRequest('volume_info: volume_id is required.');
+  return {
+    mountPath: stringField(info, 'mount_path') ?? null,
+    createNew: booleanField(info, 'create_new') ?? false,
+    id: requiredInteger(info, 'volume_id'),
+    name: stringField(info, 'name') || undefined,
+    sizeGB: numberField(info, 'size'),
+  };
 }

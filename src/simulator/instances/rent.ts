@@ -1,5 +1,5 @@
+import { integerField, listField } from '../calls/fields.ts';
 import { Refusal } from '../calls/refusal.ts';
-import { integerField, listField } from '../calls/request-body.ts';
 import { callerOf, type RouteContext } from '../calls/route.ts';
 import type { Json, JsonObject } from '../json.ts';
 import { diskMicrosPerHour, secondsLeft } from '../market/offer-row.ts';
@@ -9,12 +9,10 @@ import type { Machine } from '../tables/machines.ts';
 import type { Offer } from '../tables/offers.ts';
 import type { Volume } from '../tables/volumes.ts';
 import { creditMicros } from '../world/ledger.ts';
-import { DEFAULT_VOLUME_GB, ownVolume, rentableListing, rentVolume } from '../world/volume-rental.ts';
-import { bootTimeline } from './boot.ts';
+import { DEFAULT_VOLUME_GB, ownVolume, rentableListing, rentVolume } from '../world/volume-space.ts';
+import { assignPorts, bootTimeline, containerPorts } from './boot.ts';
 import { holdContract } from './contract-state.ts';
-import { type Order, readOrder } from './order.ts';
-import { assignPorts, containerPorts } from './ports.ts';
-import type { VolumeWish } from './volume-wish.ts';
+import { type Order, readOrder, type VolumeWish } from './order.ts';
 
 /* Renting one offer (specification 4.5): every check first, then contract, key and listing together. */
 

@@ -1,5 +1,5 @@
+import { integerField, stringField } from '../calls/fields.ts';
 import { Refusal } from '../calls/refusal.ts';
-import { integerField, stringField } from '../calls/request-body.ts';
 import type { Json, JsonObject } from '../json.ts';
 import type { Template } from '../tables/templates.ts';
 import type { World } from '../world/world.ts';

@@ -1,11 +1,16 @@
 import { type Random, seededRandom } from '../../lib/random.ts';
 import type { Machine } from '../tables/machines.ts';
 import type { Column, Offer } from '../tables/offers.ts';
-import { pick } from './draw.ts';
-import { GPU_MODELS, type GpuModel } from './gpu-models.ts';
-import { drawMachine, drawTraits, type Traits } from './machine-traits.ts';
-import { FIRST_OFFER, makeOffer, micros } from './offer-columns.ts';
-import { placeNamed } from './places.ts';
+import { pick } from '../world/chance.ts';
+import {
+  drawMachine,
+  drawTraits,
+  GPU_MODELS,
+  type GpuModel,
+  placeNamed,
+  type Traits,
+} from './machine-traits.ts';
+import { FIRST_OFFER, makeOffer, micros } from './offer-row.ts';
 
 /*
  * A market to search: machines of hosts with offers on them, every column of the wire filled with figures

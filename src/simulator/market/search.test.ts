@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { simulatedService } from '../../../test/builders/simulated-service.ts';
 import type { JsonObject } from '../json.ts';
 import { seededCatalog } from './catalog.ts';
-import { GPU_MODELS } from './gpu-models.ts';
+import { GPU_MODELS } from './machine-traits.ts';
 
 const many = simulatedService({ catalog: 400 });
 

@@ -1,7 +1,7 @@
 import { ownValue } from '../json.ts';
 import type { Column, Offer } from '../tables/offers.ts';
-import { rowsOf } from '../world/remembered.ts';
 import type { World } from '../world/world.ts';
+import { rowsOf } from '../world/world-store.ts';
 import { COMPUTED, columnReader, type OfferView } from './offer-row.ts';
 import type { Condition, Operator, SearchQuery } from './search-query.ts';
 

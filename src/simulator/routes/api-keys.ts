@@ -1,7 +1,7 @@
-import { checkTree } from '../calls/json-body.ts';
-import { paramsOf } from '../calls/key-scope.ts';
+import { paramsOf } from '../calls/authenticate.ts';
+import { checkTree } from '../calls/body.ts';
+import { isObject, stringField } from '../calls/fields.ts';
 import { Refusal } from '../calls/refusal.ts';
-import { isObject, stringField } from '../calls/request-body.ts';
 import {
   BOTH,
   type Caller,

@@ -1,17 +1,21 @@
-import { Refusal } from '../calls/refusal.ts';
 import {
   booleanField,
   boundedNumber,
   integerField,
+  isObject,
+  listField,
+  requiredInteger,
   requiredString,
   stringField,
-} from '../calls/request-body.ts';
+} from '../calls/fields.ts';
+import { Refusal } from '../calls/refusal.ts';
 import { json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import { MOST_WORK } from '../scaling/options.ts';
-import { refreshWorkers, workersOf } from '../scaling/refresh-workers.ts';
-import { routeRequest } from '../scaling/route-request.ts';
-import { newSigningKey, signRoute } from '../scaling/signing-key.ts';
-import { workerRow, workerUrl } from '../scaling/worker-view.ts';
+import { applyReport } from '../scaling/report.ts';
+import { newSigningKey, routeRequest, signRoute } from '../scaling/route-request.ts';
+import { recordArrival } from '../scaling/scale-endpoint.ts';
+import { dropRequests, workerRow, workerUrl, workUntil } from '../scaling/worker.ts';
+import { refreshWorkers, workersOf } from '../scaling/worker-lifecycle.ts';
 import { type EndpointGroupRow, LOG_LEVELS } from '../tables/endpoint-groups.ts';
 import type { SigningKey } from '../tables/signing-keys.ts';
 import type { WorkerGroupRow } from '../tables/worker-groups.ts';
@@ -150,4 +154,35 @@ export const autoscalerRoutes: readonly Route[] = [
   endpoint('POST /update_workers', ROOT, updateWorkers),
   endpoint('POST /route', ROOT, route),
   endpoint('GET /pubkey', OPEN, publicKey),
+];
+
+/* What workers send: no Authorization header, but the `mtoken` of their container. */
+
+function reportingWorker(ctx: RouteContext, id: number): WorkerRow {
+  const worker = ctx.world.tables.workers[id];
+  if (!worker) throw new Refusal(404, 'not_found', `There is no worker ${id}.`);
+  if (stringField(ctx.body, 'mtoken') === worker.token) return worker;
+  throw new Refusal(401, 'auth_error', 'mtoken is not the MASTER_TOKEN of this worker.');
+}
+
+function status(ctx: RouteContext): Reply {
+  const worker = reportingWorker(ctx, requiredInteger(ctx.body, 'id'));
+  const reported = applyReport(worker, ctx.body, ctx.now);
+  ctx.write.put('workers', reported.worker);
+  const group = ctx.world.tables.endpointGroups[worker.endpointId];
+  if (group) ctx.write.put('endpointGroups', recordArrival(group, ctx.now, reported.foreignLoad));
+  return json({ success: true });
+}
+
+function finished(ctx: RouteContext): Reply {
+  const worker = reportingWorker(ctx, requiredInteger(ctx.body, 'worker_id'));
+  const rows = (listField(ctx.body, 'requests') ?? []).filter(isObject);
+  const indexes = new Set(rows.map((row) => integerField(row, 'request_idx') ?? -1));
+  ctx.write.put('workers', dropRequests(workUntil(worker, ctx.now), indexes));
+  return json({ success: true });
+}
+
+export const workerReportRoutes: readonly Route[] = [
+  endpoint('POST /worker_status', OPEN, status),
+  endpoint('POST /delete_requests', OPEN, finished),
 ];

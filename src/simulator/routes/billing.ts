@@ -1,6 +1,5 @@
 import { callerOf, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
-import { readListQuery } from '../instances/list-query.ts';
-import { pageOf } from '../instances/paging.ts';
+import { pageOf, readListQuery } from '../instances/listing.ts';
 import { type JsonObject, ownValue } from '../json.ts';
 import { contractMicros, creditMicros, type LedgerRow, ledger, secondOf } from '../world/ledger.ts';
 import { endpoint } from './endpoint.ts';

@@ -1,18 +1,20 @@
-import { fileOf } from '../calls/form-file.ts';
-import { pathId } from '../calls/path-id.ts';
-import { Refusal } from '../calls/refusal.ts';
+import { fileOf } from '../calls/body.ts';
 import {
   integerField,
   numberField,
   objectField,
+  pathId,
   requiredString,
   stringField,
-} from '../calls/request-body.ts';
+} from '../calls/fields.ts';
+import { Refusal } from '../calls/refusal.ts';
 import { callerOf, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
+import type { JsonObject } from '../json.ts';
 import { readOptions } from '../scaling/options.ts';
+import { workersOf } from '../scaling/worker-lifecycle.ts';
 import type { DeploymentRow, DeploymentVersion } from '../tables/deployments.ts';
 import type { EndpointState } from '../tables/endpoint-groups.ts';
-import { deploymentRow, fileKey, versionRows } from './deployment-row.ts';
+import type { World } from '../world/world.ts';
 import { endpoint } from './endpoint.ts';
 import { addEndpoint, dropEndpoint } from './endpoint-groups.ts';
 import { addWorkerGroup, searchParams } from './worker-groups.ts';
@@ -242,3 +244,52 @@ export const deploymentRoutes: readonly Route[] = [
   endpoint('POST /uploads/:id/:version', { ...OPEN, rawBody: true }, upload),
   endpoint('GET /uploads/:id/:version', OPEN, download),
 ];
+
+/* Deployments and their versions as replies show them; times are epoch seconds. */
+
+/** Where the file of a version is, below the origin. */
+export const fileKey = (row: DeploymentRow, version: DeploymentVersion): string =>
+  `uploads/${row.id}/${version.id}`;
+
+export function deploymentRow(world: World, row: DeploymentRow): JsonObject {
+  return {
+    id: row.id,
+    name: row.name,
+    tag: row.tag,
+    image: row.image,
+    endpoint_id: row.endpointId,
+    endpoint_state: world.tables.endpointGroups[row.endpointId]?.state ?? null,
+    worker_count: workersOf(world, row.endpointId).length,
+    ...versionFields(row),
+    storage: row.storage,
+    ttl: row.ttlSeconds,
+    env: row.env,
+    search_params: row.searchParams,
+    last_client_heartbeat: row.lastHeartbeatAt === null ? null : row.lastHeartbeatAt / 1000,
+    created_at: row.createdAt / 1000,
+    updated_at: row.updatedAt / 1000,
+  };
+}
+
+/** The newest version is current, the newest that was uploaded is healthy. */
+function versionFields(row: DeploymentRow): JsonObject {
+  const current = row.versions.at(-1);
+  const healthy = row.versions.findLast(({ file }) => file !== null);
+  return {
+    file_hash: current?.fileHash ?? null,
+    s3_key: current ? fileKey(row, current) : null,
+    current_version_id: current?.id ?? null,
+    last_healthy_version_id: healthy?.id ?? null,
+  };
+}
+
+export function versionRows(row: DeploymentRow): readonly JsonObject[] {
+  return row.versions.map((version) => ({
+    id: version.id,
+    file_hash: version.fileHash,
+    file_size: version.fileSize,
+    version_label: version.label,
+    created_at: version.createdAt / 1000,
+    uploaded: version.file !== null,
+  }));
+}

@@ -1,14 +1,13 @@
-import { pathId } from '../calls/path-id.ts';
+import { pathId, sameInteger, stringField } from '../calls/fields.ts';
 import { Refusal } from '../calls/refusal.ts';
-import { sameInteger, stringField } from '../calls/request-body.ts';
 import { BOTH, callerOf, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import type { JsonObject } from '../json.ts';
 import { defaultOptions, readOptions } from '../scaling/options.ts';
-import { workersOf } from '../scaling/refresh-workers.ts';
 import { groupsOf } from '../scaling/scale-endpoint.ts';
+import { workersOf } from '../scaling/worker-lifecycle.ts';
 import { ENDPOINT_STATES, type EndpointGroupRow, type EndpointState } from '../tables/endpoint-groups.ts';
 import { endpoint } from './endpoint.ts';
-import { destroy } from './instances-change.ts';
+import { destroy } from './instances.ts';
 
 /* Endpoint groups (specification 4.9) under their path of the public service. */
 

@@ -1,5 +1,5 @@
+import { requiredString, stringField } from '../calls/fields.ts';
 import { badRequest, Refusal } from '../calls/refusal.ts';
-import { requiredString, stringField } from '../calls/request-body.ts';
 import { callerOf, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import type { Variable } from '../tables/variables.ts';
 import { endpoint } from './endpoint.ts';

@@ -1,5 +1,5 @@
+import { requiredString } from '../calls/fields.ts';
 import { Refusal } from '../calls/refusal.ts';
-import { requiredString } from '../calls/request-body.ts';
 import { callerOf, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import type { JsonObject } from '../json.ts';
 import type { SshKey } from '../tables/ssh-keys.ts';

@@ -1,7 +1,7 @@
+import { sameInteger, stringField } from '../calls/fields.ts';
 import { Refusal } from '../calls/refusal.ts';
-import { sameInteger, stringField } from '../calls/request-body.ts';
 import { callerOf, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
-import { readListQuery, selectedColumns } from '../instances/list-query.ts';
+import { readListQuery, selectedColumns } from '../instances/listing.ts';
 import { findTemplate } from '../instances/templates.ts';
 import { type JsonObject, ownValue } from '../json.ts';
 import type { Template } from '../tables/templates.ts';

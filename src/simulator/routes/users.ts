@@ -1,5 +1,5 @@
+import { stringField } from '../calls/fields.ts';
 import { badRequest } from '../calls/refusal.ts';
-import { stringField } from '../calls/request-body.ts';
 import {
   BOTH,
   callerOf,

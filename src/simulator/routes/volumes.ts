@@ -1,4 +1,3 @@
-import { badRequest, Refusal } from '../calls/refusal.ts';
 import {
   boundedNumber,
   integerField,
@@ -6,13 +5,14 @@ import {
   requiredInteger,
   sameInteger,
   stringField,
-} from '../calls/request-body.ts';
+} from '../calls/fields.ts';
+import { badRequest, Refusal } from '../calls/refusal.ts';
 import { BOTH, callerOf, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import { type Json, type JsonObject, ownValue } from '../json.ts';
 import { readSearch } from '../market/search-query.ts';
 import type { Volume, VolumeKind, VolumeListing } from '../tables/volumes.ts';
 import { volumeMicros } from '../world/ledger.ts';
-import { DEFAULT_VOLUME_GB, ownVolume, rentableListing, rentVolume } from '../world/volume-rental.ts';
+import { DEFAULT_VOLUME_GB, ownVolume, rentableListing, rentVolume } from '../world/volume-space.ts';
 import { attachedTo, findListings, listingToUnlist } from '../world/volumes.ts';
 import { endpoint } from './endpoint.ts';
 

@@ -1,12 +1,10 @@
-import { pathId } from '../calls/path-id.ts';
+import { integerField, isObject, numberField, pathId, sameInteger, stringField } from '../calls/fields.ts';
 import { Refusal } from '../calls/refusal.ts';
-import { integerField, isObject, numberField, sameInteger, stringField } from '../calls/request-body.ts';
 import { callerOf, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import { knownTemplate } from '../instances/templates.ts';
 import type { JsonObject } from '../json.ts';
 import { readSearch } from '../market/search-query.ts';
-import { workersOf } from '../scaling/refresh-workers.ts';
-import { readFilters } from '../scaling/rent-worker.ts';
+import { readFilters, workersOf } from '../scaling/worker-lifecycle.ts';
 import type { EndpointGroupRow } from '../tables/endpoint-groups.ts';
 import type { Template } from '../tables/templates.ts';
 import type { WorkerGroupRow } from '../tables/worker-groups.ts';

@@ -1,5 +1,5 @@
+import { integerField, numberField } from '../calls/fields.ts';
 import { Refusal } from '../calls/refusal.ts';
-import { integerField, numberField } from '../calls/request-body.ts';
 import type { JsonObject } from '../json.ts';
 import type { ScalingOptions } from '../tables/endpoint-groups.ts';
 

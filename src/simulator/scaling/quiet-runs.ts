@@ -1,12 +1,10 @@
 import type { EndpointGroupRow } from '../tables/endpoint-groups.ts';
 import type { WorkerRow } from '../tables/workers.ts';
-import { withRows } from '../world/rows.ts';
 import type { World } from '../world/world.ts';
-import { demandOn } from './demand.ts';
-import { refreshWorkers, runningSince, workersOf } from './refresh-workers.ts';
-import { groupsOf, hotWorkers } from './scale-endpoint.ts';
-import { type WorkerTargets, workerTargets } from './targets.ts';
-import { isBroken } from './worker-word.ts';
+import { withRows } from '../world/world-store.ts';
+import { demandOn, groupsOf, hotWorkers, type WorkerTargets, workerTargets } from './scale-endpoint.ts';
+import { isBroken } from './worker.ts';
+import { refreshWorkers, runningSince, workersOf } from './worker-lifecycle.ts';
 
 /*
  * Runs of the scaling rule that note that they ran and do nothing else: a group without load whose workers

@@ -1,4 +1,4 @@
-import { boundedNumber, stringField } from '../calls/request-body.ts';
+import { boundedNumber, stringField } from '../calls/fields.ts';
 import type { JsonObject } from '../json.ts';
 import type { WorkerReport, WorkerRow } from '../tables/workers.ts';
 import { MOST_WORK } from './options.ts';

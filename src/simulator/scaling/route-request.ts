@@ -1,10 +1,11 @@
+import { createSign, generateKeyPairSync } from 'node:crypto';
 import type { EndpointGroupRow } from '../tables/endpoint-groups.ts';
+import type { SigningKey } from '../tables/signing-keys.ts';
 import type { WorkerRow } from '../tables/workers.ts';
 import type { World } from '../world/world.ts';
-import { recordArrival } from './demand.ts';
-import { workersOf } from './refresh-workers.ts';
-import { workerWord } from './worker-word.ts';
-import { queueSeconds, takeRequest, workUntil } from './worker-work.ts';
+import { recordArrival } from './scale-endpoint.ts';
+import { queueSeconds, takeRequest, workerWord, workUntil } from './worker.ts';
+import { workersOf } from './worker-lifecycle.ts';
 
 /* Where a request of an endpoint goes. PURE. */
 
@@ -59,4 +60,24 @@ function shortestQueue(world: World, endpoint: EndpointGroupRow): WorkerRow | un
     .filter((worker) => queueSeconds(worker) <= endpoint.options.max_queue_time)
     .toSorted((left, right) => queueSeconds(left) - queueSeconds(right) || left.id - right.id);
   return best;
+}
+
+/** A fresh pair. Takes some tenths of a second, so it is made when a route is first asked for. */
+export function newSigningKey(id: number): SigningKey {
+  const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  return {
+    id,
+    publicPem: publicKey.export({ type: 'spki', format: 'pem' }),
+    privatePem: privateKey.export({ type: 'pkcs8', format: 'pem' }),
+  };
+}
+
+/** What a worker verifies: exactly this text, with four spaces and real line feeds. */
+function signedText(url: string): string {
+  return `{\n    "url": "${url}"\n}`;
+}
+
+/** Base64 of RSA PKCS#1 v1.5 with SHA-256 over {@link signedText}. */
+export function signRoute(key: SigningKey, url: string): string {
+  return createSign('sha256').update(signedText(url)).sign(key.privatePem, 'base64');
 }

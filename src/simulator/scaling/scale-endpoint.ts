@@ -1,15 +1,18 @@
 import { rebootContract } from '../instances/contract-state.ts';
-import type { EndpointGroupRow, ScalingLogLine } from '../tables/endpoint-groups.ts';
+import type { EndpointGroupRow, ScalingLogLine, ScalingOptions } from '../tables/endpoint-groups.ts';
 import type { WorkerGroupRow } from '../tables/worker-groups.ts';
 import type { WorkerRow } from '../tables/workers.ts';
-import { withRows } from '../world/rows.ts';
 import type { World } from '../world/world.ts';
-import { demandOn, noteRate } from './demand.ts';
-import { destroyWorker, startWorker, stopWorker } from './end-worker.ts';
-import { refreshWorkers, workersOf } from './refresh-workers.ts';
-import { rentWorker } from './rent-worker.ts';
-import { type WorkerTargets, workerTargets } from './targets.ts';
-import { isBroken } from './worker-word.ts';
+import { withRows } from '../world/world-store.ts';
+import { isBroken, loadOf } from './worker.ts';
+import {
+  destroyWorker,
+  refreshWorkers,
+  rentWorker,
+  startWorker,
+  stopWorker,
+  workersOf,
+} from './worker-lifecycle.ts';
 
 /*
  * One run of the scaling rule for one endpoint group: see what became of its workers, replace broken ones,
@@ -166,4 +169,103 @@ function byValue(world: World, workers: readonly WorkerRow[]): readonly WorkerRo
   const value = ({ id, perf }: WorkerRow): number =>
     perf / Math.max(1, world.tables.contracts[id]?.gpuPricePerHour ?? 1);
   return workers.toSorted((left, right) => value(right) - value(left) || left.id - right.id);
+}
+
+/* What is known of the load of an endpoint group. PURE. */
+
+/** The group with `amount` of work arriving now. */
+export function recordArrival(endpoint: EndpointGroupRow, now: number, amount: number): EndpointGroupRow {
+  if (amount <= 0) return endpoint;
+  return { ...endpoint, arrivals: [...endpoint.arrivals, { at: now, amount }], lastActivityAt: now };
+}
+
+/** The group without what has left its windows, and with the present rate noted. */
+export function noteRate(world: World, endpoint: EndpointGroupRow): EndpointGroupRow {
+  const { rateSeconds, longSeconds } = world.settings.workers;
+  const arrivals = endpoint.arrivals.filter(({ at }) => at > world.now - rateSeconds * 1000);
+  const rate = { at: world.now, amount: rateOf(world, { ...endpoint, arrivals }) };
+  const rates = [...endpoint.rates, rate].filter(({ at }) => at > world.now - longSeconds * 1000);
+  const queue = endpoint.queue.filter(({ expiresAt }) => expiresAt > world.now);
+  return { ...endpoint, arrivals, rates, queue };
+}
+
+/** The demand on a group whose rate was just noted. */
+export function demandOn(world: World, endpoint: EndpointGroupRow, workers: readonly WorkerRow[]): Demand {
+  const queued = endpoint.queue.reduce((sum, { cost }) => sum + cost, 0);
+  const inHand = workers.reduce((sum, worker) => sum + loadOf(worker), 0);
+  const perfs = workers.map(({ perf }) => perf);
+  return {
+    rate: endpoint.rates.at(-1)?.amount ?? 0,
+    peakRate: Math.max(0, ...endpoint.rates.map(({ amount }) => amount)),
+    backlog: queued + inHand,
+    perf:
+      perfs.length === 0
+        ? world.settings.workers.unknownPerf
+        : perfs.reduce((sum, perf) => sum + perf, 0) / perfs.length,
+    isPerfKnown: perfs.length > 0,
+    idleSeconds: (world.now - endpoint.lastActivityAt) / 1000,
+  };
+}
+
+/** Work per second over the rate span, or over the life of a younger group. */
+function rateOf(world: World, endpoint: EndpointGroupRow): number {
+  const { rateSeconds, tickSeconds } = world.settings.workers;
+  const ageSeconds = (world.now - endpoint.createdAt) / 1000;
+  const seconds = Math.max(1, Math.min(rateSeconds, Math.max(ageSeconds, tickSeconds)));
+  return endpoint.arrivals.reduce((sum, { amount }) => sum + amount, 0) / seconds;
+}
+
+/*
+ * How many workers an endpoint group needs: the options of specification 4.9 as the service documents
+ * them (load over target_util; cold_mult, min_cold_load and cold_workers for hot and cold together). PURE.
+ */
+
+/** What the rule looks at. Rates are units of work per second. */
+export interface Demand {
+  /** Work arriving now. */
+  readonly rate: number;
+  /** The highest rate of the long span. */
+  readonly peakRate: number;
+  /** Work waiting or in hand. */
+  readonly backlog: number;
+  /** Units per second of one worker, and whether any worker has shown it. */
+  readonly perf: number;
+  readonly isPerfKnown: boolean;
+  readonly idleSeconds: number;
+}
+
+/** Workers wanted: `hot` run, the rest up to `total` is stopped and quick to wake. */
+export interface WorkerTargets {
+  readonly hot: number;
+  readonly total: number;
+}
+
+/** Rounding noise that must not cost a worker: 21 / 0.7 / 10 is three workers. */
+const NOISE = 1e-9;
+
+export function workerTargets(options: ScalingOptions, demand: Demand): WorkerTargets {
+  const hotCapacity = Math.max(
+    Math.max(demand.rate, options.min_load) / options.target_util,
+    demand.backlog / options.target_queue_time,
+  );
+  const totalCapacity = Math.max(
+    (Math.max(1, options.cold_mult) * Math.max(demand.peakRate, options.min_load)) / options.target_util,
+    options.min_cold_load / options.target_util,
+    hotCapacity,
+  );
+  const wanted = keepAwake(options, demand, workersFor(hotCapacity, demand.perf));
+  const hot = demand.isPerfKnown ? wanted : Math.min(1, wanted);
+  const total = Math.max(workersFor(totalCapacity, demand.perf), options.cold_workers, hot);
+  return { hot: Math.min(hot, options.max_workers), total: Math.min(total, options.max_workers) };
+}
+
+function workersFor(capacity: number, perf: number): number {
+  return Math.max(0, Math.ceil(capacity / perf - NOISE));
+}
+
+/** `inactivity_timeout`: absent or 0 is no gate, a negative value never lets the last one go. */
+function keepAwake(options: ScalingOptions, demand: Demand, hot: number): number {
+  const gate = options.inactivity_timeout ?? 0;
+  const isAwake = gate < 0 || (gate > 0 && demand.idleSeconds < gate);
+  return isAwake ? Math.max(1, hot) : hot;
 }

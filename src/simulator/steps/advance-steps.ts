@@ -1,12 +1,7 @@
 import type { AdvanceStep } from './advance.ts';
-import { bidPricesStep, outbidStep } from './bids.ts';
-import { creditStep } from './credit.ts';
-import { deploymentsStep } from './deployments.ts';
-import { lostBillingStep } from './lost-billing.ts';
-import { outagesStep } from './outages.ts';
-import { priceIncreasesStep } from './price-increases.ts';
-import { quietScalingStep, scalingStep } from './scaling.ts';
-import { transitionsStep } from './transitions.ts';
+import { creditStep, lostBillingStep, priceIncreasesStep } from './billing.ts';
+import { bidPricesStep, outagesStep, outbidStep, transitionsStep } from './machines.ts';
+import { deploymentsStep, quietScalingStep, scalingStep } from './scaling.ts';
 
 /** All that happens by itself, in this order within one instant. */
 export const advanceSteps: readonly AdvanceStep[] = [

@@ -1,8 +1,10 @@
 import { passQuietRuns, quietUntil, tickMs } from '../scaling/quiet-runs.ts';
-import { workersOf } from '../scaling/refresh-workers.ts';
 import { groupsOf, scaleEndpoint } from '../scaling/scale-endpoint.ts';
+import { workersOf } from '../scaling/worker-lifecycle.ts';
+import type { DeploymentRow } from '../tables/deployments.ts';
 import type { EndpointGroupRow } from '../tables/endpoint-groups.ts';
 import type { World } from '../world/world.ts';
+import { withRows } from '../world/world-store.ts';
 import type { AdvanceStep } from './advance.ts';
 
 /* Endpoint groups scale their workers at every tick, each group in its own rhythm. PURE. */
@@ -81,3 +83,27 @@ function lastQuietTick(
   const count = isFree && until < acting ? Math.floor(ticks) : Math.ceil(ticks) - 1;
   return endpoint.scaledAt + Math.max(0, count) * tick;
 }
+
+/* A deployment whose client sent no heartbeat for its `ttl` is stopped. PURE. */
+
+function expiresAt(world: World, row: DeploymentRow): number {
+  if (row.ttlSeconds === null) return Number.POSITIVE_INFINITY;
+  if (world.tables.endpointGroups[row.endpointId]?.state !== 'active') return Number.POSITIVE_INFINITY;
+  return (row.lastHeartbeatAt ?? row.createdAt) + row.ttlSeconds * 1000;
+}
+
+export const deploymentsStep: AdvanceStep = {
+  name: 'deployments',
+  nextAt(world) {
+    let next = Number.POSITIVE_INFINITY;
+    for (const row of Object.values(world.tables.deployments)) next = Math.min(next, expiresAt(world, row));
+    return next;
+  },
+  run(world) {
+    const stopped = Object.values(world.tables.deployments)
+      .filter((row) => expiresAt(world, row) <= world.now)
+      .flatMap(({ endpointId }) => world.tables.endpointGroups[endpointId] ?? [])
+      .map((group) => ({ ...group, state: 'stopped' as const }));
+    return withRows(world, 'endpointGroups', stopped);
+  },
+};

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { isObject } from '../calls/request-body.ts';
+import { isObject } from '../calls/fields.ts';
 import type { Json, JsonObject } from '../json.ts';
 
 /*

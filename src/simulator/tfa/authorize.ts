@@ -1,14 +1,18 @@
 import { badRequest } from '../calls/refusal.ts';
 import type { Challenge, TfaMethod } from '../tables/tfa.ts';
-import { useBackupCode } from './backup-codes.ts';
-import { createChallenge, findChallenge, isAlive } from './challenge.ts';
-import { sendEmailCode, verifiedEmail } from './email.ts';
-import { admitAttempt, isLocked } from './lockout.ts';
-import { sendFirstCode } from './sms.ts';
-import { methodById } from './sms-target.ts';
-import type { TfaStep } from './state.ts';
+import {
+  createChallenge,
+  findChallenge,
+  isAlive,
+  methodById,
+  sendEmailCode,
+  sendFirstCode,
+  verifiedEmail,
+} from './challenge.ts';
+import { useBackupCode } from './codes.ts';
+import type { TfaStep } from './step.ts';
 import { tfaRefusal } from './tfa-refusal.ts';
-import { chooseMethod, factorNamed, verifyForAuthorization } from './verify.ts';
+import { admitAttempt, chooseMethod, factorNamed, isLocked, verifyForAuthorization } from './verify.ts';
 
 /** Step 1 of adding a method. */
 export interface AuthorizeCall {

@@ -1,7 +1,7 @@
-import type { Challenge, ChallengeProof } from '../tables/tfa.ts';
-import { challengeSecret } from './codes.ts';
-import type { TfaStep } from './state.ts';
-import { tfaRefusal } from './tfa-refusal.ts';
+import type { Challenge, ChallengeProof, SmsMethod, TfaMethod } from '../tables/tfa.ts';
+import { challengeSecret, sixDigits } from './codes.ts';
+import { methodsOfType, type TfaStep } from './step.ts';
+import { type TfaErrorCode, tfaRefusal } from './tfa-refusal.ts';
 
 /** An expired challenge answers `2fa_expired` for a day, then it is forgotten. */
 const FORGET_AFTER_MS = 24 * 3_600_000;
@@ -47,4 +47,247 @@ export function consumeChallenge(step: TfaStep, secret: string): void {
  */
 export function beginLogin(step: TfaStep): { secret: string } {
   return { secret: createChallenge(step, { type: 'login' }).secret };
+}
+
+/** The address codes go to: it has to exist and to be verified (specification 4.8, prerequisite). */
+export function verifiedEmail(step: TfaStep): string {
+  if (!step.user.email) throw tfaRefusal('missing_email', 'The account has no email address.');
+  if (step.user.emailVerifiedAt === null) {
+    throw tfaRefusal('email_not_verified', 'Verify the email address of the account first.');
+  }
+  return step.user.email;
+}
+
+/**
+ * Sends a code by email. With a secret the code answers that challenge, without one a fresh challenge is
+ * made (specification 4.8: a Bearer call without `secret` always creates one).
+ */
+export function sendEmailCode(step: TfaStep, secret: string | undefined): Challenge {
+  const to = verifiedEmail(step);
+  const proof = { type: 'email', code: sixDigits(step.random) } as const;
+  const challenge =
+    secret === undefined
+      ? createChallenge(step, proof)
+      : Object.assign(findChallenge(step, secret), { proof });
+  challenge.sentAt = step.now;
+  step.sent.push({ at: step.now, channel: 'email', to, code: proof.code });
+  return challenge;
+}
+
+/** What a caller said about where an SMS should go. */
+export interface SmsWish {
+  readonly phoneNumber?: string | undefined;
+  readonly methodId?: number | undefined;
+}
+
+/** Where it goes. `methodId` null: the number is no method of the account. */
+export interface SmsTarget {
+  readonly phoneNumber: string;
+  readonly methodId: number | null;
+}
+
+/** The method with that id: `not_found` where the account has none. */
+export function methodById(step: TfaStep, id: number): TfaMethod {
+  const method = step.account.methods.find((candidate) => candidate.id === id);
+  if (!method) throw tfaRefusal('not_found', `No method of this account has the tfa_method_id ${id}.`);
+  return method;
+}
+
+/** The SMS method with that id. */
+export function smsMethodById(step: TfaStep, id: number): SmsMethod {
+  const method = methodById(step, id);
+  if (method.method !== 'sms') {
+    throw tfaRefusal('invalid_tfa_method', `The method with tfa_method_id ${id} is not an SMS method.`);
+  }
+  return method;
+}
+
+/**
+ * The number an SMS goes to: that of the named method, the one given, that of the primary SMS method, the
+ * one on file, in this order (specification 4.8). A logged-out caller reaches only numbers the account
+ * already trusts.
+ */
+export function chooseSmsTarget(step: TfaStep, wish: SmsWish, options: { loggedOut: boolean }): SmsTarget {
+  if (wish.methodId !== undefined) return targetOfMethod(smsMethodById(step, wish.methodId), wish);
+  if (wish.phoneNumber !== undefined) return targetOfNumber(step, wish.phoneNumber, options);
+  const known = smsMethods(step);
+  const method = known.find(({ isPrimary }) => isPrimary) ?? known[0];
+  if (method) return targetOfMethod(method, wish);
+  if (step.user.phoneNumber) return { phoneNumber: step.user.phoneNumber, methodId: null };
+  throw tfaRefusal('missing_phone_number', 'Give a phone_number: the account has none.');
+}
+
+function targetOfMethod(method: SmsMethod, wish: SmsWish): SmsTarget {
+  if (wish.phoneNumber !== undefined && wish.phoneNumber !== method.phoneNumber) {
+    throw tfaRefusal('phone_number_mismatch', 'phone_number is not the number of that method.');
+  }
+  return { phoneNumber: method.phoneNumber, methodId: method.id };
+}
+
+function targetOfNumber(step: TfaStep, phoneNumber: string, options: { loggedOut: boolean }): SmsTarget {
+  const method = smsMethods(step).find((candidate) => candidate.phoneNumber === phoneNumber);
+  if (method) return { phoneNumber, methodId: method.id };
+  if (options.loggedOut && phoneNumber !== step.user.phoneNumber) {
+    throw tfaRefusal('phone_number_mismatch', 'phone_number is not a number of this account.');
+  }
+  return { phoneNumber, methodId: null };
+}
+
+function smsMethods(step: TfaStep): readonly SmsMethod[] {
+  return methodsOfType(step.account, 'sms').filter((method) => method.method === 'sms');
+}
+
+interface DeliveryRule {
+  readonly code: TfaErrorCode;
+  readonly msg: string;
+  readonly refuses: (step: TfaStep, target: SmsTarget) => boolean;
+}
+
+/** What stops an SMS before the provider is asked, in this order: the account first, then the number. */
+const admissionRules: readonly DeliveryRule[] = [
+  {
+    code: 'sms_fraud_detected',
+    msg: 'SMS is disabled for this account until support clears it.',
+    refuses: ({ account }) => account.billingBlacklisted,
+  },
+  {
+    code: 'sms_blocked_number',
+    msg: 'This phone number is blocked. Use another one.',
+    refuses: ({ settings }, { phoneNumber }) => settings.blockedNumbers.includes(phoneNumber),
+  },
+  {
+    code: 'sms_rate_limited',
+    msg: 'Too many SMS codes were requested. Wait before asking for another.',
+    refuses: (step) => sendsSince(step, step.settings.smsWindowSeconds).length >= step.settings.smsPerWindow,
+  },
+  {
+    code: 'preauth_phone_cap',
+    msg: 'This phone number was used in too many authorization attempts.',
+    refuses: (step, { phoneNumber }) => attemptsOn(step, phoneNumber) >= step.settings.phoneCap,
+  },
+];
+
+/** What the provider itself answers. */
+const providerRules: readonly DeliveryRule[] = [
+  {
+    code: 'twilio_rate_limited',
+    msg: 'The SMS provider limits verifications of this number. Try again later.',
+    refuses: ({ settings }, { phoneNumber }) => settings.throttledNumbers.includes(phoneNumber),
+  },
+  {
+    code: 'twilio_error',
+    msg: 'The SMS provider could not deliver the code.',
+    refuses: ({ settings }, { phoneNumber }) => settings.undeliverableNumbers.includes(phoneNumber),
+  },
+];
+
+/** Refuses by the first rule that applies; what passes counts against the limits, delivered or not. */
+export function admitSms(step: TfaStep, target: SmsTarget): void {
+  applyRules(admissionRules, step, target);
+  const oldest = step.now - Math.max(step.settings.smsWindowSeconds, step.settings.phoneCapSeconds) * 1000;
+  step.account.smsSends = step.account.smsSends.filter(({ at }) => at >= oldest);
+  step.account.smsSends.push({ at: step.now, phoneNumber: target.phoneNumber });
+  applyRules(providerRules, step, target);
+}
+
+function applyRules(rules: readonly DeliveryRule[], step: TfaStep, target: SmsTarget): void {
+  const rule = rules.find(({ refuses }) => refuses(step, target));
+  if (rule) throw tfaRefusal(rule.code, rule.msg);
+}
+
+function sendsSince(step: TfaStep, seconds: number): TfaStep['account']['smsSends'] {
+  return step.account.smsSends.filter(({ at }) => at > step.now - seconds * 1000);
+}
+
+function attemptsOn(step: TfaStep, phoneNumber: string): number {
+  const seconds = step.settings.phoneCapSeconds;
+  const own = sendsSince(step, seconds).filter((send) => send.phoneNumber === phoneNumber);
+  return own.length + step.foreignSends(phoneNumber, step.now - seconds * 1000);
+}
+
+type SmsProof = Extract<Challenge['proof'], { type: 'sms' }>;
+
+/** A call of one of the two SMS send endpoints. `secret` undefined: a Bearer token alone. */
+export interface SmsCall extends SmsWish {
+  readonly secret?: string | undefined;
+  /** No Bearer token came. */
+  readonly loggedOut: boolean;
+}
+
+/**
+ * `POST /tfa/sms/`: sends a first code. `tfa_challenge_exists` where a code to that number is recent.
+ * Admin users need no verified email here (specification 4.8).
+ */
+export function sendSmsCode(step: TfaStep, call: SmsCall): Challenge {
+  requireVerifiedEmail(step);
+  const held = call.secret === undefined ? undefined : findChallenge(step, call.secret);
+  return sendFirstCode(step, { target: chooseSmsTarget(step, call, call), held });
+}
+
+/** Sends a code that starts a challenge, or that answers the `held` one from now on. */
+export function sendFirstCode(
+  step: TfaStep,
+  options: { target: SmsTarget; held?: Challenge | undefined },
+): Challenge {
+  if (hasRecentCode(step, options.target.phoneNumber)) {
+    throw tfaRefusal('tfa_challenge_exists', 'A code was sent to this number a moment ago: use resend.');
+  }
+  admitSms(step, options.target);
+  return deliver(step, options.target, options.held);
+}
+
+/**
+ * `POST /tfa/sms/resend/`: another code for a challenge that an SMS started. With the secret the challenge
+ * and its ten minutes stay; a Bearer call without one gets a fresh challenge in place of its latest.
+ */
+export function resendSmsCode(step: TfaStep, call: SmsCall): Challenge {
+  requireVerifiedEmail(step);
+  const original = call.secret === undefined ? latestSms(step) : findChallenge(step, call.secret);
+  if (original?.proof.type !== 'sms') {
+    throw tfaRefusal('no_challenge_found', 'No SMS code was sent yet: request one first.');
+  }
+  const proof = original.proof;
+  refuseOtherNumber(step, proof, call);
+  admitSms(step, proof);
+  if (call.secret !== undefined) return deliver(step, proof, original);
+  step.account.challenges = step.account.challenges.filter((kept) => kept !== original);
+  return deliver(step, proof, undefined);
+}
+
+function requireVerifiedEmail(step: TfaStep): void {
+  if (!step.user.isAdmin) verifiedEmail(step);
+}
+
+function deliver(step: TfaStep, target: SmsTarget, held: Challenge | undefined): Challenge {
+  const proof: SmsProof = {
+    type: 'sms',
+    code: sixDigits(step.random),
+    phoneNumber: target.phoneNumber,
+    methodId: target.methodId,
+  };
+  const challenge = held ? Object.assign(held, { proof }) : createChallenge(step, proof);
+  challenge.sentAt = step.now;
+  step.sent.push({ at: step.now, channel: 'sms', to: target.phoneNumber, code: proof.code });
+  return challenge;
+}
+
+function hasRecentCode(step: TfaStep, phoneNumber: string): boolean {
+  const since = step.now - step.settings.recentSmsSeconds * 1000;
+  return step.account.challenges.some(
+    ({ proof, sentAt }) =>
+      proof.type === 'sms' && proof.phoneNumber === phoneNumber && sentAt !== null && sentAt > since,
+  );
+}
+
+function latestSms(step: TfaStep): Challenge | undefined {
+  return step.account.challenges.findLast(
+    (challenge) => challenge.proof.type === 'sms' && isAlive(step, challenge),
+  );
+}
+
+function refuseOtherNumber(step: TfaStep, proof: SmsProof, call: SmsCall): void {
+  const wanted =
+    call.methodId === undefined ? call.phoneNumber : smsMethodById(step, call.methodId).phoneNumber;
+  if (wanted === undefined || wanted === proof.phoneNumber) return;
+  throw tfaRefusal('phone_number_mismatch', 'The number differs from that of the challenge.');
 }

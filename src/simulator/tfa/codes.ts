@@ -1,6 +1,10 @@
 import { createHmac } from 'node:crypto';
-import { Secret } from 'otpauth';
+import { Secret, TOTP } from 'otpauth';
 import type { Random } from '../../lib/random.ts';
+import type { BackupCode } from '../tables/tfa.ts';
+import { BACKUP_CODES_PER_SET } from './settings.ts';
+import type { TfaStep } from './step.ts';
+import { tfaRefusal } from './tfa-refusal.ts';
 
 /** No letter or digit that a person can mistake for another. */
 const ALPHABET = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789';
@@ -44,3 +48,70 @@ const sealOf = (drawn: Uint8Array, userId: number): Buffer =>
   createHmac('sha256', `totp-setup of user ${userId}`).update(drawn).digest().subarray(0, SEAL_BYTES);
 
 const base32 = (bytes: Buffer): string => new Secret({ buffer: Uint8Array.from(bytes).buffer }).base32;
+
+const STEP_MS = 30_000;
+const ISSUER = 'GPU Rental';
+const BASE32_SECRET = /^[A-Z2-7]{16,128}=*$/;
+
+/** Whether a string can serve as a TOTP secret: base32 of at least 80 bits. */
+export function isTotpSecret(secret: string): boolean {
+  return BASE32_SECRET.test(secret);
+}
+
+/** The otpauth URI that authenticator apps scan (SHA-1, 6 digits, 30 s: the defaults of RFC 6238). */
+export function provisioningUri(secret: string, account: string): string {
+  return new TOTP({ issuer: ISSUER, label: account, secret: Secret.fromBase32(secret) }).toString();
+}
+
+/** The six digits of a moment (milliseconds since the epoch). */
+export function totpCode(secret: string, at: number): string {
+  return TOTP.generate({ secret: Secret.fromBase32(secret), timestamp: at });
+}
+
+/**
+ * The time step whose code this is, within `window` steps of `at` either way; undefined where it is none.
+ * RFC 6238 section 5.2.
+ */
+export function totpStep(
+  secret: string,
+  attempt: { code: string; at: number; window: number },
+): number | undefined {
+  const delta = TOTP.validate({
+    token: attempt.code,
+    secret: Secret.fromBase32(secret),
+    timestamp: attempt.at,
+    window: attempt.window,
+  });
+  return delta === null ? undefined : Math.floor(attempt.at / STEP_MS) + delta;
+}
+
+/** Retires every code and issues ten new ones, in plaintext this once (specification 2.7). */
+export function issueBackupCodes(step: TfaStep): readonly string[] {
+  retireBackupCodes(step);
+  const codes = new Set<string>();
+  while (codes.size < BACKUP_CODES_PER_SET) codes.add(backupCode(step.random));
+  for (const code of codes) step.account.backupCodes.push({ code, usedAt: null, deletedAt: null });
+  return [...codes];
+}
+
+/** Soft-deletes every code: rows stay, none verifies. */
+export function retireBackupCodes(step: TfaStep): void {
+  for (const row of step.account.backupCodes) row.deletedAt ??= step.now;
+}
+
+/** Uses a code up. A code that is unknown, used or retired is `invalid_backup_code`. */
+export function useBackupCode(step: TfaStep, code: string): void {
+  const wanted = code.trim().toUpperCase();
+  const row = step.account.backupCodes.find((candidate) => candidate.code === wanted && isUsable(candidate));
+  if (!row) throw tfaRefusal('invalid_backup_code', 'The backup code is invalid or was already used.');
+  row.usedAt = step.now;
+}
+
+/** Codes that would still verify. */
+export function backupCodesRemaining(backupCodes: readonly BackupCode[]): number {
+  return backupCodes.filter(isUsable).length;
+}
+
+function isUsable(row: BackupCode): boolean {
+  return row.usedAt === null && row.deletedAt === null;
+}

@@ -1,11 +1,19 @@
 import { badRequest } from '../calls/refusal.ts';
-import type { TfaMethod } from '../tables/tfa.ts';
-import { retireBackupCodes } from './backup-codes.ts';
-import { methodTypeNamed } from './confirm.ts';
-import { requireTfa } from './login.ts';
-import { methodById } from './sms-target.ts';
-import type { TfaStep } from './state.ts';
-import { chooseMethod, type Proof, verifyFactor } from './verify.ts';
+import type { Json, JsonObject } from '../json.ts';
+import type { MethodType, TfaAccount, TfaMethod } from '../tables/tfa.ts';
+import { isAuthorized, requireAuthorization } from './authorize.ts';
+import { consumeChallenge, findChallenge, methodById } from './challenge.ts';
+import {
+  backupCodesRemaining,
+  isIssuedTotpSecret,
+  issueBackupCodes,
+  isTotpSecret,
+  retireBackupCodes,
+  totpStep,
+} from './codes.ts';
+import { methodsOfType, type TfaStatus, type TfaStep } from './step.ts';
+import { tfaRefusal } from './tfa-refusal.ts';
+import { chooseMethod, epochSeconds, failureCounts, type Proof, requireTfa, verifyFactor } from './verify.ts';
 
 /** `DELETE /tfa/`. */
 export interface RemoveCall extends Proof {
@@ -92,4 +100,150 @@ function keepOnePrimary(step: TfaStep, preferred?: TfaMethod): void {
   const { methods } = step.account;
   const primary = preferred ?? methods.find(({ isPrimary }) => isPrimary) ?? methods[0];
   for (const method of methods) method.isPrimary = method === primary;
+}
+
+/** `POST /tfa/confirm-new/`. `secret` is that of the SMS challenge, or the base32 one of totp-setup. */
+export interface ConfirmCall {
+  readonly tfaMethod: string;
+  readonly code?: string | undefined;
+  readonly secret?: string | undefined;
+  readonly phoneNumber?: string | undefined;
+  readonly label?: string | undefined;
+}
+
+interface Confirmation extends ConfirmCall {
+  readonly code: string;
+  readonly secret: string;
+}
+
+/** The method that was added, and backup codes when it is the first one. */
+export interface Confirmed {
+  readonly method: TfaMethod;
+  readonly backupCodes?: readonly string[];
+}
+
+/** Adds a method within the authorization window, once its first code is right. */
+export function confirmNewMethod(step: TfaStep, call: ConfirmCall): Confirmed {
+  const type = methodTypeNamed(call.tfaMethod);
+  if (call.code === undefined || call.secret === undefined) {
+    throw tfaRefusal('missing_params', 'Give both code and secret.');
+  }
+  requireAuthorization(step);
+  const confirmation = { ...call, code: call.code, secret: call.secret };
+  const first = step.account.methods.length === 0;
+  const method = type === 'sms' ? confirmSms(step, confirmation) : confirmTotp(step, confirmation);
+  step.account.methods.push(method);
+  step.status = 'enabled';
+  return first ? { method, backupCodes: issueBackupCodes(step) } : { method };
+}
+
+/** A type that is stored: `invalid_tfa_method` for email and everything else. */
+export function methodTypeNamed(name: string): MethodType {
+  if (name === 'sms' || name === 'totp') return name;
+  throw tfaRefusal('invalid_tfa_method', 'tfa_method must be sms or totp.');
+}
+
+function confirmSms(step: TfaStep, call: Confirmation): TfaMethod {
+  const { proof } = findChallenge(step, call.secret);
+  if (proof.type !== 'sms') throw tfaRefusal('no_challenge_found', 'No SMS was sent for this secret.');
+  if (call.phoneNumber !== undefined && call.phoneNumber !== proof.phoneNumber) {
+    throw tfaRefusal('phone_number_mismatch', 'phone_number differs from the number of the challenge.');
+  }
+  refuseDuplicate(
+    step,
+    'sms',
+    (method) => method.method === 'sms' && method.phoneNumber === proof.phoneNumber,
+  );
+  if (proof.code !== call.code) throw tfaRefusal('2fa_login_failed', 'The code is not correct.');
+  consumeChallenge(step, call.secret);
+  return { method: 'sms', phoneNumber: proof.phoneNumber, ...newMethod(step, call.label ?? 'SMS') };
+}
+
+function confirmTotp(step: TfaStep, call: Confirmation): TfaMethod {
+  const { secret } = call;
+  if (!isTotpSecret(secret)) throw badRequest('secret must be the base32 secret of totp-setup.');
+  if (!isIssuedTotpSecret(secret, step.user.id)) {
+    throw tfaRefusal('challenge_not_found', 'totp-setup did not issue this secret. Request a new one.');
+  }
+  refuseDuplicate(step, 'totp', (method) => method.method === 'totp' && method.totpSecret === secret);
+  const lastStep = totpStep(secret, { code: call.code, at: step.now, window: step.settings.totpWindow });
+  if (lastStep === undefined) throw tfaRefusal('2fa_login_failed', 'The code is not correct.');
+  return {
+    method: 'totp',
+    totpSecret: secret,
+    lastStep,
+    ...newMethod(step, call.label ?? 'Authenticator app'),
+  };
+}
+
+function refuseDuplicate(step: TfaStep, type: MethodType, isSame: (method: TfaMethod) => boolean): void {
+  const known = methodsOfType(step.account, type);
+  if (!known.some(isSame) && known.length < step.settings.methodsPerType) return;
+  throw tfaRefusal('duplicate_tfa_method', `This ${type} method is already configured.`);
+}
+
+/** What every new method starts with; the first one is primary. The code that confirmed it was its first use. */
+export function newMethod(step: TfaStep, label: string) {
+  return {
+    id: step.nextMethodId(),
+    label,
+    isPrimary: step.account.methods.length === 0,
+    failCount: 0,
+    lockedUntil: null,
+    createdAt: step.now,
+    lastUsed: step.now,
+  };
+}
+
+/**
+ * `PUT /tfa/regen-backup-codes/`: verifies a factor and replaces all codes with ten new ones. A legacy
+ * account without method rows first gets its number on file as an SMS method (specification 3.3).
+ */
+export function regenerateBackupCodes(step: TfaStep, proof: Proof): readonly string[] {
+  requireTfa(step, proof);
+  const needsBackfill = step.status === 'legacy' && step.account.methods.length === 0;
+  if (needsBackfill && !step.user.phoneNumber) {
+    throw tfaRefusal('missing_phone_number', 'The account has no phone number to make an SMS method of.');
+  }
+  verifyFactor(step, proof);
+  if (needsBackfill && step.user.phoneNumber) backfillSms(step, step.user.phoneNumber);
+  step.status = 'enabled';
+  return issueBackupCodes(step);
+}
+
+function backfillSms(step: TfaStep, phoneNumber: string): void {
+  step.account.methods.push({ method: 'sms', phoneNumber, ...newMethod(step, 'SMS') });
+}
+
+/** A method as status and update show it (specification 2.6): numbers masked, TOTP secrets never. */
+export function methodView(method: TfaMethod, owner: { userId: number; now: number }): JsonObject {
+  const phone = method.method === 'sms' ? { phone_number: maskNumber(method.phoneNumber) } : {};
+  return {
+    id: method.id,
+    user_id: owner.userId,
+    method: method.method,
+    label: method.label,
+    ...phone,
+    is_primary: method.isPrimary,
+    ...failureCounts(method, owner.now),
+    created_at: epochSeconds(method.createdAt),
+    last_used: epochSeconds(method.lastUsed ?? method.createdAt),
+  };
+}
+
+/** `GET /tfa/status/`. `tfa_enabled` does not tell `enabled` from `legacy`. */
+export function statusView(account: TfaAccount, status: TfaStatus, now: number): JsonObject {
+  const methods: Json = account.methods.map((method) => methodView(method, { userId: account.id, now }));
+  return {
+    success: true,
+    tfa_enabled: status !== 'disabled',
+    methods,
+    backup_codes_remaining: backupCodesRemaining(account.backupCodes),
+    new_method_authorized: isAuthorized(account.authorizedUntil, now),
+  };
+}
+
+/** The last four digits stay visible. */
+function maskNumber(phoneNumber: string): string {
+  return phoneNumber.slice(-4).padStart(phoneNumber.length, '*');
 }

@@ -3,17 +3,12 @@ import { expect, test } from 'vitest';
 import { seededRandom } from '../../lib/random.ts';
 import { newTfaAccount, type TfaAccount } from '../tables/tfa.ts';
 import { completeAuthorization, requestAuthorization } from './authorize.ts';
-import { backupCodesRemaining } from './backup-codes.ts';
-import { issueTotpSecret } from './codes.ts';
-import { confirmNewMethod } from './confirm.ts';
-import { sendEmailCode } from './email.ts';
-import { completeLogin } from './login.ts';
-import { removeMethod } from './methods.ts';
-import { regenerateBackupCodes } from './regenerate.ts';
+import { sendEmailCode } from './challenge.ts';
+import { backupCodesRemaining, issueTotpSecret, totpCode } from './codes.ts';
+import { confirmNewMethod, regenerateBackupCodes, removeMethod } from './methods.ts';
 import { defaultTfaSettings } from './settings.ts';
-import type { TfaStatus, TfaStep } from './state.ts';
-import { totpCode } from './totp.ts';
-import { runTfaStep } from './transition.ts';
+import { runTfaStep, type TfaStatus, type TfaStep } from './step.ts';
+import { completeLogin } from './verify.ts';
 
 /** The machines under test, with one account and a clock of their own. */
 class Machine {

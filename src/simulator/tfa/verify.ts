@@ -1,12 +1,9 @@
 import { badRequest, type Refusal } from '../calls/refusal.ts';
 import type { Challenge, MethodType, TfaMethod, TotpMethod } from '../tables/tfa.ts';
-import { useBackupCode } from './backup-codes.ts';
-import { consumeChallenge, findChallenge } from './challenge.ts';
-import { acceptAttempt, admitAttempt, refuseAttempt } from './lockout.ts';
-import { methodById } from './sms-target.ts';
-import { methodsOfType, type TfaStep } from './state.ts';
-import { tfaRefusal } from './tfa-refusal.ts';
-import { isTotpSecret, totpStep } from './totp.ts';
+import { consumeChallenge, findChallenge, methodById } from './challenge.ts';
+import { backupCodesRemaining, isTotpSecret, totpStep, useBackupCode } from './codes.ts';
+import { methodsOfType, type TfaStep } from './step.ts';
+import { type FailureCounts, tfaRefusal } from './tfa-refusal.ts';
 
 /** What a caller sent to prove a second factor (specification 4.8). */
 export interface Proof {
@@ -167,4 +164,89 @@ export function chooseMethod(step: TfaStep, type: MethodType, id: number | undef
 function noMethodOf(type: MethodType): Refusal {
   const msg = `The account has no ${type} method.`;
   return type === 'totp' ? tfaRefusal('tfa_method_not_configured', msg) : tfaRefusal('not_found', msg);
+}
+
+/** Seconds since the epoch, as the wire has times. */
+export function epochSeconds(milliseconds: number): number {
+  return Math.floor(milliseconds / 1000);
+}
+
+/** Whether that method takes no verification now. */
+export function isLocked(method: TfaMethod, now: number): boolean {
+  return method.lockedUntil !== null && now < method.lockedUntil;
+}
+
+/** What a status entry or an error says of failed attempts; after a lockout the count starts anew. */
+export function failureCounts(method: TfaMethod, now: number): FailureCounts {
+  if (method.lockedUntil === null) return { fail_count: method.failCount, locked_until: null };
+  if (!isLocked(method, now)) return { fail_count: 0, locked_until: null };
+  // Rounded up: who waits until then finds the method open.
+  return { fail_count: method.failCount, locked_until: Math.ceil(method.lockedUntil / 1000) };
+}
+
+/**
+ * Refuses a verification by a locked method. Attempts made meanwhile neither count nor extend the lockout:
+ * public clients repeat a 429 three times by themselves.
+ */
+export function admitAttempt(method: TfaMethod, now: number): void {
+  if (isLocked(method, now)) {
+    throw tfaRefusal('tfa_locked', 'Too many failed attempts: this method is locked for a while.', {
+      counts: failureCounts(method, now),
+    });
+  }
+  if (method.lockedUntil === null) return;
+  method.lockedUntil = null;
+  method.failCount = 0;
+}
+
+/** Counts a failed verification, locks the method at the threshold, and refuses. */
+export function refuseAttempt(step: TfaStep, method: TfaMethod): never {
+  method.failCount += 1;
+  if (method.failCount >= step.settings.failuresBeforeLockout) {
+    method.lockedUntil = step.now + step.settings.lockoutSeconds * 1000;
+  }
+  throw tfaRefusal('2fa_verification_failed', 'The verification code is not correct.', {
+    counts: failureCounts(method, step.now),
+  });
+}
+
+/** A success ends the count. */
+export function acceptAttempt(method: TfaMethod, now: number): void {
+  method.failCount = 0;
+  method.lockedUntil = null;
+  method.lastUsed = now;
+}
+
+/** What a completed login tells beside the user object (specification 4.8). */
+export interface LoginResult {
+  /** Present after a backup code while at least one remains. */
+  readonly backup_codes_remaining?: number;
+  /** Present, and true, only for legacy accounts. */
+  readonly legacy_tfa_user?: true;
+}
+
+/** `POST /tfa/`: completes a login by a second factor. */
+export function completeLogin(step: TfaStep, proof: Proof & { admin: boolean }): LoginResult {
+  if (proof.admin && !step.user.isAdmin) {
+    throw tfaRefusal('auth_error', 'Only admin users can open an admin session.');
+  }
+  requireTfa(step, proof);
+  const verified = verifyFactor(step, proof);
+  if (proof.secret !== undefined) consumeChallenge(step, proof.secret);
+  const remaining = backupCodesRemaining(step.account.backupCodes);
+  return {
+    ...(verified.by === 'backupCode' && remaining > 0 ? { backup_codes_remaining: remaining } : {}),
+    ...(step.status === 'legacy' ? { legacy_tfa_user: true } : {}),
+  };
+}
+
+/**
+ * Refuses where there is no second factor to verify, once the request itself is right. A backup code is
+ * judged as such: an account without 2FA has none.
+ */
+export function requireTfa(step: TfaStep, proof: Proof): void {
+  if (proof.backupCode !== undefined) return;
+  if (proof.tfaMethod !== undefined) factorNamed(proof.tfaMethod);
+  if (step.status !== 'disabled' || proof.code === undefined) return;
+  throw tfaRefusal('2fa_login_failed', 'Two-factor authentication is not set up on this account.');
 }

@@ -1,3 +1,5 @@
+import type { Random } from '../../lib/random.ts';
+
 /**
  * A number in [0, 1) that depends on its arguments alone: the same world shows the same figures on every
  * machine, and nothing has to be remembered between two looks. PURE.
@@ -17,3 +19,13 @@ export function chance(seed: number, ...parts: readonly number[]): number {
 export function between(low: number, high: number, share: number): number {
   return low + (high - low) * share;
 }
+
+/** One of a list; undefined only where it is empty. */
+export const pick = <T>(list: readonly T[], random: Random): T | undefined =>
+  list[Math.floor(random.next() * list.length)];
+
+/** A number between two bounds. */
+export const span = (random: Random, low: number, high: number): number => low + random.next() * (high - low);
+
+/** A number cut to so many digits behind the point. */
+export const round = (value: number, digits: number): number => Number(value.toFixed(digits));

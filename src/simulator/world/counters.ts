@@ -1,5 +1,5 @@
+import { isObject, textOf } from '../calls/fields.ts';
 import { badRequest } from '../calls/refusal.ts';
-import { isObject, textOf } from '../calls/request-body.ts';
 import type { Json } from '../json.ts';
 import { FIRST_LISTING } from './volumes.ts';
 import { emptyTables, type World } from './world.ts';

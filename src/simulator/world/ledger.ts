@@ -2,8 +2,8 @@ import type { MicroDollars } from '../../lib/money.ts';
 import type { BillingSpan, Contract } from '../tables/contracts.ts';
 import type { User } from '../tables/users.ts';
 import type { Volume } from '../tables/volumes.ts';
-import { rowsOf } from './remembered.ts';
 import type { World } from './world.ts';
+import { rowsOf } from './world-store.ts';
 
 /*
  * What contracts cost. Money is counted in whole seconds of simulated time, span by span; spans of one

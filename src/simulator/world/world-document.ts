@@ -1,11 +1,10 @@
+import type * as z from 'zod';
+import { isObject, textOf } from '../calls/fields.ts';
 import { badRequest } from '../calls/refusal.ts';
-import { isObject, textOf } from '../calls/request-body.ts';
-import type { Json, JsonObject } from '../json.ts';
+import { type Json, type JsonObject, ownValue } from '../json.ts';
 import { settingsSchema } from '../settings.ts';
 import { aheadOfRows, readCounters } from './counters.ts';
-import { danglingReference } from './references.ts';
-import { differenceIn } from './schema-issue.ts';
-import { type TableName, tableSchemas, type World } from './world.ts';
+import { type RowOf, type TableName, tableSchemas, type World } from './world.ts';
 
 /*
  * The world as one JSON document: `now`, `seed`, `settings`, `counters`, a list of rows per table, and
@@ -128,3 +127,139 @@ function readSettings(current: World['settings'], given: Json | undefined): Worl
   if (difference !== undefined) throw badRequest(difference);
   return { ...groups, ...merged } as unknown as World['settings'];
 }
+
+/** A field of the rows of one table that holds the id of a row of another, or null. */
+interface Reference {
+  readonly from: TableName;
+  readonly field: string;
+  readonly to: TableName;
+}
+
+function reference<T extends TableName>(from: T, field: keyof RowOf<T> & string, to: TableName): Reference {
+  return { from, field, to };
+}
+
+/** What always holds in a market. History (`ended…`), keys and price rises of ended contracts name what is gone. */
+const REFERENCES: readonly Reference[] = [
+  reference('apiKeys', 'userId', 'users'),
+  reference('offers', 'machineId', 'machines'),
+  reference('offers', 'rentedBy', 'contracts'),
+  reference('contracts', 'userId', 'users'),
+  reference('contracts', 'offerId', 'offers'),
+  reference('contracts', 'machineId', 'machines'),
+  reference('templates', 'userId', 'users'),
+  reference('sshKeys', 'userId', 'users'),
+  reference('variables', 'userId', 'users'),
+  reference('tfaAccounts', 'id', 'users'),
+  reference('volumeListings', 'machineId', 'machines'),
+  reference('volumes', 'listingId', 'volumeListings'),
+  reference('volumes', 'machineId', 'machines'),
+  reference('endpointGroups', 'userId', 'users'),
+  reference('workerGroups', 'userId', 'users'),
+  reference('workerGroups', 'endpointId', 'endpointGroups'),
+  reference('deployments', 'userId', 'users'),
+  reference('deployments', 'endpointId', 'endpointGroups'),
+  reference('deployments', 'workerGroupId', 'workerGroups'),
+];
+
+/** The table of machines has another name in the document. */
+const shown = (table: TableName): string => (table === 'machines' ? 'hosts' : table);
+
+/**
+ * Says which row names one that is not there, and what to do; undefined where each is there. Looks at what
+ * the given tables name and at what names them. PURE.
+ */
+export function danglingReference(
+  tables: World['tables'],
+  given: ReadonlySet<TableName>,
+): string | undefined {
+  for (const { from, field, to } of REFERENCES) {
+    if (!given.has(from) && !given.has(to)) continue;
+    for (const row of Object.values(tables[from]) as readonly Record<string, unknown>[]) {
+      const id = row[field];
+      if (id === null || tables[to][id as number] !== undefined) continue;
+      return `${shown(from)} ${row.id}: ${field} is ${id}, but ${shown(to)} has no row of that id; give that row too, or change ${shown(from)}.`;
+    }
+  }
+  return undefined;
+}
+
+type Issue = z.core.$ZodIssue;
+
+/** What a shape is called: a row has fields, the settings are settings. */
+export interface ShapeNames {
+  /** Where it stands in the document: `users 401`, `settings`. */
+  readonly place: string;
+  readonly field: 'field' | 'setting';
+}
+
+/** Refuses what differs from the shape: the first difference, with its place and what to write instead. */
+export function differenceIn(
+  shape: z.ZodType,
+  value: Json,
+  { place, field }: ShapeNames,
+): string | undefined {
+  const issue = shape.safeParse(value).error?.issues[0];
+  if (!issue) return undefined;
+  const path = issue.path.map(String);
+  if (issue.code === 'unrecognized_keys') {
+    const name = [...path, issue.keys[0] ?? ''].join('.');
+    return `${joined(place, name, field)}: there is no such ${field}; leave it out.`;
+  }
+  const at = joined(place, path.join('.'), field);
+  const found = valueAt(value, path);
+  if (found === undefined) return `${at} is missing; it must be ${wanted(issue)}.`;
+  return `${at} must be ${wanted(issue)}, not ${textOf(found).slice(0, 50)}.`;
+}
+
+const joined = (place: string, name: string, field: ShapeNames['field']): string => {
+  if (name === '') return place;
+  return field === 'setting' ? `${place}.${name}` : `${place}: ${name}`;
+};
+
+function valueAt(value: Json, path: readonly string[]): Json | undefined {
+  let found: Json | undefined = value;
+  for (const name of path) {
+    if (typeof found !== 'object' || found === null) return undefined;
+    found = ownValue(found as { readonly [key: string]: Json }, name);
+  }
+  return found;
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  string: 'a text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  record: 'an object',
+  object: 'an object',
+  tuple: 'a list',
+};
+
+/** What would have been right, as the rest of a sentence that begins with "must be". */
+function wanted(issue: Issue): string {
+  if (issue.code === 'invalid_type') return TYPES[issue.expected] ?? issue.message;
+  if (issue.code === 'too_small' || issue.code === 'too_big') return boundOf(issue);
+  const words = wordsOf(issue);
+  return words ? oneOf(words) : issue.message;
+}
+
+/** The words of which one may stand there. */
+function wordsOf(issue: Issue): readonly string[] | undefined {
+  if (issue.code === 'invalid_value') return issue.values.map(String);
+  if (issue.code === 'invalid_union' && 'options' in issue) return issue.options?.map(String);
+  return undefined;
+}
+
+function boundOf(issue: z.core.$ZodIssueTooSmall | z.core.$ZodIssueTooBig): string {
+  const unit = UNITS[issue.origin] ?? '';
+  if (issue.code === 'too_small')
+    return `${issue.inclusive ? 'at least' : 'more than'} ${issue.minimum}${unit}`;
+  return `${issue.inclusive ? 'at most' : 'less than'} ${issue.maximum}${unit}`;
+}
+
+const oneOf = (values: readonly string[]): string =>
+  values.length === 1 ? `"${values[0]}"` : `one of ${values.map((value) => `"${value}"`).join(', ')}`;
+
+const UNITS: Readonly<Record<string, string>> = { string: ' characters long', array: ' entries long' };

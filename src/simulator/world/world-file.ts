@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
-import type { TimeAnchor } from '../simulated-time.ts';
+import type { TimeAnchor } from '../catch-up.ts';
 import { emptyTables, type TableName, type World } from './world.ts';
 import type { Change } from './world-store.ts';
 

@@ -1,5 +1,4 @@
 import type { ApiKey } from '../tables/api-keys.ts';
-import { forgetRows } from './remembered.ts';
 import type { RowOf, TableName, World } from './world.ts';
 
 /** How handlers change the world. Every write is seen at once by whoever reads `ctx.world` afterwards. */
@@ -152,4 +151,43 @@ export function callWriter(store: WorldStore): CallWriter {
       for (const step of steps.splice(0).reverse()) step();
     },
   };
+}
+
+/**
+ * The world with some rows of one table in place of those of the same id, every other row shared. PURE.
+ */
+export function withRows<T extends TableName>(world: World, table: T, rows: readonly RowOf<T>[]): World {
+  if (rows.length === 0) return world;
+  const copy: Record<number, RowOf<T>> = { ...(world.tables[table] as Record<number, RowOf<T>>) };
+  for (const row of rows) copy[row.id] = row;
+  return { ...world, tables: { ...world.tables, [table]: copy } };
+}
+
+/** The world without some rows of one table. PURE. */
+export function withoutRows(world: World, table: TableName, ids: readonly number[]): World {
+  if (ids.length === 0) return world;
+  const copy: Record<number, unknown> = { ...world.tables[table] };
+  for (const id of ids) delete copy[id];
+  return { ...world, tables: { ...world.tables, [table]: copy } };
+}
+
+/** Lists of rows by the table they were made of; gone with the table, or when it is written. */
+const lists = new WeakMap<object, readonly unknown[]>();
+
+/**
+ * The rows of a table as a list, made once for as long as nobody writes the table. Use it within one pass;
+ * a list that is kept over a write goes stale.
+ */
+export function rowsOf<Row>(table: Readonly<Record<number, Row>>): readonly Row[] {
+  const known = lists.get(table);
+  // The list was made of this very table.
+  if (known) return known as readonly Row[];
+  const list = Object.values(table);
+  lists.set(table, list);
+  return list;
+}
+
+/** Must be called by whoever writes a table in place. */
+export function forgetRows(table: object): void {
+  lists.delete(table);
 }

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { Secret } from '../../../src/lib/secret.ts';
-import { totpCode } from '../../../src/simulator/tfa/totp.ts';
+import { totpCode } from '../../../src/simulator/tfa/codes.ts';
 import type { Verdict } from '../../builders/tfa-model.ts';
 import { type Draw, ended, methodsOf, picked, totpOf, type Walk, wrongFor } from './walk.ts';
 

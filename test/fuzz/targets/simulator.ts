@@ -1,10 +1,9 @@
-import { fileOf } from '../../../src/simulator/calls/form-file.ts';
-import { parseBody } from '../../../src/simulator/calls/json-body.ts';
-import { scopeAllows } from '../../../src/simulator/calls/key-scope.ts';
+import { scopeAllows } from '../../../src/simulator/calls/authenticate.ts';
+import { fileOf, parseBody } from '../../../src/simulator/calls/body.ts';
 import { Refusal } from '../../../src/simulator/calls/refusal.ts';
 import { routes } from '../../../src/simulator/routes/registry.ts';
-import { readFilters } from '../../../src/simulator/scaling/rent-worker.ts';
 import { parseSearchText } from '../../../src/simulator/scaling/search-text.ts';
+import { readFilters } from '../../../src/simulator/scaling/worker-lifecycle.ts';
 import { readWorld } from '../../../src/simulator/world/world-document.ts';
 import { simulatedService } from '../../builders/simulated-service.ts';
 import { type FuzzTarget, passOver, refusing } from '../target.ts';

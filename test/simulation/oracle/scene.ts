@@ -1,7 +1,7 @@
 import { parseDuration } from '../../../src/lib/duration.ts';
 import type { TransportRequest } from '../../../src/lib/transport.ts';
 import type { Contract } from '../../../src/simulator/tables/contracts.ts';
-import { rowsOf } from '../../../src/simulator/world/remembered.ts';
+import { rowsOf } from '../../../src/simulator/world/world-store.ts';
 import { BY_HAND } from '../console.ts';
 import { type JsonObject, metadataOf, objectAt } from '../memory-kube/json.ts';
 import type { Commit } from '../memory-kube/store.ts';

@@ -1,0 +1,88 @@
+import type { Draft } from '../faults/call-faults.ts';
+import type { JsonObject } from '../json.ts';
+import { JSON_TYPE } from './answer.ts';
+import type { RateRefusal } from './rate-limit.ts';
+import { type Refusal, WrongMethod } from './refusal.ts';
+import type { Profile, Reply } from './route.ts';
+
+/* Replies in their final form; `now` is simulated time. PURE. */
+
+/** A reply as it leaves, with the date of simulated time. */
+export function replyDraft(now: number, reply: Reply): Draft {
+  const date = httpDate(now);
+  if (reply.type === 'text') {
+    return {
+      type: 'reply',
+      status: reply.status,
+      headers: { 'content-type': reply.contentType, date },
+      body: reply.body,
+    };
+  }
+  const headers = { 'content-type': JSON_TYPE, date };
+  if (reply.type === 'json-text') return { type: 'reply', status: reply.status, headers, body: reply.body };
+  return {
+    type: 'reply',
+    status: reply.status,
+    headers: { ...headers, ...reply.headers },
+    body: JSON.stringify(reply.body),
+  };
+}
+
+/** The fields that specification 7 gives a failure. */
+const WRITTEN: ReadonlySet<string> = new Set(['error', 'msg', 'fail_count', 'locked_until']);
+
+/** The body of a failure: what specification 7 names, and at the public service what it adds. */
+const failureBody = (body: JsonObject, profile: Profile): JsonObject =>
+  profile === 'public'
+    ? body
+    : Object.fromEntries(Object.entries(body).filter(([name]) => WRITTEN.has(name)));
+
+/** A refusal in the form of specification 7. */
+export function refusalDraft(now: number, refusal: Refusal, profile: Profile): Draft {
+  const { code, message, extra } = refusal;
+  const body = failureBody({ success: false, error: code, msg: message, ...extra }, profile);
+  const headers = refusal instanceof WrongMethod ? { allow: refusal.allowed.join(', ') } : {};
+  return replyDraft(now, { type: 'json', status: refusal.status, body, headers });
+}
+
+/** How a service words a 429 for pace. */
+interface RateForm {
+  readonly profile: Profile;
+  /** Of the public service; a failure of the specification has `error` and `msg`. */
+  readonly body: 'text' | 'json';
+}
+
+/** A 429 for pace: plain text as the public service often has it, or JSON with `error` and `msg` (specification 7). */
+export function rateDraft(now: number, refused: RateRefusal, form: RateForm): Draft {
+  if (refused.type === 'quota') {
+    const quota = { success: false, error: 'search_quota_exceeded', msg: 'Daily search quota exceeded.' };
+    const body = failureBody(quota, form.profile);
+    const headers = { 'x-ratelimit-reset': String(refused.resetsAt) };
+    return replyDraft(now, { type: 'json', status: 429, body, headers });
+  }
+  if (form.profile === 'specification' || form.body === 'json') {
+    const text = refused.text;
+    const whole = { success: false, error: 'too_many_requests', detail: text, msg: text };
+    const body = failureBody(whole, form.profile);
+    return replyDraft(now, { type: 'json', status: 429, body });
+  }
+  return replyDraft(now, { type: 'text', status: 429, body: refused.text, contentType: 'text/plain' });
+}
+
+/** An answer of a fault with the service's own date. */
+export function stamped(now: number, draft: Draft): Draft {
+  return { ...draft, headers: { date: httpDate(now), ...draft.headers } };
+}
+
+let cachedSecond = -1;
+let cachedText = '';
+
+/** The `Date` header of a time in ms since the epoch. One text serves a whole second. */
+export function httpDate(time: number): string {
+  const second = Math.floor(time / 1000);
+  if (second !== cachedSecond) {
+    cachedText = new Date(second * 1000).toUTCString();
+    cachedSecond = second;
+  }
+  return cachedText;
+}

@@ -1,0 +1,249 @@
+import type { Random } from '../../lib/random.ts';
+import { boundedNumber, integerField, numberField, requiredString, stringField } from '../calls/fields.ts';
+import { badRequest } from '../calls/refusal.ts';
+import type { Route } from '../calls/route.ts';
+import type { JsonObject } from '../json.ts';
+import type { Contract } from '../tables/contracts.ts';
+import type { ActiveFault } from '../tables/faults.ts';
+import type { Machine } from '../tables/machines.ts';
+import { chance } from '../world/chance.ts';
+import type { World } from '../world/world.ts';
+import type { WorldStore } from '../world/world-store.ts';
+import {
+  type FaultEntry,
+  type FaultName,
+  type FaultTarget,
+  faultEntry,
+  type WorldFaultName,
+} from './faults.ts';
+
+/* Which faults are in force, and whether one strikes a call. They are rows of the world. */
+
+/** A call as faults see it. */
+export interface FaultScope {
+  readonly route: Route;
+  /** Path as sent, without query. */
+  readonly path: string;
+}
+
+/**
+ * The fault of that name that strikes, used up by asking. `target` undefined means that the asker looks at
+ * instance and host itself.
+ */
+export function takeFault(
+  book: { store: WorldStore; random: Random },
+  name: FaultName,
+  call: { scope: FaultScope; target: FaultTarget | undefined },
+): ActiveFault | undefined {
+  const world = book.store.current();
+  for (const fault of Object.values(world.tables.faults)) {
+    if (fault.name !== name || !concerns(fault, call, world.now)) continue;
+    if (fault.probability !== null && book.random.next() >= fault.probability) continue;
+    useUp(book.store, fault);
+    return fault;
+  }
+  return undefined;
+}
+
+function concerns(
+  fault: ActiveFault,
+  call: { scope: FaultScope; target: FaultTarget | undefined },
+  now: number,
+): boolean {
+  if (fault.expiresAt !== null && fault.expiresAt <= now) return false;
+  if (fault.endpoint !== null && !matchesEndpoint(fault.endpoint, call.scope)) return false;
+  if (!call.target) return true;
+  if (fault.instance !== null && fault.instance !== call.target.instance) return false;
+  return fault.host === null || fault.host === call.target.host;
+}
+
+function useUp(store: WorldStore, fault: ActiveFault): void {
+  if (fault.remaining === null) return;
+  if (fault.remaining <= 1) store.remove('faults', fault.id);
+  else store.put('faults', { ...fault, remaining: fault.remaining - 1 });
+}
+
+/**
+ * An endpoint is named by its class (`rent`, `list`, `search` …), by method and path template
+ * (`PUT /api/v0/asks/:id`, also with `{id}`, without prefix or with a final slash), by path alone, or by
+ * the path as sent.
+ */
+export function matchesEndpoint(endpoint: string, scope: FaultScope): boolean {
+  const [first = '', second] = endpoint.trim().split(/\s+/);
+  if (second === undefined && first === scope.route.pause) return true;
+  const path = second ?? first;
+  if (second !== undefined && first.toUpperCase() !== scope.route.method) return false;
+  if (second === undefined && !first.startsWith('/')) return first.toUpperCase() === scope.route.method;
+  return plain(path) === plain(scope.route.path) || bare(path) === bare(scope.path);
+}
+
+/** Whether there are calls of that name: a fault for others would never strike. */
+export function isEndpoint(endpoint: string, routes: readonly Route[]): boolean {
+  const path = endpoint.trim().split(/\s+/).at(-1) ?? '';
+  return routes.some((route) =>
+    matchesEndpoint(endpoint, { route, path: fits(bare(path), route) ? path : route.path }),
+  );
+}
+
+/** Whether a path as sent belongs to the route. */
+function fits(path: string, route: Route): boolean {
+  const [sent, pattern] = [path.split('/'), bare(route.path).split('/')];
+  return (
+    sent.length === pattern.length &&
+    pattern.every((part, index) => part.startsWith(':') || part === sent[index])
+  );
+}
+
+const bare = (path: string): string =>
+  path
+    .replace(/^\/+/, '/')
+    .replace(/^\/api\/v0(?=\/)/, '')
+    .replace(/\/+$/, '');
+const plain = (path: string): string => bare(path).replace(/\{[^}]*\}|:[A-Za-z_]+/g, ':');
+
+/** Reads `{"name","endpoint"?,"count"?,"probability"?,"seconds"?,"instance"?,"host"?}`. */
+export function readFault(world: World, id: number, body: JsonObject): ActiveFault {
+  const name = requiredString(body, 'name');
+  const entry = faultEntry(name);
+  if (!entry)
+    throw badRequest(`There is no fault "${name}". GET /sim/faults lists their names under "catalogue".`);
+  return {
+    id,
+    name,
+    endpoint: stringField(body, 'endpoint') ?? null,
+    instance: integerField(body, 'instance') ?? null,
+    host: integerField(body, 'host') ?? null,
+    createdAt: world.now,
+    ...readExtent(entry, body, world.now),
+    ...(name === 'stale-list' ? { snapshot: Object.values(world.tables.contracts) } : {}),
+  };
+}
+
+/** Up to three centuries: a time that can be written down. */
+const FAULT_SECONDS = { least: 0, most: 1e10 };
+
+/** How often and how long: once, unless a count, a probability or a time says otherwise. */
+function readExtent(
+  entry: FaultEntry,
+  body: JsonObject,
+  now: number,
+): Pick<ActiveFault, 'seconds' | 'probability' | 'remaining' | 'expiresAt'> {
+  const seconds = boundedNumber(body, 'seconds', FAULT_SECONDS) ?? null;
+  const probability = entry.stage === 'world' ? null : shareOf(body);
+  const lasts = seconds !== null && entry.seconds === undefined;
+  const isOnce = !lasts && probability === null && entry.stays !== true;
+  return {
+    seconds,
+    probability,
+    remaining: countOf(body) ?? (isOnce ? 1 : null),
+    expiresAt: lasts ? now + seconds * 1000 : null,
+  };
+}
+
+function countOf(body: JsonObject): number | undefined {
+  const count = integerField(body, 'count');
+  if (count !== undefined && count < 1) throw badRequest('count must be a whole number of at least 1.');
+  return count;
+}
+
+/** `probability`, from 0 to 1; null where none is given. */
+export function shareOf(body: JsonObject): number | null {
+  const value = numberField(body, 'probability');
+  if (value !== undefined && (value < 0 || value > 1))
+    throw badRequest('probability must lie between 0 and 1.');
+  return value ?? null;
+}
+
+/** The fault as `/sim/faults` shows it. */
+export function faultRow(fault: ActiveFault): JsonObject {
+  return {
+    id: fault.id,
+    name: fault.name,
+    endpoint: fault.endpoint,
+    count: fault.remaining,
+    probability: fault.probability,
+    seconds: fault.seconds,
+    instance: fault.instance,
+    host: fault.host,
+    ...(fault.struck ? { struck: { ...fault.struck } } : {}),
+    at: fault.createdAt / 1000,
+  };
+}
+
+/* Whom a fault of the world strikes; settled once, when it is set. PURE. */
+
+/** Ids of what a fault of the world struck. */
+export interface Struck {
+  readonly contracts: readonly number[];
+  readonly machines: readonly number[];
+}
+
+/** A fault of the world that is about to be carried out. `share` is its `probability`. */
+export interface WorldFault {
+  readonly fault: ActiveFault & { readonly name: WorldFaultName };
+  readonly share: number | null;
+}
+
+/**
+ * What the fault strikes: the instance or all of the host that it names. One that names neither strikes as
+ * many live instances as its count says (one unless given), or each with its probability, drawn by the seed.
+ * Refuses a name of nothing, and where nothing is left to draw.
+ */
+export function struckBy(world: World, given: WorldFault): Struck {
+  const { fault, share } = given;
+  if (fault.name === 'credit-out') return { contracts: [], machines: [] };
+  if (fault.name === 'mass-outage') {
+    const machines = Object.values(world.tables.machines);
+    return {
+      contracts: [],
+      machines: idsOf(machines.filter(({ id }) => draw(world, fault, id) < (share ?? 1))),
+    };
+  }
+  if (fault.host !== null) return struckHost(world, fault.host);
+  return struckContracts(fault.instance === null ? drawn(world, given) : named(world, fault.instance));
+}
+
+const idsOf = (rows: readonly { readonly id: number }[]): readonly number[] => rows.map(({ id }) => id);
+
+const draw = (world: World, fault: ActiveFault, id: number): number => chance(world.seed, id, fault.id);
+
+function struckHost(world: World, host: number): Struck {
+  const machines = Object.values(world.tables.machines).filter(({ hostId }) => hostId === host);
+  if (machines.length === 0) throw badRequest(`host: there is no host ${host}.`);
+  const contracts = Object.values(world.tables.contracts).filter(({ hostId }) => hostId === host);
+  return { contracts: idsOf(contracts), machines: idsOf(machines) };
+}
+
+function struckContracts(contracts: readonly Contract[]): Struck {
+  return { contracts: idsOf(contracts), machines: [...new Set(contracts.map(({ machineId }) => machineId))] };
+}
+
+function named(world: World, instance: number): readonly Contract[] {
+  const contract = world.tables.contracts[instance];
+  if (!contract) throw badRequest(`instance: there is no live instance ${instance}.`);
+  return [contract];
+}
+
+function drawn(world: World, { fault, share }: WorldFault): readonly Contract[] {
+  const live = Object.values(world.tables.contracts).filter(({ isBid }) => isBid || fault.name !== 'outbid');
+  if (live.length === 0) {
+    const kind = fault.name === 'outbid' ? 'live instance that was rented with a bid' : 'live instance';
+    throw badRequest(`${fault.name}: there is no ${kind} to strike; rent one, or name a host.`);
+  }
+  const lots = live.map((contract) => ({ contract, lot: draw(world, fault, contract.id) }));
+  const hit =
+    share === null
+      ? lots.toSorted((left, right) => left.lot - right.lot).slice(0, fault.remaining ?? 1)
+      : lots.filter(({ lot }) => lot < share);
+  return hit.map(({ contract }) => contract);
+}
+
+/** The machines that a fault struck, as they are now. */
+export function struckMachines(world: World, { machines }: Struck): readonly Machine[] {
+  return machines.flatMap((id) => world.tables.machines[id] ?? []);
+}
+
+/** The contracts that a fault struck and that are still live. */
+export function contractsStruck(world: World, { contracts }: Struck): readonly Contract[] {
+  return contracts.flatMap((id) => world.tables.contracts[id] ?? []);
+}

@@ -1,0 +1,267 @@
+import { microDollars } from '../../lib/money.ts';
+import {
+  isObject,
+  listField,
+  numberField,
+  pathId,
+  requiredInteger,
+  requiredString,
+  stringField,
+  textOf,
+} from '../calls/fields.ts';
+import { badRequest, Refusal } from '../calls/refusal.ts';
+import { callerOf, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
+import { readEnv } from '../instances/container-options.ts';
+import { recycleContract } from '../instances/contract-state.ts';
+import { instanceRow } from '../instances/instance-row.ts';
+import { findTemplate, mergeTemplate } from '../instances/templates.ts';
+import type { Json, JsonObject } from '../json.ts';
+import { atNewPrice } from '../steps/billing.ts';
+import type { Contract, PriceIncrease } from '../tables/contracts.ts';
+import { contractsOf, creditMicros, ratePerHour, rebill } from '../world/ledger.ts';
+import { endpoint } from './endpoint.ts';
+import { contractOfPath } from './instances.ts';
+import { knownKey, readPublicKey } from './ssh-keys.ts';
+
+/* What the public service can do to an instance beside starting, stopping and destroying it. */
+
+const SUCCESS = json({ success: true });
+
+/** A new bid; null is the price that wins now. */
+function changeBid(ctx: RouteContext): Reply {
+  const contract = contractOfPath(ctx);
+  if (!contract.isBid)
+    throw new Refusal(400, 'invalid_args', `Instance ${contract.id} was not rented with a bid.`);
+  const price = numberField(ctx.body, 'price') ?? winningPrice(ctx, contract);
+  const { minBid, maxBid } = ctx.settings.limits;
+  if (price < minBid || price > maxBid) {
+    throw new Refusal(400, 'invalid_args', `price must lie between ${minBid} and ${maxBid} dollars an hour.`);
+  }
+  const bidPerHour = microDollars(price) ?? 0;
+  const computes = ratePerHour(contract) > contract.diskPricePerHour;
+  const bid = { ...contract, bidPerHour };
+  const rates = { gpuPerHour: bidPerHour, diskPerHour: contract.diskPricePerHour };
+  ctx.write.put('contracts', computes ? rebill(bid, ctx.now, rates) : bid);
+  return SUCCESS;
+}
+
+function winningPrice(ctx: RouteContext, contract: Contract): number {
+  return (ctx.world.tables.offers[contract.offerId]?.minBidPerHour ?? 0) / 1e6;
+}
+
+/** Credit that no earlier prepayment set aside. */
+function freeCreditMicros(ctx: RouteContext): number {
+  const { user } = callerOf(ctx);
+  const prepaid = contractsOf(ctx.world, user.id).reduce((sum, row) => sum + row.prepaidMicros, 0);
+  return creditMicros(ctx.world, user, ctx.now) - prepaid;
+}
+
+/** Sets credit aside for one instance; a discount and the months it lasts are told, prices stay as they are. */
+function prepay(ctx: RouteContext): Reply {
+  const contract = contractOfPath(ctx);
+  const amount = numberField(ctx.body, 'amount');
+  if (amount === undefined || amount <= 0)
+    throw new Refusal(400, 'invalid_args', 'amount must be a number of dollars above 0.');
+  if (amount * 1e6 > freeCreditMicros(ctx)) {
+    throw new Refusal(400, 'insufficient_credit', `Your credit does not cover ${amount} dollars.`);
+  }
+  ctx.write.put('contracts', {
+    ...contract,
+    prepaidMicros: contract.prepaidMicros + Math.round(amount * 1e6),
+  });
+  const hours = (amount * 1e6) / Math.max(1, ratePerHour(contract));
+  const months = Math.round((hours / ctx.settings.billing.hoursPerMonth) * 1000) / 1000;
+  return json({ success: true, timescale: months, discount_rate: 0.1 });
+}
+
+/** New image, environment or script; the container is made anew with them. */
+function updateTemplate(ctx: RouteContext): Reply {
+  const contract = contractOfPath(ctx);
+  const machine = ctx.world.tables.machines[contract.machineId];
+  if (!machine)
+    throw new Refusal(404, 'no_such_instance', `Instance ${contract.id} has no machine any more.`);
+  const options = { now: ctx.now, settings: ctx.settings, seed: ctx.world.seed, machine };
+  const updated = recycleContract(retemplated(ctx, contract), options);
+  ctx.write.put('contracts', updated);
+  const row = instanceRow(updated, { world: ctx.world, profile: ctx.profile });
+  return json({ success: true, updated_instance: row });
+}
+
+function retemplated(ctx: RouteContext, contract: Contract): Contract {
+  const template = findTemplate(ctx.world, ctx.body);
+  const body = template ? mergeTemplate(template, ctx.body) : withoutNulls(ctx.body);
+  const named = template ? { templateId: template.id, templateHash: template.hashId } : {};
+  return {
+    ...contract,
+    ...named,
+    image: stringField(body, 'image') ?? contract.image,
+    onstart: stringField(body, 'onstart') ?? contract.onstart,
+    env: body.env === undefined ? contract.env : readEnv(body.env),
+    args: listField(body, 'args')?.map(textOf) ?? contract.args,
+  };
+}
+
+function withoutNulls(body: RouteContext['body']): RouteContext['body'] {
+  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
+}
+
+function takeSnapshot(ctx: RouteContext): Reply {
+  const contract = contractOfPath(ctx);
+  requiredString(ctx.body, 'container_registry');
+  requiredString(ctx.body, 'personal_repo');
+  return json({ success: true, msg: `Snapshot of instance ${contract.id} started.` });
+}
+
+function requestLogs(ctx: RouteContext): Reply {
+  const contract = contractOfPath(ctx);
+  const query = new URLSearchParams({
+    kind: stringField(ctx.body, 'daemon_logs') === 'true' ? 'daemon' : 'container',
+  });
+  const tail = numberField(ctx.body, 'tail');
+  if (tail !== undefined) query.set('tail', String(Math.max(0, Math.floor(tail))));
+  const filter = stringField(ctx.body, 'filter');
+  if (filter) query.set('filter', filter);
+  const url = `${ctx.origin}/results/logs/${contract.id}?${query}`;
+  return json({ success: true, result_url: url, msg: `Logs of instance ${contract.id} are at ${url}` });
+}
+
+/** Only what the public service lets run on a stopped or running instance: `ls`, `rm` and `du`. */
+function execute(ctx: RouteContext): Reply {
+  const contract = contractOfPath(ctx);
+  const command = requiredString(ctx.body, 'command');
+  if (!/^(ls|rm|du)\b/.test(command)) throw badRequest('command must begin with ls, rm or du.');
+  const url = `${ctx.origin}/results/command/${contract.id}?${new URLSearchParams({ command })}`;
+  return json({ success: true, result_url: url, writeable_path: `/var/lib/simulated/C.${contract.id}/` });
+}
+
+/** The text behind a result address. Whoever has the address may read it, as with a signed link. */
+function showResult(ctx: RouteContext): Reply {
+  const contract = ctx.world.tables.contracts[pathId(ctx.params.id)];
+  if (!contract) throw new Refusal(404, 'not_found', 'This result is no longer there.');
+  const lines = ctx.params.kind === 'logs' ? logLines(ctx, contract) : commandLines(ctx);
+  return { type: 'text', status: 200, contentType: 'text/plain', body: `${lines.join('\n')}\n` };
+}
+
+function logLines(ctx: RouteContext, contract: Contract): readonly string[] {
+  const at = (time: number): string => new Date(time).toISOString();
+  const lines = [
+    `${at(contract.createdAt)} creating container C.${contract.id} from ${contract.image}`,
+    `${at(contract.statusSince)} state ${contract.actualStatus ?? 'provisioning'}`,
+  ];
+  if (contract.onstart)
+    lines.push(`${at(contract.statusSince)} running onstart (${contract.onstart.length} characters)`);
+  if (contract.actualStatus === 'running') lines.push(`${at(ctx.now)} simulated container is up`);
+  const filter = ctx.query.get('filter');
+  const shown = filter ? lines.filter((line) => line.includes(filter)) : lines;
+  const tail = Number(ctx.query.get('tail') ?? Number.NaN);
+  return Number.isFinite(tail) && tail > 0 ? shown.slice(-tail) : shown;
+}
+
+function commandLines(ctx: RouteContext): readonly string[] {
+  const command = ctx.query.get('command') ?? '';
+  if (command.startsWith('ls'))
+    return ['total 12', 'drwxr-xr-x 2 root root 4096 workspace', '-rw-r--r-- 1 root root 120 onstart.sh'];
+  if (command.startsWith('du')) return ['12\t./workspace', '16\t.'];
+  return ['removed'];
+}
+
+/** Those of machines that are still there: a destroyed one has no price. */
+function ownIncreases(ctx: RouteContext): readonly PriceIncrease[] {
+  const { id } = callerOf(ctx).user;
+  const { priceIncreases, contracts } = ctx.world.tables;
+  return Object.values(priceIncreases).filter(
+    ({ userId, contractId }) => userId === id && contracts[contractId] !== undefined,
+  );
+}
+
+function pendingIncreases(ctx: RouteContext): Reply {
+  const rows = ownIncreases(ctx).map((increase) => ({
+    id: increase.id,
+    pending_price_increase_id: increase.id,
+    instance_id: increase.contractId,
+    contract_id: increase.contractId,
+    old_dph_base: (ctx.world.tables.contracts[increase.contractId]?.gpuPricePerHour ?? 0) / 1e6,
+    new_dph_base: increase.gpuPricePerHour / 1e6,
+    created_at: increase.announcedAt / 1000,
+    effective_at: increase.dueAt / 1000,
+  }));
+  return json({ success: true, pending_price_increases: rows });
+}
+
+function answeredIncrease(ctx: RouteContext): PriceIncrease {
+  const id = requiredInteger(ctx.body, 'pending_price_increase_id');
+  const increase = ownIncreases(ctx).find((row) => row.id === id);
+  if (!increase)
+    throw new Refusal(404, 'no_pending_price_increase', `There is no pending price increase ${id}.`);
+  return increase;
+}
+
+function acceptIncrease(ctx: RouteContext): Reply {
+  const increase = answeredIncrease(ctx);
+  const contract = ctx.world.tables.contracts[increase.contractId];
+  if (contract) ctx.write.put('contracts', atNewPrice(contract, increase, ctx.now));
+  ctx.write.remove('priceIncreases', increase.id);
+  return SUCCESS;
+}
+
+function rejectIncrease(ctx: RouteContext): Reply {
+  ctx.write.remove('priceIncreases', answeredIncrease(ctx).id);
+  return SUCCESS;
+}
+
+export const instanceMoreRoutes: readonly Route[] = [
+  endpoint('PUT /api/v0/instances/bid_price/:id', { category: 'instance_write' }, changeBid),
+  endpoint('PUT /api/v0/instances/prepay/:id', { category: 'instance_write' }, prepay),
+  endpoint('PUT /api/v0/instances/update_template/:id', { category: 'instance_write' }, updateTemplate),
+  endpoint('POST /api/v0/instances/take_snapshot/:id', { category: 'instance_write' }, takeSnapshot),
+  endpoint('PUT /api/v0/instances/request_logs/:id', { category: 'instance_read' }, requestLogs),
+  endpoint('PUT /api/v0/instances/command/:id', { category: 'instance_write' }, execute),
+  endpoint('GET /results/:kind/:id', { category: null, access: 'open' }, showResult),
+  endpoint('GET /api/v0/instances/pending-price-increases', { category: 'instance_read' }, pendingIncreases),
+  endpoint('PUT /api/v0/instances/accept-price-increase', { category: 'instance_write' }, acceptIncrease),
+  endpoint('PUT /api/v0/instances/reject-price-increase', { category: 'instance_write' }, rejectIncrease),
+];
+
+/* Keys of one instance: a container can get one after it was rented (specification 4.5). */
+
+function keysOf(contract: Contract): readonly JsonObject[] {
+  const keys = contract.notes.sshKeys;
+  return Array.isArray(keys) ? (keys as readonly Json[]).filter(isObject) : [];
+}
+
+function keep(ctx: RouteContext, contract: Contract, sshKeys: readonly JsonObject[]): void {
+  ctx.write.put('contracts', { ...contract, notes: { ...contract.notes, sshKeys } });
+}
+
+function list(ctx: RouteContext): Reply {
+  return json({ success: true, ssh_keys: keysOf(contractOfPath(ctx)) });
+}
+
+/** A key of the account keeps its id there; any other gets one for this instance. */
+function attach(ctx: RouteContext): Reply {
+  const contract = contractOfPath(ctx);
+  const text = readPublicKey(ctx);
+  const attached = keysOf(contract).find(({ key }) => key === text);
+  const row = attached ?? { id: knownKey(ctx, text)?.id ?? ctx.write.nextId('sshKey'), key: text };
+  if (!attached) keep(ctx, contract, [...keysOf(contract), row]);
+  return json({ success: true, key: row, msg: 'SSH key added to instance.' });
+}
+
+function detach(ctx: RouteContext): Reply {
+  const contract = contractOfPath(ctx);
+  const rest = keysOf(contract).filter(({ id }) => String(id) !== ctx.params.key);
+  if (rest.length === keysOf(contract).length) {
+    throw new Refusal(400, 'no_ssh_key', `Instance ${contract.id} has no SSH key ${ctx.params.key}.`);
+  }
+  keep(ctx, contract, rest);
+  return json({ success: true });
+}
+
+const WRITE = { category: 'instance_write' } as const;
+
+export const instanceSshRoutes: readonly Route[] = [
+  endpoint('GET /api/v0/instances/:id/ssh', { category: 'instance_read' }, list),
+  endpoint('POST /api/v0/instances/:id/ssh', WRITE, attach),
+  endpoint('PUT /api/v0/instances/:id/ssh', WRITE, attach),
+  endpoint('DELETE /api/v0/instances/:id/ssh/:key', WRITE, detach),
+];

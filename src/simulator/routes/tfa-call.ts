@@ -1,0 +1,177 @@
+import { booleanField, characters, integerField, stringField, type WrittenFields } from '../calls/fields.ts';
+import { badRequest, type Refusal } from '../calls/refusal.ts';
+import type { RouteContext } from '../calls/route.ts';
+import type { JsonObject } from '../json.ts';
+import { newTfaAccount, type TfaAccount } from '../tables/tfa.ts';
+import type { User } from '../tables/users.ts';
+import { findChallenge } from '../tfa/challenge.ts';
+import type { RemoveCall } from '../tfa/methods.ts';
+import { runTfaStep, type TfaStep } from '../tfa/step.ts';
+import { tfaRefusal } from '../tfa/tfa-refusal.ts';
+import type { Proof } from '../tfa/verify.ts';
+
+/** Who makes a 2FA call (specification 4.8: logged out with a secret only, or with a Bearer token). */
+export interface TfaCaller {
+  readonly user: User;
+  /** No Bearer token came: the secret alone names the user. */
+  readonly loggedOut: boolean;
+}
+
+/** The caller of an endpoint that a secret alone does not open. */
+export function bearerCaller(ctx: RouteContext): TfaCaller {
+  if (!ctx.caller) throw tfaRefusal('auth_error', 'Invalid user key');
+  return personal({ user: ctx.caller.user, loggedOut: false });
+}
+
+/** The caller of an endpoint that a Bearer token or a secret opens; `missing` when neither came. */
+export function bearerOrSecretCaller(ctx: RouteContext, missing: (ctx: RouteContext) => Refusal): TfaCaller {
+  if (ctx.caller) return bearerCaller(ctx);
+  const secret = optionalText(ctx.body, 'secret');
+  if (secret === undefined) throw missing(ctx);
+  const user = ownerOfSecret(ctx, secret);
+  if (!user) throw tfaRefusal('challenge_not_found', 'No challenge belongs to this secret.');
+  const caller = personal({ user, loggedOut: true });
+  // Whatever proves the second factor: a secret stands for a key as long as its challenge can be answered.
+  moveTfa(ctx, user, (step) => findChallenge(step, secret));
+  return caller;
+}
+
+/** Neither a Bearer token nor a secret, where a code could be sent (specification 7). */
+export const noAuthentication = (): Refusal => tfaRefusal('auth_error', 'Give a Bearer token or a secret.');
+
+/**
+ * The same where a login is completed: 401 where no Bearer token came at all (specification 7,
+ * `missing_auth_value`), 403 where one came that is worth nothing (`auth_error`).
+ */
+export function noAuthValue({ sentKey }: RouteContext): Refusal {
+  if (sentKey) return tfaRefusal('auth_error', 'Invalid user key');
+  return tfaRefusal('missing_auth_value', 'Give a Bearer token or a secret.', { status: 401 });
+}
+
+/** 2FA is a personal matter (specification 5.8). */
+function personal(caller: TfaCaller): TfaCaller {
+  if (caller.user.inTeam) {
+    throw tfaRefusal('team_user_forbidden', '2FA actions are done in the personal context, not in a team.');
+  }
+  return caller;
+}
+
+function ownerOfSecret(ctx: RouteContext, secret: string): User | undefined {
+  const account = Object.values(ctx.world.tables.tfaAccounts).find(({ challenges }) =>
+    challenges.some((challenge) => challenge.secret === secret),
+  );
+  return account && ctx.world.tables.users[account.id];
+}
+
+/**
+ * Moves the 2FA of a user by one step and keeps what it became, also when it was refused: failed attempts
+ * and requested messages count. Answers the value of the step or throws its refusal.
+ */
+export function moveTfa<T>(ctx: RouteContext, user: User, move: (step: TfaStep) => T): T {
+  const outcome = runTfaStep(
+    {
+      account: tfaAccountOf(ctx, user.id),
+      status: user.tfaStatus,
+      user,
+      settings: ctx.settings.tfa,
+      now: ctx.now,
+      random: ctx.random,
+      nextMethodId: () => ctx.write.nextId('tfaMethod'),
+      foreignSends: (phoneNumber, since) => foreignSends(ctx, { userId: user.id, phoneNumber, since }),
+    },
+    move,
+  );
+  ctx.write.put('tfaAccounts', outcome.account);
+  if (outcome.status !== user.tfaStatus) ctx.write.put('users', { ...user, tfaStatus: outcome.status });
+  for (const code of outcome.sent) ctx.write.put('sentCodes', { id: ctx.write.nextId('sentCode'), ...code });
+  ctx.write.keep();
+  if (outcome.result.type === 'refused') throw outcome.result.refusal;
+  return outcome.result.value;
+}
+
+/** The 2FA row of a user, or what it is before anything was set up. */
+export function tfaAccountOf(ctx: RouteContext, userId: number): TfaAccount {
+  return ctx.world.tables.tfaAccounts[userId] ?? newTfaAccount(userId);
+}
+
+function foreignSends(
+  ctx: RouteContext,
+  wanted: { userId: number; phoneNumber: string; since: number },
+): number {
+  let count = 0;
+  for (const { id, smsSends } of Object.values(ctx.world.tables.tfaAccounts)) {
+    if (id === wanted.userId) continue;
+    count += smsSends.filter(
+      ({ at, phoneNumber }) => at > wanted.since && phoneNumber === wanted.phoneNumber,
+    ).length;
+  }
+  return count;
+}
+
+const E164 = /^\+[1-9]\d{6,14}$/;
+const SIX_DIGITS = /^\d{6}$/;
+/** Specification 8. */
+const LABEL_CHARACTERS = 30;
+
+/** A text field; an empty one counts as absent. */
+export function optionalText(body: JsonObject, name: string): string | undefined {
+  return stringField(body, name) || undefined;
+}
+
+/** A code of six digits, given as text so that leading zeros survive. */
+export function codeField(body: JsonObject): string | undefined {
+  const code = optionalText(body, 'code');
+  if (code !== undefined && !SIX_DIGITS.test(code)) throw badRequest('code must be a string of 6 digits.');
+  return code;
+}
+
+/** A phone number in E.164 form. */
+export function phoneField(body: JsonObject): string | undefined {
+  const phone = optionalText(body, 'phone_number');
+  if (phone !== undefined && !E164.test(phone)) {
+    throw badRequest('phone_number must be in E.164 form, such as +14155550100.');
+  }
+  return phone;
+}
+
+/** A label of a method; an empty one is a label too. */
+export function labelField(body: JsonObject): string | undefined {
+  const label = stringField(body, 'label');
+  if (label !== undefined && characters(label) > LABEL_CHARACTERS) {
+    throw badRequest(`label must be at most ${LABEL_CHARACTERS} characters.`);
+  }
+  return label;
+}
+
+/** A method id, which public clients send as a number or as a string of digits. */
+export function methodIdField(body: JsonObject): number | undefined {
+  return integerField(body, 'tfa_method_id');
+}
+
+/** What the specification names for a proof of a second factor. */
+export const PROOF = {
+  tfa_method: 'text',
+  code: 'text',
+  secret: 'text',
+  tfa_method_id: 'integer',
+  backup_code: 'text',
+} as const satisfies WrittenFields;
+
+/** The fields that prove a second factor. */
+export function proofFields(body: JsonObject): Proof {
+  return {
+    tfaMethod: optionalText(body, 'tfa_method'),
+    methodId: methodIdField(body),
+    code: codeField(body),
+    secret: optionalText(body, 'secret'),
+    backupCode: optionalText(body, 'backup_code'),
+  };
+}
+
+export function loginFields(body: JsonObject): Proof & { admin: boolean } {
+  return { ...proofFields(body), admin: booleanField(body, 'admin') ?? false };
+}
+
+export function removeFields(body: JsonObject): RemoveCall {
+  return { ...proofFields(body), targetId: integerField(body, 'target_id') };
+}

@@ -1,0 +1,283 @@
+import { booleanField, requiredString, stringField } from '../calls/fields.ts';
+import { badRequest, Refusal } from '../calls/refusal.ts';
+import { BOTH, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
+import type { Challenge } from '../tables/tfa.ts';
+import type { User } from '../tables/users.ts';
+import { AUTHORIZED, completeAuthorization, requestAuthorization } from '../tfa/authorize.ts';
+import { beginLogin, resendSmsCode, type SmsCall, sendEmailCode, sendSmsCode } from '../tfa/challenge.ts';
+import { challengeSecret, issueTotpSecret, provisioningUri } from '../tfa/codes.ts';
+import {
+  confirmNewMethod,
+  methodView,
+  regenerateBackupCodes,
+  removeMethod,
+  statusView,
+  updateMethod,
+} from '../tfa/methods.ts';
+import type { TfaStep } from '../tfa/step.ts';
+import { tfaRefusal } from '../tfa/tfa-refusal.ts';
+import { completeLogin } from '../tfa/verify.ts';
+import { endpoint } from './endpoint.ts';
+import {
+  bearerCaller,
+  bearerOrSecretCaller,
+  codeField,
+  labelField,
+  loginFields,
+  methodIdField,
+  moveTfa,
+  noAuthentication,
+  noAuthValue,
+  optionalText,
+  PROOF,
+  phoneField,
+  proofFields,
+  removeFields,
+  tfaAccountOf,
+} from './tfa-call.ts';
+import { userRow } from './users.ts';
+
+function status(ctx: RouteContext): Reply {
+  const { user } = bearerCaller(ctx);
+  return json(statusView(tfaAccountOf(ctx, user.id), user.tfaStatus, ctx.now));
+}
+
+function requestRight(ctx: RouteContext): Reply {
+  const { user } = bearerCaller(ctx);
+  const call = {
+    tfaMethod: optionalText(ctx.body, 'tfa_method'),
+    methodId: methodIdField(ctx.body),
+    backupCode: optionalText(ctx.body, 'backup_code'),
+  };
+  const authorization = moveTfa(ctx, user, (step) => requestAuthorization(step, call));
+  if (authorization.type === 'granted') return json({ success: true, msg: AUTHORIZED });
+  return json({ success: true, secret: authorization.secret });
+}
+
+function completeRight(ctx: RouteContext): Reply {
+  const { user } = bearerCaller(ctx);
+  const answer = { code: codeField(ctx.body), secret: optionalText(ctx.body, 'secret') };
+  moveTfa(ctx, user, (step) => completeAuthorization(step, answer));
+  return json({ success: true, msg: AUTHORIZED });
+}
+
+/** Checks no authorization and stores nothing: confirm-new does both (specification 4.8). */
+function setUpTotp(ctx: RouteContext): Reply {
+  const { user } = bearerCaller(ctx);
+  const secret = issueTotpSecret(ctx.random, user.id);
+  return json({ secret, provisioning_uri: provisioningUri(secret, user.email ?? user.username) });
+}
+
+function confirmNew(ctx: RouteContext): Reply {
+  const { user } = bearerCaller(ctx);
+  const tfaMethod = stringField(ctx.body, 'tfa_method');
+  if (!tfaMethod) throw badRequest('tfa_method is required.');
+  return confirm(ctx, { user, tfaMethod });
+}
+
+/** The deprecated form of confirm-new, which knew SMS alone and no legacy account (specification 7, 9). */
+function submitTest(ctx: RouteContext): Reply {
+  const { user } = bearerCaller(ctx);
+  if (user.tfaStatus === 'legacy') {
+    throw tfaRefusal(
+      'untracked_2fa_found',
+      'This account has legacy 2FA: regenerate its backup codes first.',
+    );
+  }
+  return confirm(ctx, { user, tfaMethod: optionalText(ctx.body, 'tfa_method') ?? 'sms' });
+}
+
+function confirm(
+  ctx: RouteContext,
+  who: { user: ReturnType<typeof bearerCaller>['user']; tfaMethod: string },
+): Reply {
+  const call = {
+    tfaMethod: who.tfaMethod,
+    code: codeField(ctx.body),
+    secret: optionalText(ctx.body, 'secret'),
+    phoneNumber: phoneField(ctx.body),
+    label: labelField(ctx.body),
+  };
+  const { method, backupCodes } = moveTfa(ctx, who.user, (step) => confirmNewMethod(step, call));
+  const name = method.method === 'sms' ? 'SMS' : 'TOTP';
+  return json({
+    success: true,
+    msg: `${name} 2FA method added successfully.`,
+    ...(backupCodes ? { backup_codes: backupCodes } : {}),
+  });
+}
+
+function remove(ctx: RouteContext): Reply {
+  const { user } = bearerCaller(ctx);
+  const call = removeFields(ctx.body);
+  const removal = moveTfa(ctx, user, (step) => removeMethod(step, call));
+  if (removal.type === 'disabled') return json({ msg: '2FA Successfully Disabled' });
+  return json({ msg: '2FA method removed.', remaining_methods: removal.remaining });
+}
+
+function update(ctx: RouteContext): Reply {
+  const { user } = bearerCaller(ctx);
+  const call = {
+    methodId: methodIdField(ctx.body),
+    tfaMethod: optionalText(ctx.body, 'tfa_method'),
+    label: labelField(ctx.body),
+    isPrimary: booleanField(ctx.body, 'is_primary'),
+  };
+  const { method, isNamed } = moveTfa(ctx, user, (step) => updateMethod(step, call));
+  return json({
+    success: true,
+    msg: isNamed ? '2FA method updated.' : 'Nothing to change: give label or is_primary.',
+    method: methodView(method, { userId: user.id, now: ctx.now }),
+  });
+}
+
+function regenerate(ctx: RouteContext): Reply {
+  const { user } = bearerCaller(ctx);
+  const proof = proofFields(ctx.body);
+  const backupCodes = moveTfa(ctx, user, (step) => regenerateBackupCodes(step, proof));
+  return json({ msg: 'Backup codes regenerated. They are shown only once.', backup_codes: backupCodes });
+}
+
+/** `optional`, because a missing key is `auth_error` (403) here and not the general 401. */
+const WRITE = { category: 'user_write', access: 'optional', profiles: BOTH } as const;
+const READ = { ...WRITE, category: 'user_read' } as const;
+
+const REQUEST = { tfa_method: 'text', tfa_method_id: 'integer', backup_code: 'text' } as const;
+const CONFIRM = {
+  tfa_method: 'text',
+  code: 'text',
+  secret: 'text',
+  phone_number: 'text',
+  label: 'text',
+} as const;
+const UPDATE = { tfa_method_id: 'integer', tfa_method: 'text', label: 'text', is_primary: 'flag' } as const;
+
+/** The endpoints that only a Bearer token opens. */
+export const tfaMethodRoutes: readonly Route[] = [
+  endpoint('GET /api/v0/tfa/status', { ...READ, written: {} }, status),
+  endpoint('POST /api/v0/tfa/authorize-new-method', { ...WRITE, written: REQUEST }, requestRight),
+  endpoint(
+    'PUT /api/v0/tfa/authorize-new-method',
+    { ...WRITE, written: { code: 'text', secret: 'text' } },
+    completeRight,
+  ),
+  endpoint('POST /api/v0/tfa/totp-setup', { ...WRITE, written: {} }, setUpTotp),
+  endpoint('POST /api/v0/tfa/confirm-new', { ...WRITE, written: CONFIRM }, confirmNew),
+  endpoint('POST /api/v0/tfa/test-submit', { ...WRITE, written: CONFIRM }, submitTest),
+  endpoint('DELETE /api/v0/tfa', { ...WRITE, written: { ...PROOF, target_id: 'integer' } }, remove),
+  endpoint('PUT /api/v0/tfa/update', { ...WRITE, written: UPDATE }, update),
+  endpoint('PUT /api/v0/tfa/regen-backup-codes', { ...WRITE, written: PROOF }, regenerate),
+];
+
+function sendEmail(ctx: RouteContext): Reply {
+  const { user } = bearerOrSecretCaller(ctx, noAuthentication);
+  const secret = optionalText(ctx.body, 'secret');
+  const challenge = moveTfa(ctx, user, (step) => sendEmailCode(step, secret));
+  return json({ success: true, msg: 'Verification code sent by email.', secret: challenge.secret });
+}
+
+/** One of the two SMS send endpoints, which differ only in the step they take. */
+function smsHandler(send: (step: TfaStep, call: SmsCall) => Challenge): (ctx: RouteContext) => Reply {
+  return (ctx) => {
+    const { user, loggedOut } = bearerOrSecretCaller(ctx, noAuthentication);
+    const call = {
+      phoneNumber: phoneField(ctx.body),
+      methodId: methodIdField(ctx.body),
+      secret: optionalText(ctx.body, 'secret'),
+      loggedOut,
+    };
+    const challenge = moveTfa(ctx, user, (step) => send(step, call));
+    const sent = { msg: 'Verification code sent by SMS.', secret: challenge.secret };
+    // Specification 4.8 gives `success` to the email call alone.
+    return json(ctx.profile === 'public' ? { success: true, ...sent } : sent);
+  };
+}
+
+const SMS = {
+  ...WRITE,
+  written: { phone_number: 'text', tfa_method_id: 'integer', secret: 'text' },
+} as const;
+
+/** The endpoints that send codes, two of them also under their deprecated paths (specification 9). */
+export const tfaCodeRoutes: readonly Route[] = [
+  endpoint('POST /api/v0/tfa/email', { ...WRITE, written: { secret: 'text' } }, sendEmail),
+  endpoint('POST /api/v0/tfa/sms', SMS, smsHandler(sendSmsCode)),
+  endpoint('POST /api/v0/tfa/test', SMS, smsHandler(sendSmsCode)),
+  endpoint('POST /api/v0/tfa/sms/resend', SMS, smsHandler(resendSmsCode)),
+  endpoint('POST /api/v0/tfa/resend', SMS, smsHandler(resendSmsCode)),
+];
+
+/**
+ * `POST /tfa/`. A CLI caller (Bearer) finds the session key in the body, a logged-out one gets its session
+ * as a cookie and a header and no key in the body (specification 4.8).
+ */
+function login(ctx: RouteContext): Reply {
+  const { user, loggedOut } = bearerOrSecretCaller(ctx, noAuthValue);
+  const fields = loginFields(ctx.body);
+  const result = moveTfa(ctx, user, (step) => completeLogin(step, fields));
+  const sessionKey = openSession(ctx, user, fields.admin);
+  const body = { ...userRow(ctx.world, user, ctx.profile), ...result };
+  if (!loggedOut) return json({ ...body, session_key: sessionKey });
+  return {
+    type: 'json',
+    status: 200,
+    body,
+    headers: {
+      'set-cookie': `session=${sessionKey}; Path=/; HttpOnly; SameSite=Lax`,
+      'x-session-key': sessionKey,
+    },
+  };
+}
+
+function openSession(ctx: RouteContext, user: User, admin: boolean): string {
+  const secret = challengeSecret(ctx.random);
+  ctx.write.put('apiKeys', {
+    id: ctx.write.nextId('apiKey'),
+    userId: user.id,
+    name: admin ? 'admin session' : 'session',
+    secret,
+    permissions: null,
+    keyParams: null,
+    instanceId: null,
+    session: true,
+    createdAt: ctx.now,
+    expiresAt: ctx.now + ctx.settings.tfa.sessionSeconds * 1000,
+    revokedAt: null,
+  });
+  return secret;
+}
+
+export const tfaLoginRoutes: readonly Route[] = [
+  endpoint(
+    'POST /api/v0/tfa',
+    { category: 'user_write', access: 'optional', profiles: BOTH, written: { ...PROOF, admin: 'flag' } },
+    login,
+  ),
+];
+
+/** Codes that left for people, oldest first; `at` is epoch seconds. */
+function outbox(ctx: RouteContext): Reply {
+  const rows = Object.values(ctx.world.tables.sentCodes);
+  return json(rows.map(({ at, channel, to, code }) => ({ at: at / 1000, channel, to, code })));
+}
+
+/**
+ * Stands for the password step of the web console, which the specification does not show: answers the
+ * `secret` with which a logged-out caller goes on.
+ */
+function passwordStep(ctx: RouteContext): Reply {
+  const name = requiredString(ctx.body, 'username');
+  const user = Object.values(ctx.world.tables.users).find(
+    ({ email, username }) => email === name || username === name,
+  );
+  if (!user) throw new Refusal(404, 'not_found', `There is no user ${name}.`);
+  return json(moveTfa(ctx, user, beginLogin));
+}
+
+const CONTROL = { category: null, access: 'open', profiles: BOTH } as const;
+
+/** The part of `/sim/` that belongs to 2FA. */
+export const tfaControlRoutes: readonly Route[] = [
+  endpoint('GET /sim/outbox', CONTROL, outbox),
+  endpoint('POST /sim/login', CONTROL, passwordStep),
+];

@@ -1,0 +1,163 @@
+import { shownStatus } from '../instances/boot.ts';
+import type { JsonObject } from '../json.ts';
+import type { Contract } from '../tables/contracts.ts';
+import type { WorkerRow } from '../tables/workers.ts';
+import type { World } from '../world/world.ts';
+
+/* A worker as `/get_endpoint_workers/` shows it: numbers are numbers or absent, never null. PURE. */
+
+/** Where a worker takes requests: as it reports, else the open port of its machine. */
+export function workerUrl(world: World, worker: WorkerRow): string {
+  if (worker.report?.url) return worker.report.url;
+  const contract = world.tables.contracts[worker.id];
+  const machine = contract && world.tables.machines[contract.machineId];
+  return `http://${machine?.publicAddress ?? '0.0.0.0'}:${contract ? workerPort(world, contract) : 0}`;
+}
+
+function workerPort(world: World, contract: Contract): number {
+  return contract.ports[`${world.settings.workers.workerPort}/tcp`] ?? contract.sshPort;
+}
+
+export function workerRow(world: World, stored: WorkerRow): JsonObject {
+  const worker = workUntil(stored, world.now);
+  return {
+    id: worker.id,
+    workergroup_id: worker.groupId,
+    status: statusOf(world, worker),
+    ...loadColumns(worker),
+    ...perfColumns(world, worker),
+    ...offerColumns(world, worker),
+    disk_usage: 0,
+    started_at: worker.createdAt / 1000,
+    ...(worker.loadedAt === null ? {} : { loaded_at: worker.loadedAt / 1000 }),
+    url: workerUrl(world, worker),
+  };
+}
+
+function loadColumns(worker: WorkerRow): JsonObject {
+  const load = loadOf(worker);
+  return {
+    cur_load: load,
+    new_load: worker.report?.newLoad ?? worker.routedSinceReport,
+    cur_load_rolling_avg: load,
+    reqs_working: worker.report?.requestsWorking ?? worker.taken.length,
+  };
+}
+
+/** `measured_perf` means something once the worker is idle. */
+function perfColumns(world: World, worker: WorkerRow): JsonObject {
+  return {
+    perf: worker.perf,
+    cur_perf: loadOf(worker) > 0 ? worker.perf : 0,
+    measured_perf: workerWord(world, worker) === 'idle' ? worker.perf : 0,
+  };
+}
+
+function offerColumns(world: World, worker: WorkerRow): JsonObject {
+  const contract = world.tables.contracts[worker.id];
+  const columns = contract && world.tables.offers[contract.offerId]?.columns;
+  if (!columns) return {};
+  const { dlperf, reliability, gpu_name } = columns;
+  return { dlperf: Number(dlperf ?? 0), reliability: Number(reliability ?? 0), gpu_name: String(gpu_name) };
+}
+
+/** The word of the worker, or that it waits for its turn to be updated. */
+function statusOf(world: World, worker: WorkerRow): string {
+  const word = workerWord(world, worker);
+  const isNext = world.tables.workerGroups[worker.groupId]?.updating.includes(worker.id) ?? false;
+  return word === 'idle' && isNext ? 'update_ready' : word;
+}
+
+/** Words of `status` in a worker row, as public clients know them. */
+export type WorkerWord =
+  | 'idle'
+  | 'model_loading'
+  | 'loading'
+  | 'creating'
+  | 'created'
+  | 'starting'
+  | 'stopping'
+  | 'stopped'
+  | 'rebooting'
+  | 'error'
+  | 'unavail'
+  | 'destroying';
+
+const WORDS: Readonly<Record<string, WorkerWord>> = {
+  created: 'created',
+  loading: 'loading',
+  rebooting: 'rebooting',
+  exited: 'error',
+  unknown: 'unavail',
+  offline: 'unavail',
+};
+
+/** What a worker is doing: the state of its machine, then of its model. PURE. */
+export function workerWord(world: World, worker: WorkerRow): WorkerWord {
+  const contract = world.tables.contracts[worker.id];
+  if (!contract) return 'destroying';
+  if (worker.report?.errorMessage) return 'error';
+  const shown = shownStatus(contract, world.tables.machines[contract.machineId]);
+  if (shown === null) return 'creating';
+  if (shown === 'running') return runningWord(contract, worker);
+  if (shown === 'stopped') return stoppedWord(contract);
+  return WORDS[shown] ?? 'unavail';
+}
+
+function runningWord(contract: Contract, worker: WorkerRow): WorkerWord {
+  if (contract.intendedStatus !== 'running') return 'stopping';
+  return worker.loadedAt === null ? 'model_loading' : 'idle';
+}
+
+function stoppedWord(contract: Contract): WorkerWord {
+  return contract.intendedStatus === 'running' && contract.heldBy === null ? 'starting' : 'stopped';
+}
+
+/** Broken for good: it is destroyed and another one is rented. */
+export function isBroken(world: World, worker: WorkerRow): boolean {
+  const word = workerWord(world, worker);
+  return word === 'error' || word === 'unavail';
+}
+
+/* What a worker has in hand. A simulated one works its requests off one after the other. PURE. */
+
+/** The worker at `now`: finished requests gone. A reporting worker says so itself, so nothing changes. */
+export function workUntil(worker: WorkerRow, now: number): WorkerRow {
+  if (worker.report || worker.loadedAt === null) return { ...worker, workedUntil: now };
+  let done = worker.doneOnFirst + (worker.perf * (now - worker.workedUntil)) / 1000;
+  let finished = 0;
+  for (const { cost } of worker.taken) {
+    if (done < cost) break;
+    done -= cost;
+    finished += 1;
+  }
+  const taken = worker.taken.slice(finished);
+  return { ...worker, taken, doneOnFirst: taken.length === 0 ? 0 : done, workedUntil: now };
+}
+
+/** Units of work in hand: as reported, plus what was routed to it since; else what is not worked off. */
+export function loadOf(worker: WorkerRow): number {
+  if (worker.report) return worker.report.curLoad + worker.routedSinceReport;
+  return worker.taken.reduce((sum, { cost }) => sum + cost, 0) - worker.doneOnFirst;
+}
+
+/** Seconds a new request would wait. */
+export function queueSeconds(worker: WorkerRow): number {
+  return loadOf(worker) / Math.max(worker.perf, 1e-9);
+}
+
+/** The worker with one request more. */
+export function takeRequest(worker: WorkerRow, request: { index: number; cost: number }): WorkerRow {
+  return {
+    ...worker,
+    taken: [...worker.taken, request],
+    routedSinceReport: worker.routedSinceReport + request.cost,
+  };
+}
+
+/** The worker without the requests it says are over. */
+export function dropRequests(worker: WorkerRow, indexes: ReadonlySet<number>): WorkerRow {
+  const [first] = worker.taken;
+  const taken = worker.taken.filter(({ index }) => !indexes.has(index));
+  return { ...worker, taken, doneOnFirst: taken[0] === first ? worker.doneOnFirst : 0 };
+}
