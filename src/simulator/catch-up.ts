@@ -11,9 +11,9 @@ import type { WorldStore } from './world/world-store.ts';
 
 /** Instants of one part; a world is put in place and written down after each. */
 const ROUNDS = 5000;
-/** What one caller waits for at most: milliseconds of the process, and parts where its clock stands still. */
+/** What one caller waits for at max: milliseconds of the process, and parts where its clock stands still. */
 const PATIENCE_MS = 5000;
-const MOST_PARTS = 200;
+const MAX_PARTS = 200;
 
 export interface CatchUpOptions {
   readonly store: WorldStore;
@@ -25,7 +25,7 @@ export interface CatchUpOptions {
 /** Whether the world is up to date now; where not, the next call goes on from where this one ended. */
 export function catchUp({ store, time, clock }: CatchUpOptions): boolean {
   const [target, deadline] = [time.now(), clock.monotonic() + PATIENCE_MS];
-  for (let part = 0; part < MOST_PARTS && clock.monotonic() <= deadline; part += 1) {
+  for (let part = 0; part < MAX_PARTS && clock.monotonic() <= deadline; part += 1) {
     store.replace(advancePart(store.current(), { now: target, rounds: ROUNDS }, advanceSteps));
     if (store.current().now >= target) return true;
   }

@@ -7,7 +7,7 @@ import { pathId, writtenBody } from './calls/fields.ts';
 import { bodyLimit } from './calls/incoming-request.ts';
 import { createRateLimit } from './calls/rate-limit.ts';
 import { Refusal } from './calls/refusal.ts';
-import { rateDraft, refusalDraft, replyDraft, stamped } from './calls/reply.ts';
+import { rateLimitResponse, refusalResponse, responseOf, stamped } from './calls/reply.ts';
 import {
   type Caller,
   createRouter,
@@ -18,9 +18,9 @@ import {
 } from './calls/route.ts';
 import { catchUp, type SimulatedTime, stillBehind } from './catch-up.ts';
 import { type FaultScope, takeFault } from './faults/active-faults.ts';
-import { type CallPlan, type Draft, PLAIN_PLAN, planOf } from './faults/call-faults.ts';
+import { type CallPlan, type HttpReply, PLAIN_PLAN, planOf } from './faults/call-faults.ts';
 import { CALL_FAULTS, type FaultName, type FaultTarget, REPLY_FAULTS } from './faults/faults.ts';
-import { bendReply, canBend } from './faults/reply-faults.ts';
+import { appliesTo, mutateReply } from './faults/reply-faults.ts';
 import { callWriter, type WorldStore } from './world/world-store.ts';
 
 /*
@@ -44,7 +44,7 @@ export interface ServiceOptions {
 export interface Service {
   answer(request: SimRequest): Answer | Promise<Answer>;
   /** The reply to a request that was given up before it could be answered. */
-  refusal(refusal: Refusal): Draft;
+  refusal(refusal: Refusal): HttpReply;
 }
 
 /** A request that has found its route. */
@@ -61,54 +61,54 @@ export function createService(options: ServiceOptions): Service {
   const visitor = createVisitor(options, rates);
   return {
     answer: (request) => answerRequest({ options, router, visitor }, request),
-    refusal: (refusal) => refusalDraft(options.time.now(), refusal, options.profile),
+    refusal: (refusal) => refusalResponse(options.time.now(), refusal, options.profile),
   };
 }
 
 interface Parts {
   readonly options: ServiceOptions;
   readonly router: Router;
-  readonly visitor: (visit: Visit) => Draft;
+  readonly visitor: (visit: Visit) => HttpReply;
 }
 
 function answerRequest(parts: Parts, request: SimRequest): Answer | Promise<Answer> {
   const { options, router, visitor } = parts;
-  const behind = whileBehind(options);
+  const behind = catchUpRefusal(options);
   if (behind) return behind;
   const path = pathOf(request.url);
   const found = router.find(request.method, path);
   if (found.type === 'refused') return refused(options, found.refusal);
   const visit: Visit = { request, ...found, scope: { route: found.route, path } };
   const plan = planFor(options, visit);
-  if (plan === PLAIN_PLAN) return bend(options, visit, visitor(visit));
+  if (plan === PLAIN_PLAN) return withReplyFaults(options, visit, visitor(visit));
   options.saved();
   return carryOut(options, plan, () => visitor(visit)).then((answer) =>
-    answer.type === 'reply' ? bend(options, visit, stamped(nowOf(options), answer)) : answer,
+    answer.type === 'reply' ? withReplyFaults(options, visit, stamped(nowOf(options), answer)) : answer,
   );
 }
 
 /** Runs the endpoint as a fault wants it: not at all, late, twice. */
-async function carryOut(options: ServiceOptions, plan: CallPlan, run: () => Draft): Promise<Answer> {
+async function carryOut(options: ServiceOptions, plan: CallPlan, run: () => HttpReply): Promise<Answer> {
   if (plan.delayBeforeMs > 0) {
     await sleep(options.clock, plan.delayBeforeMs);
-    const behind = whileBehind(options);
+    const behind = catchUpRefusal(options);
     if (behind) return behind;
   }
-  const draft = plan.runs > 0 ? run() : undefined;
+  const reply = plan.runs > 0 ? run() : undefined;
   if (plan.runs > 1) run();
   if (plan.delayAfterMs > 0) await sleep(options.clock, plan.delayAfterMs);
-  return plan.answer(draft);
+  return plan.answer(reply);
 }
 
 /** The answer of a market that is not up to now after all that one call waits for; what happened so far is saved. */
-function whileBehind(options: ServiceOptions): Draft | undefined {
+function catchUpRefusal(options: ServiceOptions): HttpReply | undefined {
   if (catchUp(options)) return undefined;
   options.saved();
   return refused(options, stillBehind(options));
 }
 
-const refused = (options: ServiceOptions, refusal: Refusal): Draft =>
-  refusalDraft(nowOf(options), refusal, options.profile);
+const refused = (options: ServiceOptions, refusal: Refusal): HttpReply =>
+  refusalResponse(nowOf(options), refusal, options.profile);
 
 const nowOf = ({ store }: ServiceOptions): number => store.current().now;
 
@@ -128,18 +128,18 @@ function planFor(options: ServiceOptions, visit: Visit): CallPlan {
   return PLAIN_PLAN;
 }
 
-function bend(options: ServiceOptions, visit: Visit, draft: Draft): Answer {
-  if (isControl(visit) || !hasFaults(options)) return draft;
+function withReplyFaults(options: ServiceOptions, visit: Visit, reply: HttpReply): Answer {
+  if (isControl(visit) || !hasFaults(options)) return reply;
   const target = targetOf(options, visit);
   const present = new Set(Object.values(options.store.current().tables.faults).map(({ name }) => name));
   for (const name of REPLY_FAULTS) {
-    if (!present.has(name) || !canBend(name, draft)) continue;
+    if (!present.has(name) || !appliesTo(name, reply)) continue;
     const fault = takeFault(options, name, { scope: visit.scope, target });
     if (!fault) continue;
     options.saved();
-    return bendReply(draft, { ...fault, name }, options.clock);
+    return mutateReply(reply, { ...fault, name }, options.clock);
   }
-  return draft;
+  return reply;
 }
 
 /** Faults strike the marketplace, never the hand that sets them. */
@@ -165,7 +165,7 @@ function targetOf({ store }: ServiceOptions, visit: Visit): FaultTarget {
 
 /** Everything between a found route and its reply; never throws. */
 function createVisitor(options: ServiceOptions, rates: ReturnType<typeof createRateLimit>) {
-  const visitOnce = (visit: Visit): Draft => {
+  const visitOnce = (visit: Visit): HttpReply => {
     const { request, route } = visit;
     const { settings, now } = options.store.current();
     const query = queryOf(request.url);
@@ -178,21 +178,21 @@ function createVisitor(options: ServiceOptions, rates: ReturnType<typeof createR
     if (body.refusal) throw body.refusal;
     checkRights(caller, { ...visit, query, body: body.value });
     const tooSoon = rates.check({ route, identity: secret ?? request.address, now });
-    if (tooSoon) return rateDraft(now, tooSoon, { profile, body: settings.pauses.body });
+    if (tooSoon) return rateLimitResponse(now, tooSoon, { profile, body: settings.pauses.body });
     const write = callWriter(store);
     const read = { query, body: body.value, caller, sentKey: secret, write };
     try {
-      return replyDraft(nowOf(options), route.handler(contextOf(options, visit, read)));
+      return responseOf(nowOf(options), route.handler(contextOf(options, visit, read)));
     } catch (error) {
       write.undo();
       throw error;
     }
   };
-  return (visit: Visit): Draft => {
+  return (visit: Visit): HttpReply => {
     try {
-      const draft = visitOnce(visit);
+      const reply = visitOnce(visit);
       options.saved();
-      return draft;
+      return reply;
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       // A refused call may have kept something: a wrong code counts.

@@ -19,11 +19,11 @@ export function numberField(body: JsonObject, name: string): number | undefined 
 export function boundedNumber(
   body: JsonObject,
   name: string,
-  { least, most }: { readonly least: number; readonly most: number },
+  { min, max }: { readonly min: number; readonly max: number },
 ): number | undefined {
   const value = numberField(body, name);
-  if (value === undefined || (value >= least && value <= most)) return value;
-  throw badRequest(`${name} must be a number from ${least} to ${most}.`);
+  if (value === undefined || (value >= min && value <= max)) return value;
+  throw badRequest(`${name} must be a number from ${min} to ${max}.`);
 }
 
 /** A whole number, or undefined where absent or null. */
@@ -111,12 +111,12 @@ export function pathId(text: string | undefined): number {
 }
 
 /** Most conditions, order entries, columns or ids of one call: more than any client sends, few enough to hold up nobody. */
-export const MOST_TERMS = 256;
+export const MAX_TERMS = 256;
 
 /** Refuses a longer list with 400 `invalid_request`; `what` names the field in the plural. */
-export function requireFewTerms(count: number, what: string): void {
-  if (count <= MOST_TERMS) return;
-  throw new Refusal(400, 'invalid_request', `${what}: ${count} are given; send at most ${MOST_TERMS}.`);
+export function assertTermCount(count: number, what: string): void {
+  if (count <= MAX_TERMS) return;
+  throw new Refusal(400, 'invalid_request', `${what}: ${count} are given; send at most ${MAX_TERMS}.`);
 }
 
 /*

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../json.ts';
 
 /** The text for people, and further fields of the body. */
-type Said = JsonObject & { readonly msg: string };
+type RefusalFields = JsonObject & { readonly msg: string };
 
 /**
  * Thrown by a handler or a reader of the body to answer with an error. Becomes
@@ -11,8 +11,8 @@ export class Refusal extends Error {
   readonly status: number;
   readonly code: string;
   readonly extra: JsonObject;
-  constructor(status: number, code: string, said: string | Said) {
-    const { msg, ...extra } = typeof said === 'string' ? { msg: said } : said;
+  constructor(status: number, code: string, message: string | RefusalFields) {
+    const { msg, ...extra } = typeof message === 'string' ? { msg: message } : message;
     super(msg);
     this.name = 'Refusal';
     this.status = status;

@@ -1,4 +1,4 @@
-import type { Draft } from '../faults/call-faults.ts';
+import type { HttpReply } from '../faults/call-faults.ts';
 import type { JsonObject } from '../json.ts';
 import { JSON_TYPE } from './answer.ts';
 import type { RateRefusal } from './rate-limit.ts';
@@ -8,7 +8,7 @@ import type { Profile, Reply } from './route.ts';
 /* Replies in their final form; `now` is simulated time. PURE. */
 
 /** A reply as it leaves, with the date of simulated time. */
-export function replyDraft(now: number, reply: Reply): Draft {
+export function responseOf(now: number, reply: Reply): HttpReply {
   const date = httpDate(now);
   if (reply.type === 'text') {
     return {
@@ -38,11 +38,11 @@ const failureBody = (body: JsonObject, profile: Profile): JsonObject =>
     : Object.fromEntries(Object.entries(body).filter(([name]) => WRITTEN.has(name)));
 
 /** A refusal in the form of specification 7. */
-export function refusalDraft(now: number, refusal: Refusal, profile: Profile): Draft {
+export function refusalResponse(now: number, refusal: Refusal, profile: Profile): HttpReply {
   const { code, message, extra } = refusal;
   const body = failureBody({ success: false, error: code, msg: message, ...extra }, profile);
   const headers = refusal instanceof WrongMethod ? { allow: refusal.allowed.join(', ') } : {};
-  return replyDraft(now, { type: 'json', status: refusal.status, body, headers });
+  return responseOf(now, { type: 'json', status: refusal.status, body, headers });
 }
 
 /** How a service words a 429 for pace. */
@@ -53,25 +53,25 @@ interface RateForm {
 }
 
 /** A 429 for pace: plain text as the public service often has it, or JSON with `error` and `msg` (specification 7). */
-export function rateDraft(now: number, refused: RateRefusal, form: RateForm): Draft {
+export function rateLimitResponse(now: number, refused: RateRefusal, form: RateForm): HttpReply {
   if (refused.type === 'quota') {
     const quota = { success: false, error: 'search_quota_exceeded', msg: 'Daily search quota exceeded.' };
     const body = failureBody(quota, form.profile);
     const headers = { 'x-ratelimit-reset': String(refused.resetsAt) };
-    return replyDraft(now, { type: 'json', status: 429, body, headers });
+    return responseOf(now, { type: 'json', status: 429, body, headers });
   }
   if (form.profile === 'specification' || form.body === 'json') {
     const text = refused.text;
     const whole = { success: false, error: 'too_many_requests', detail: text, msg: text };
     const body = failureBody(whole, form.profile);
-    return replyDraft(now, { type: 'json', status: 429, body });
+    return responseOf(now, { type: 'json', status: 429, body });
   }
-  return replyDraft(now, { type: 'text', status: 429, body: refused.text, contentType: 'text/plain' });
+  return responseOf(now, { type: 'text', status: 429, body: refused.text, contentType: 'text/plain' });
 }
 
 /** An answer of a fault with the service's own date. */
-export function stamped(now: number, draft: Draft): Draft {
-  return { ...draft, headers: { date: httpDate(now), ...draft.headers } };
+export function stamped(now: number, reply: HttpReply): HttpReply {
+  return { ...reply, headers: { date: httpDate(now), ...reply.headers } };
 }
 
 let cachedSecond = -1;

@@ -120,7 +120,7 @@ export function readFault(world: World, id: number, body: JsonObject): ActiveFau
 }
 
 /** Up to three centuries: a time that can be written down. */
-const FAULT_SECONDS = { least: 0, most: 1e10 };
+const FAULT_SECONDS = { min: 0, max: 1e10 };
 
 /** How often and how long: once, unless a count, a probability or a time says otherwise. */
 function readExtent(
@@ -129,7 +129,7 @@ function readExtent(
   now: number,
 ): Pick<ActiveFault, 'seconds' | 'probability' | 'remaining' | 'expiresAt'> {
   const seconds = boundedNumber(body, 'seconds', FAULT_SECONDS) ?? null;
-  const probability = entry.stage === 'world' ? null : shareOf(body);
+  const probability = entry.stage === 'world' ? null : probabilityOf(body);
   const lasts = seconds !== null && entry.seconds === undefined;
   const isOnce = !lasts && probability === null && entry.stays !== true;
   return {
@@ -147,7 +147,7 @@ function countOf(body: JsonObject): number | undefined {
 }
 
 /** `probability`, from 0 to 1; null where none is given. */
-export function shareOf(body: JsonObject): number | null {
+export function probabilityOf(body: JsonObject): number | null {
   const value = numberField(body, 'probability');
   if (value !== undefined && (value < 0 || value > 1))
     throw badRequest('probability must lie between 0 and 1.');
@@ -172,8 +172,8 @@ export function faultRow(fault: ActiveFault): JsonObject {
 
 /* Whom a fault of the world strikes; settled once, when it is set. PURE. */
 
-/** Ids of what a fault of the world struck. */
-export interface Struck {
+/** Ids of the contracts and machines that a fault of the world affects. */
+export interface FaultTargets {
   readonly contracts: readonly number[];
   readonly machines: readonly number[];
 }
@@ -186,10 +186,10 @@ export interface WorldFault {
 
 /**
  * What the fault strikes: the instance or all of the host that it names. One that names neither strikes as
- * many live instances as its count says (one unless given), or each with its probability, drawn by the seed.
+ * many live instances as its count says (one unless given), or each with its probability, chosen by the seed.
  * Refuses a name of nothing, and where nothing is left to draw.
  */
-export function struckBy(world: World, given: WorldFault): Struck {
+export function targetsOf(world: World, given: WorldFault): FaultTargets {
   const { fault, share } = given;
   if (fault.name === 'credit-out') return { contracts: [], machines: [] };
   if (fault.name === 'mass-outage') {
@@ -199,22 +199,24 @@ export function struckBy(world: World, given: WorldFault): Struck {
       machines: idsOf(machines.filter(({ id }) => draw(world, fault, id) < (share ?? 1))),
     };
   }
-  if (fault.host !== null) return struckHost(world, fault.host);
-  return struckContracts(fault.instance === null ? drawn(world, given) : named(world, fault.instance));
+  if (fault.host !== null) return hostTargets(world, fault.host);
+  return contractTargets(
+    fault.instance === null ? randomContracts(world, given) : named(world, fault.instance),
+  );
 }
 
 const idsOf = (rows: readonly { readonly id: number }[]): readonly number[] => rows.map(({ id }) => id);
 
 const draw = (world: World, fault: ActiveFault, id: number): number => chance(world.seed, id, fault.id);
 
-function struckHost(world: World, host: number): Struck {
+function hostTargets(world: World, host: number): FaultTargets {
   const machines = Object.values(world.tables.machines).filter(({ hostId }) => hostId === host);
   if (machines.length === 0) throw badRequest(`host: there is no host ${host}.`);
   const contracts = Object.values(world.tables.contracts).filter(({ hostId }) => hostId === host);
   return { contracts: idsOf(contracts), machines: idsOf(machines) };
 }
 
-function struckContracts(contracts: readonly Contract[]): Struck {
+function contractTargets(contracts: readonly Contract[]): FaultTargets {
   return { contracts: idsOf(contracts), machines: [...new Set(contracts.map(({ machineId }) => machineId))] };
 }
 
@@ -224,7 +226,7 @@ function named(world: World, instance: number): readonly Contract[] {
   return [contract];
 }
 
-function drawn(world: World, { fault, share }: WorldFault): readonly Contract[] {
+function randomContracts(world: World, { fault, share }: WorldFault): readonly Contract[] {
   const live = Object.values(world.tables.contracts).filter(({ isBid }) => isBid || fault.name !== 'outbid');
   if (live.length === 0) {
     const kind = fault.name === 'outbid' ? 'live instance that was rented with a bid' : 'live instance';
@@ -238,12 +240,12 @@ function drawn(world: World, { fault, share }: WorldFault): readonly Contract[] 
   return hit.map(({ contract }) => contract);
 }
 
-/** The machines that a fault struck, as they are now. */
-export function struckMachines(world: World, { machines }: Struck): readonly Machine[] {
+/** The machines that a fault affects, as they are now. */
+export function targetMachines(world: World, { machines }: FaultTargets): readonly Machine[] {
   return machines.flatMap((id) => world.tables.machines[id] ?? []);
 }
 
-/** The contracts that a fault struck and that are still live. */
-export function contractsStruck(world: World, { contracts }: Struck): readonly Contract[] {
+/** The contracts that a fault affects and that are still live. */
+export function targetContracts(world: World, { contracts }: FaultTargets): readonly Contract[] {
   return contracts.flatMap((id) => world.tables.contracts[id] ?? []);
 }

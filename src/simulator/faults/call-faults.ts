@@ -4,7 +4,7 @@ import type { CallFaultName } from './faults.ts';
 
 /* What each fault of a call does: whether the endpoint is carried out, and what is answered. PURE. */
 
-export type Draft = Extract<Answer, { type: 'reply' }>;
+export type HttpReply = Extract<Answer, { type: 'reply' }>;
 
 /** Whether the endpoint runs, and when; `answer` makes the final answer of the reply it gave. */
 export interface CallPlan {
@@ -12,8 +12,8 @@ export interface CallPlan {
   readonly runs: 0 | 1 | 2;
   readonly delayBeforeMs: number;
   readonly delayAfterMs: number;
-  /** `draft` is undefined where the endpoint did not run. */
-  readonly answer: (draft: Draft | undefined) => Answer;
+  /** `reply` is undefined where the endpoint did not run. */
+  readonly answer: (reply: HttpReply | undefined) => Answer;
 }
 
 const DEFAULT_DELAY_SECONDS = 5;
@@ -37,7 +37,7 @@ const instead = (answer: Answer): CallPlan => ({
   delayAfterMs: 0,
   answer: () => answer,
 });
-const afterwards = (answer: (draft: Draft | undefined) => Answer): CallPlan => ({
+const afterwards = (answer: (reply: HttpReply | undefined) => Answer): CallPlan => ({
   runs: 1,
   delayBeforeMs: 0,
   delayAfterMs: 0,
@@ -50,8 +50,8 @@ const BROKEN = jsonAnswer(500, {
   msg: 'Something broke on our side.',
 });
 const UNLUCKY = { success: false, error: 'try_again', msg: 'The request could not be completed.' };
-/** An endpoint that ran always leaves a draft. */
-const given = (draft: Draft | undefined): Answer => draft ?? BROKEN;
+/** An endpoint that ran always leaves a reply. */
+const given = (reply: HttpReply | undefined): Answer => reply ?? BROKEN;
 
 const delayOf = (fault: ActiveFault): number => (fault.seconds ?? DEFAULT_DELAY_SECONDS) * 1000;
 
@@ -74,7 +74,7 @@ const PLANS: Readonly<Record<CallFaultName, (fault: ActiveFault) => CallPlan>> =
     ),
   '5xx': () => instead(textAnswer(503, '<html><body>503 Service Unavailable</body></html>', 'text/html')),
   '5xx-with-effect': () => afterwards(() => BROKEN),
-  'error-with-effect': () => afterwards((draft) => jsonAnswer(400, { ...fieldsOf(draft), ...UNLUCKY })),
+  'error-with-effect': () => afterwards((reply) => jsonAnswer(400, { ...fieldsOf(reply), ...UNLUCKY })),
   'success-false': () => instead(jsonAnswer(200, UNLUCKY)),
   'success-false-with-effect': () => afterwards(() => jsonAnswer(200, UNLUCKY)),
   'auth-as-404': () =>
@@ -99,8 +99,8 @@ export function planOf(fault: ActiveFault & { readonly name: CallFaultName }): C
 /** A call that nothing strikes. */
 export const PLAIN_PLAN: CallPlan = afterwards(given);
 
-function fieldsOf(draft: Draft | undefined): object {
-  if (typeof draft?.body !== 'string') return {};
-  const value: unknown = JSON.parse(draft.body);
+function fieldsOf(reply: HttpReply | undefined): object {
+  if (typeof reply?.body !== 'string') return {};
+  const value: unknown = JSON.parse(reply.body);
   return typeof value === 'object' && value !== null ? value : {};
 }

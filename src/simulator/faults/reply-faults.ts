@@ -5,7 +5,7 @@ import { isObject } from '../calls/fields.ts';
 import { pageToken } from '../instances/listing.ts';
 import type { Json, JsonObject } from '../json.ts';
 import type { ActiveFault } from '../tables/faults.ts';
-import type { Draft } from './call-faults.ts';
+import type { HttpReply } from './call-faults.ts';
 import type { ReplyFaultName } from './faults.ts';
 
 /* What faults do to a finished reply; its effect has happened. */
@@ -16,32 +16,32 @@ const SLOW_SECONDS = 600;
 /** A token of a list by id, behind no row: it leads to the first page again. */
 const FIRST_PAGE = pageToken([{ column: 'id', descending: false }], [0]);
 
-type Bend = (draft: Draft, fault: ActiveFault, clock: Clock) => Answer;
+type Mutation = (reply: HttpReply, fault: ActiveFault, clock: Clock) => Answer;
 
-const BEND: Readonly<Record<ReplyFaultName, Bend>> = {
-  'rubbish-reply': (draft) => ({
-    ...draft,
+const MUTATIONS: Readonly<Record<ReplyFaultName, Mutation>> = {
+  'rubbish-reply': (reply) => ({
+    ...reply,
     body: Uint8Array.from([0x7b, 0xff, 0xfe, 0x00, 0x9c, 0x22, 0x3a, 0x3c]),
   }),
-  'huge-reply': (draft) => streamed(draft, hugeBody()),
-  'slow-loris': (draft, fault, clock) =>
-    streamed(draft, slowBody(draft, clock, fault.seconds ?? SLOW_SECONDS)),
-  'gzip-bomb': (draft) => ({
-    ...draft,
-    headers: { ...draft.headers, 'content-encoding': 'gzip' },
+  'huge-reply': (reply) => streamed(reply, hugeBody()),
+  'slow-loris': (reply, fault, clock) =>
+    streamed(reply, slowBody(reply, clock, fault.seconds ?? SLOW_SECONDS)),
+  'gzip-bomb': (reply) => ({
+    ...reply,
+    headers: { ...reply.headers, 'content-encoding': 'gzip' },
     body: gzipSync(Buffer.alloc(HUGE_BYTES, ' ')),
   }),
-  'empty-list': (draft) => edited(draft, (body, list) => ({ ...withCounts(body, 0), [list]: [] })),
-  'truncated-list': (draft) =>
-    edited(draft, (body, list, rows) => ({ ...body, [list]: rows.slice(0, Math.floor(rows.length / 2)) })),
-  'next-token-loop': (draft) => edited(draft, (body) => ({ ...body, next_token: FIRST_PAGE })),
-  'odd-row': (draft) =>
-    edited(draft, (body, list, rows) => ({
+  'empty-list': (reply) => edited(reply, (body, list) => ({ ...withCounts(body, 0), [list]: [] })),
+  'truncated-list': (reply) =>
+    edited(reply, (body, list, rows) => ({ ...body, [list]: rows.slice(0, Math.floor(rows.length / 2)) })),
+  'next-token-loop': (reply) => edited(reply, (body) => ({ ...body, next_token: FIRST_PAGE })),
+  'odd-row': (reply) =>
+    edited(reply, (body, list, rows) => ({
       ...body,
       [list]: rows.map((row, index) => (index === 0 ? oddRow(row) : row)),
     })),
-  'price-missing': (draft) =>
-    edited(draft, (body, list, rows) => ({ ...body, [list]: rows.map(withoutPrice) })),
+  'price-missing': (reply) =>
+    edited(reply, (body, list, rows) => ({ ...body, [list]: rows.map(withoutPrice) })),
 };
 
 /** Faults that change a list, and so have nothing to do where there is none. */
@@ -53,25 +53,25 @@ const OF_LISTS: ReadonlySet<ReplyFaultName> = new Set([
   'price-missing',
 ]);
 
-/** Whether such a fault finds something to bend in a reply. */
-export function canBend(name: ReplyFaultName, draft: Draft): boolean {
+/** Whether the fault changes anything in this reply. */
+export function appliesTo(name: ReplyFaultName, reply: HttpReply): boolean {
   if (!OF_LISTS.has(name)) return true;
-  const body = bodyOf(draft);
+  const body = bodyOf(reply);
   if (name === 'next-token-loop') return body !== undefined && 'next_token' in body;
   return body !== undefined && listKey(body) !== undefined;
 }
 
-/** The answer that such a fault makes of a reply. */
-export function bendReply(
-  draft: Draft,
+/** The reply as the fault changes it. */
+export function mutateReply(
+  reply: HttpReply,
   fault: ActiveFault & { readonly name: ReplyFaultName },
   clock: Clock,
 ): Answer {
-  return BEND[fault.name](draft, fault, clock);
+  return MUTATIONS[fault.name](reply, fault, clock);
 }
 
-function streamed(draft: Draft, chunks: AsyncIterable<Uint8Array>): Answer {
-  return { type: 'stream', status: draft.status, headers: draft.headers, chunks };
+function streamed(reply: HttpReply, chunks: AsyncIterable<Uint8Array>): Answer {
+  return { type: 'stream', status: reply.status, headers: reply.headers, chunks };
 }
 
 async function* hugeBody(): AsyncIterable<Uint8Array> {
@@ -81,8 +81,8 @@ async function* hugeBody(): AsyncIterable<Uint8Array> {
   yield Buffer.from('"}');
 }
 
-async function* slowBody(draft: Draft, clock: Clock, seconds: number): AsyncIterable<Uint8Array> {
-  const body = Buffer.from(draft.body);
+async function* slowBody(reply: HttpReply, clock: Clock, seconds: number): AsyncIterable<Uint8Array> {
+  const body = Buffer.from(reply.body);
   for (let second = 0; second < Math.min(seconds, body.length); second += 1) {
     yield body.subarray(second, second + 1);
     await sleep(clock, 1000);
@@ -92,9 +92,9 @@ async function* slowBody(draft: Draft, clock: Clock, seconds: number): AsyncIter
 const LIST_KEYS = ['instances', 'offers', 'volumes', 'results', 'apikeys', 'templates'] as const;
 type Edit = (body: JsonObject, list: string, rows: readonly Json[]) => JsonObject;
 
-function bodyOf(draft: Draft): JsonObject | undefined {
-  if (typeof draft.body !== 'string' || draft.headers['content-type'] !== JSON_TYPE) return undefined;
-  const body = JSON.parse(draft.body) as Json;
+function bodyOf(reply: HttpReply): JsonObject | undefined {
+  if (typeof reply.body !== 'string' || reply.headers['content-type'] !== JSON_TYPE) return undefined;
+  const body = JSON.parse(reply.body) as Json;
   return isObject(body) ? body : undefined;
 }
 
@@ -102,16 +102,16 @@ const listKey = (body: JsonObject): string | undefined =>
   LIST_KEYS.find((key) => body[key] !== undefined && body[key] !== null);
 
 /** Replies without a list stay as they are; one instance counts as a list of one where rows are edited. */
-function edited(draft: Draft, edit: Edit): Answer {
-  const body = bodyOf(draft);
+function edited(reply: HttpReply, edit: Edit): Answer {
+  const body = bodyOf(reply);
   const list = body && listKey(body);
-  if (!body || !list) return draft;
+  if (!body || !list) return reply;
   const rows = body[list];
   if (Array.isArray(rows))
-    return { ...draft, body: JSON.stringify(edit(body, list, rows as readonly Json[])) };
+    return { ...reply, body: JSON.stringify(edit(body, list, rows as readonly Json[])) };
   const single = edit(body, list, [rows ?? null])[list];
   const [row = rows] = Array.isArray(single) ? (single as readonly Json[]) : [];
-  return { ...draft, body: JSON.stringify({ ...body, [list]: row ?? null }) };
+  return { ...reply, body: JSON.stringify({ ...body, [list]: row ?? null }) };
 }
 
 function withCounts(body: JsonObject, count: number): JsonObject {

@@ -6,13 +6,19 @@ import type { User } from '../tables/users.ts';
 import { creditMicros } from '../world/ledger.ts';
 import type { World } from '../world/world.ts';
 import { withoutRows, withRows } from '../world/world-store.ts';
-import { contractsStruck, type Struck, struckBy, struckMachines, type WorldFault } from './active-faults.ts';
+import {
+  type FaultTargets,
+  targetContracts,
+  targetMachines,
+  targetsOf,
+  type WorldFault,
+} from './active-faults.ts';
 import type { WorldFaultName } from './faults.ts';
 
 /* Faults that strike the world itself, at once. PURE. */
 
-/** What a fault does to what it struck. */
-type Apply = (world: World, fault: ActiveFault, struck: Struck) => World;
+/** What a fault does to its targets. */
+type Apply = (world: World, fault: ActiveFault, targets: FaultTargets) => World;
 
 const OUTAGE_SECONDS = 60;
 const ANNOUNCED_SECONDS = 3600;
@@ -20,14 +26,14 @@ const RAISE = 1.25;
 
 /** What each of them does. */
 const APPLY: Readonly<Record<WorldFaultName, Apply>> = {
-  offline: (world, fault, struck) =>
-    darken(world, struckMachines(world, struck), { state: 'offline', until: untilOf(world, fault) }),
-  unknown: (world, fault, struck) =>
-    darken(world, struckMachines(world, struck), { state: 'unknown', until: untilOf(world, fault) }),
-  'host-death': (world, _fault, struck) =>
-    darken(world, struckMachines(world, struck), { state: 'dead', until: null }),
-  'mass-outage': (world, fault, struck) =>
-    darken(world, struckMachines(world, struck), {
+  offline: (world, fault, targets) =>
+    darken(world, targetMachines(world, targets), { state: 'offline', until: untilOf(world, fault) }),
+  unknown: (world, fault, targets) =>
+    darken(world, targetMachines(world, targets), { state: 'unknown', until: untilOf(world, fault) }),
+  'host-death': (world, _fault, targets) =>
+    darken(world, targetMachines(world, targets), { state: 'dead', until: null }),
+  'mass-outage': (world, fault, targets) =>
+    darken(world, targetMachines(world, targets), {
       state: 'offline',
       until: world.now + (fault.seconds ?? OUTAGE_SECONDS) * 1000,
     }),
@@ -43,11 +49,11 @@ const APPLY: Readonly<Record<WorldFaultName, Apply>> = {
   'price-increase': announcePrice,
 };
 
-/** The world after the fault, and the fault with what it struck. Refuses one that has nothing to strike. */
+/** The world after the fault, and the fault with its targets. Throws a Refusal if there are none. */
 export function applyWorldFault(world: World, given: WorldFault): { world: World; fault: ActiveFault } {
   const { fault } = given;
-  const struck = struckBy(world, given);
-  return { world: APPLY[fault.name](world, fault, struck), fault: { ...fault, struck } };
+  const targets = targetsOf(world, given);
+  return { world: APPLY[fault.name](world, fault, targets), fault: { ...fault, struck: targets } };
 }
 
 const OUTAGES: ReadonlySet<string> = new Set(['offline', 'unknown', 'mass-outage']);
@@ -55,7 +61,7 @@ const OUTAGES: ReadonlySet<string> = new Set(['offline', 'unknown', 'mass-outage
 /** Ends an outage before its time; other faults of the world leave nothing to take back. */
 export function endOutage(world: World, { name, struck }: ActiveFault): World {
   if (!OUTAGES.has(name) || !struck) return world;
-  const dark = struckMachines(world, struck).filter(
+  const dark = targetMachines(world, struck).filter(
     ({ state }) => state === 'offline' || state === 'unknown',
   );
   return machinesBack(world, dark);
@@ -76,8 +82,8 @@ function darken(
   return withRows(world, 'machines', dark);
 }
 
-function crash(world: World, fault: ActiveFault, struck: Struck): World {
-  const crashed = contractsStruck(world, struck).map((contract) =>
+function crash(world: World, fault: ActiveFault, targets: FaultTargets): World {
+  const crashed = targetContracts(world, targets).map((contract) =>
     forceStatus(contract, world.now, {
       status: 'exited',
       message: 'container exited with code 1',
@@ -88,8 +94,8 @@ function crash(world: World, fault: ActiveFault, struck: Struck): World {
 }
 
 /** The price rises above the bid; the outbid step would do the rest, but the stop is seen at once. */
-function raiseBid(world: World, _fault: ActiveFault, struck: Struck): World {
-  const bids = contractsStruck(world, struck).filter((contract) => contract.isBid);
+function raiseBid(world: World, _fault: ActiveFault, targets: FaultTargets): World {
+  const bids = targetContracts(world, targets).filter((contract) => contract.isBid);
   if (bids.length === 0) throw badRequest('outbid: name an instance that was rented with a bid.');
   const offers = bids
     .map((contract) => ({ contract, offer: world.tables.offers[contract.offerId] }))
@@ -100,8 +106,8 @@ function raiseBid(world: World, _fault: ActiveFault, struck: Struck): World {
   return withRows(withRows(world, 'offers', offers), 'contracts', held);
 }
 
-function destroyElsewhere(world: World, _fault: ActiveFault, struck: Struck): World {
-  const gone = contractsStruck(world, struck);
+function destroyElsewhere(world: World, _fault: ActiveFault, targets: FaultTargets): World {
+  const gone = targetContracts(world, targets);
   const ended = gone.map((contract) => endContract(contract, world.now));
   const freed = gone.flatMap((contract) => {
     const offer = world.tables.offers[contract.offerId];
@@ -137,10 +143,10 @@ function spent(world: World, user: User): User {
   return left > 0 ? { ...user, depositedMicros: user.depositedMicros - left } : user;
 }
 
-function announcePrice(world: World, fault: ActiveFault, struck: Struck): World {
+function announcePrice(world: World, fault: ActiveFault, targets: FaultTargets): World {
   const dueAt = world.now + (fault.seconds ?? ANNOUNCED_SECONDS) * 1000;
   let last = world.counters.priceIncrease ?? 0;
-  const rows = contractsStruck(world, struck).map((contract) => ({
+  const rows = targetContracts(world, targets).map((contract) => ({
     id: ++last,
     contractId: contract.id,
     userId: contract.userId,

@@ -1,4 +1,4 @@
-import { isObject, requireFewTerms, textOf } from '../calls/fields.ts';
+import { assertTermCount, isObject, textOf } from '../calls/fields.ts';
 import { Refusal } from '../calls/refusal.ts';
 import { callerOf, type RouteContext } from '../calls/route.ts';
 import { type Json, type JsonObject, ownValue } from '../json.ts';
@@ -9,7 +9,7 @@ import { shownStatus } from './boot.ts';
 import { instanceJson, instanceRow } from './instance-row.ts';
 
 /*
- * Which contracts a list shows to its caller, oldest first. The truth, less what lags, bent by the faults
+ * Which contracts a list shows to its caller, oldest first. The truth, less what lags, changed by the faults
  * that concern lists.
  */
 
@@ -53,7 +53,7 @@ export function shownRow(ctx: RouteContext, contract: Contract, faults: StatusFa
   return instanceRow(contract, {
     world: ctx.world,
     profile: ctx.profile,
-    word: bentStatus(contract, faults),
+    word: faultyStatus(contract, faults),
   });
 }
 
@@ -62,16 +62,18 @@ export function shownJson(ctx: RouteContext, contract: Contract, faults: StatusF
   return instanceJson(contract, {
     world: ctx.world,
     profile: ctx.profile,
-    word: bentStatus(contract, faults),
+    word: faultyStatus(contract, faults),
   });
 }
 
 /** The status word that a list filters by and shows. */
 export function statusOf(ctx: RouteContext, contract: Contract, faults: StatusFaults): string | null {
-  return bentStatus(contract, faults) ?? shownStatus(contract, ctx.world.tables.machines[contract.machineId]);
+  return (
+    faultyStatus(contract, faults) ?? shownStatus(contract, ctx.world.tables.machines[contract.machineId])
+  );
 }
 
-function bentStatus(contract: Contract, faults: StatusFaults): string | undefined {
+function faultyStatus(contract: Contract, faults: StatusFaults): string | undefined {
   if (concerns(faults.unknownWord, contract)) return 'quantum-entangled';
   if (concerns(faults.flap, contract) && faults.flapped) return 'unknown';
   return undefined;
@@ -146,7 +148,7 @@ function readLimit(
 function readColumns(value: Json | undefined): readonly string[] | undefined {
   if (value === undefined || value === null) return undefined;
   if (!Array.isArray(value)) throw invalid('select_cols must be a list of column names.');
-  requireFewTerms(value.length, 'select_cols');
+  assertTermCount(value.length, 'select_cols');
   const names = (value as readonly Json[]).map(textOf);
   return names.length === 0 || names.includes('*') ? undefined : names;
 }
@@ -154,7 +156,7 @@ function readColumns(value: Json | undefined): readonly string[] | undefined {
 function readOrder(value: Json | undefined): ListQuery['order'] {
   if (value === undefined || value === null) return [];
   if (!Array.isArray(value)) throw invalid('order_by must be a list of {"col", "dir"}.');
-  requireFewTerms(value.length, 'order_by');
+  assertTermCount(value.length, 'order_by');
   return (value as readonly Json[]).map((entry) => {
     const column = isObject(entry) ? entry.col : undefined;
     if (!isObject(entry) || typeof column !== 'string')
@@ -169,7 +171,7 @@ function readTests(value: Json | undefined, computed: ReadonlySet<string>): read
   if (value === undefined || value === null) return [];
   if (!isObject(value)) throw invalid('select_filters must be an object.');
   const filters = Object.entries(value);
-  requireFewTerms(filters.length, 'select_filters');
+  assertTermCount(filters.length, 'select_filters');
   return filters.flatMap(([column, filter]) => {
     if (computed.has(column)) throw invalid(`${column} is computed and cannot be filtered.`);
     if (!isObject(filter)) return [rowTest(column, 'eq', filter)];

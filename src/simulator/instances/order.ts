@@ -33,7 +33,7 @@ export interface Order {
   readonly template: Template | undefined;
   readonly cancelUnavailable: boolean;
   readonly targetStopped: boolean;
-  readonly volume: VolumeWish | undefined;
+  readonly volume: VolumeRequest | undefined;
 }
 
 const invalidArgs = (msg: string): Refusal => new Refusal(400, 'invalid_args', msg);
@@ -57,7 +57,7 @@ export function readOrder(ctx: RouteContext, given: JsonObject): Order {
     template,
     cancelUnavailable: booleanField(body, 'cancel_unavail') ?? false,
     targetStopped: readTargetState(body) === 'stopped',
-    volume: readVolumeWish(body),
+    volume: readVolumeRequest(body),
   };
   checkLengths(ctx, order, body);
   checkVm(ctx, body);
@@ -131,7 +131,7 @@ function keptLabel(ctx: RouteContext, label: string | undefined): string | null 
 }
 
 /** The volume that a rental wants mounted: one of the caller's, or a new one of a volume offer. */
-export interface VolumeWish {
+export interface VolumeRequest {
   readonly mountPath: string | null;
   /** Whether `id` names a volume offer, of which a volume is rented with the instance. */
   readonly createNew: boolean;
@@ -141,7 +141,7 @@ export interface VolumeWish {
 }
 
 /** `volume_info` of a rental; undefined where it names no volume. */
-export function readVolumeWish(body: JsonObject): VolumeWish | undefined {
+export function readVolumeRequest(body: JsonObject): VolumeRequest | undefined {
   const info = objectField(body, 'volume_info');
   if (info === undefined || Object.keys(info).length === 0) return undefined;
   if (integerField(info, 'volume_id') === undefined) throw badRequest('volume_info: volume_id is required.');

@@ -12,7 +12,7 @@ import { creditMicros } from '../world/ledger.ts';
 import { DEFAULT_VOLUME_GB, ownVolume, rentableListing, rentVolume } from '../world/volume-space.ts';
 import { assignPorts, bootTimeline, containerPorts } from './boot.ts';
 import { holdContract } from './contract-state.ts';
-import { type Order, readOrder, type VolumeWish } from './order.ts';
+import { type Order, readOrder, type VolumeRequest } from './order.ts';
 
 /* Renting one offer (specification 4.5): every check first, then contract, key and listing together. */
 
@@ -86,18 +86,18 @@ function checkCredit(ctx: RouteContext): void {
 }
 
 /** The volume to mount, rented now where the order wants a new one. It has to be within reach of the machine. */
-function mounted(ctx: RouteContext, wish: VolumeWish, machine: Machine): MountedVolume {
-  const source = wish.createNew ? rentableListing(ctx, wish.id, 'local') : ownVolume(ctx, wish.id);
+function mounted(ctx: RouteContext, request: VolumeRequest, machine: Machine): MountedVolume {
+  const source = request.createNew ? rentableListing(ctx, request.id, 'local') : ownVolume(ctx, request.id);
   if (source.machineId !== null && source.machineId !== machine.id) {
     throw invalidArgs(
-      `volume_info: volume_id ${wish.id} is on machine ${source.machineId}, the offer on ${machine.id}.`,
+      `volume_info: volume_id ${request.id} is on machine ${source.machineId}, the offer on ${machine.id}.`,
     );
   }
-  const volume = wish.createNew ? newVolume(ctx, wish) : ownVolume(ctx, wish.id);
-  return { id: volume.id, mountPath: wish.mountPath, sizeGB: volume.sizeGB };
+  const volume = request.createNew ? newVolume(ctx, request) : ownVolume(ctx, request.id);
+  return { id: volume.id, mountPath: request.mountPath, sizeGB: volume.sizeGB };
 }
 
-function newVolume(ctx: RouteContext, { id, name, sizeGB = DEFAULT_VOLUME_GB }: VolumeWish): Volume {
+function newVolume(ctx: RouteContext, { id, name, sizeGB = DEFAULT_VOLUME_GB }: VolumeRequest): Volume {
   return rentVolume(ctx, rentableListing(ctx, id, 'local'), { sizeGB, name });
 }
 
@@ -177,7 +177,7 @@ function asCreated(
   return contract;
 }
 
-/** The boot of this rental, bent by the faults that concern it. */
+/** The boot of this rental, changed by the faults that concern it. */
 function plannedBoot(ctx: RouteContext, machine: Machine): readonly Transition[] {
   const target = { host: machine.hostId };
   const timeline = bootTimeline({ settings: ctx.settings, seed: ctx.world.seed, machine, now: ctx.now });

@@ -3,11 +3,11 @@ import type { Machine } from '../tables/machines.ts';
 import type { Column, Offer } from '../tables/offers.ts';
 import { pick } from '../world/chance.ts';
 import {
-  drawMachine,
-  drawTraits,
   GPU_MODELS,
   type GpuModel,
   placeNamed,
+  randomMachine,
+  randomTraits,
   type Traits,
 } from './machine-traits.ts';
 import { FIRST_OFFER, makeOffer, micros } from './offer-row.ts';
@@ -54,9 +54,9 @@ export function seededCatalog(options: { seed: number; count: number; now: numbe
   while (offers.length < options.count) {
     if (random.next() < 0.45) host += 1;
     const model = pickModel(random);
-    const machine = drawMachine(FIRST_MACHINE + machines.length, host, random);
+    const machine = randomMachine(FIRST_MACHINE + machines.length, host, random);
     machines.push(machine);
-    const traits = drawTraits(model, random);
+    const traits = randomTraits(model, random);
     for (const gpuCount of slices(model, random)) {
       offers.push(
         makeOffer({
@@ -81,7 +81,7 @@ export function catalogOf(sketches: readonly OfferSketch[], now: number): Catalo
   const offers = sketches.map((sketch, index) => {
     const machineId = sketch.machineId ?? FIRST_MACHINE + index;
     const machine = machines.get(machineId) ?? {
-      ...drawMachine(machineId, sketch.hostId ?? FIRST_HOST + index, random),
+      ...randomMachine(machineId, sketch.hostId ?? FIRST_HOST + index, random),
       pullFactor: 1,
       reliability: sketch.reliability ?? 0.995,
     };
@@ -109,7 +109,7 @@ function sketched(
   const given = { ...PLAIN, ...sketch };
   const model = modelNamed(given.gpuName);
   const traits: Traits = {
-    ...drawTraits(model, base.random),
+    ...randomTraits(model, base.random),
     place: placeNamed(given.country),
     verified: given.verified,
     diskGB: given.diskGB,

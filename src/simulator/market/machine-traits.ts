@@ -25,7 +25,7 @@ export interface Traits {
 }
 
 /** A machine of a host, up and listed. */
-export function drawMachine(id: number, hostId: number, random: Random): Machine {
+export function randomMachine(id: number, hostId: number, random: Random): Machine {
   return {
     id,
     hostId,
@@ -53,7 +53,7 @@ const DRIVERS = [
 ] as const;
 
 /** What the offers of one machine share: a server's board for server GPUs, a desktop's for the others. */
-export function drawTraits(model: GpuModel, random: Random): Traits {
+export function randomTraits(model: GpuModel, random: Random): Traits {
   const isServer = model.serverCpu;
   const [driver, cuda] = pick(DRIVERS, random) ?? DRIVERS[1];
   return {
@@ -64,7 +64,7 @@ export function drawTraits(model: GpuModel, random: Random): Traits {
     directPorts: random.next() < 0.12 ? 0 : Math.floor(span(random, 2, 500)),
     pricePerGpu: model.price * span(random, 0.75, 1.6),
     diskPrice: round(span(random, 0.05, 0.3), 4),
-    cpu: drawCpu(isServer, random),
+    cpu: randomCpu(isServer, random),
     ramMB: (isServer ? 256_000 : 32_000) * (1 + Math.floor(random.next() * 4)),
     cuda,
     driver,
@@ -74,7 +74,7 @@ export function drawTraits(model: GpuModel, random: Random): Traits {
   };
 }
 
-function drawCpu(isServer: boolean, random: Random): Traits['cpu'] {
+function randomCpu(isServer: boolean, random: Random): Traits['cpu'] {
   const [names, least, step] = isServer ? ([SERVER_CPUS, 64, 32] as const) : ([DESK_CPUS, 12, 4] as const);
   return {
     name: pick(names, random) ?? 'AMD EPYC 7763 64-Core Processor',

@@ -1,4 +1,4 @@
-import { isObject, numberField, requireFewTerms } from '../calls/fields.ts';
+import { assertTermCount, isObject, numberField } from '../calls/fields.ts';
 import { badRequest, Refusal } from '../calls/refusal.ts';
 import type { Profile } from '../calls/route.ts';
 import { type Json, type JsonObject, ownValue } from '../json.ts';
@@ -62,7 +62,7 @@ const PRICING: Readonly<Record<string, PricingType>> = {
 export function readSearch(body: JsonObject, settings: Settings, profile: Profile = 'public'): SearchQuery {
   if (profile === 'specification') checkWrittenSearch(body);
   const filters = Object.entries(body).filter(([key, value]) => !CONTROL_KEYS.has(key) && value !== null);
-  requireFewTerms(filters.length, 'filters');
+  assertTermCount(filters.length, 'filters');
   const conditions = filters.flatMap(([key, value]) => readFilter(key, value));
   const storageGB = readStorage(body);
   if (isObject(body.allocated_storage) || numberFrom(body.allocated_storage) !== undefined) {
@@ -113,7 +113,7 @@ const DIRECTIONS: Readonly<Record<string, boolean>> = { asc: false, desc: true }
 function readOrder(order: Json | undefined): SearchQuery['order'] {
   if (order === undefined || order === null) return [{ column: 'score', descending: true }];
   if (!Array.isArray(order)) throw badRequest('order must be a list of [field, "asc" or "desc"].');
-  requireFewTerms(order.length, 'order');
+  assertTermCount(order.length, 'order');
   const read = (order as readonly Json[]).map(readOrderEntry);
   // Later entries of a column never decide.
   return read.filter(({ column }, index) => read.findIndex((entry) => entry.column === column) === index);

@@ -10,7 +10,7 @@ import {
 } from '../calls/fields.ts';
 import { Refusal } from '../calls/refusal.ts';
 import { json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
-import { MOST_WORK } from '../scaling/options.ts';
+import { MAX_WORK } from '../scaling/options.ts';
 import { applyReport } from '../scaling/report.ts';
 import { newSigningKey, routeRequest, signRoute } from '../scaling/route-request.ts';
 import { recordArrival } from '../scaling/scale-endpoint.ts';
@@ -99,7 +99,7 @@ function route(ctx: RouteContext): Reply {
     (candidate) => candidate.name === name && mayUse(ctx, candidate),
   );
   if (!row) throw invalidKey();
-  const cost = boundedNumber(ctx.body, 'cost', { least: 0, most: MOST_WORK }) ?? 0;
+  const cost = boundedNumber(ctx.body, 'cost', { min: 0, max: MAX_WORK }) ?? 0;
   const asked = integerField(ctx.body, 'request_idx') ?? 0;
   const routed = routeRequest(refreshWorkers(ctx.world, row.id), row, {
     cost,

@@ -3,7 +3,7 @@ import { numberField, pathId, stringField } from '../calls/fields.ts';
 import { badRequest, Refusal } from '../calls/refusal.ts';
 import { BOTH, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import { catchUp, type SimulatedTime, stillBehind } from '../catch-up.ts';
-import { faultRow, isEndpoint, readFault, shareOf } from '../faults/active-faults.ts';
+import { faultRow, isEndpoint, probabilityOf, readFault } from '../faults/active-faults.ts';
 import { FAULTS, faultEntry, isWorldFault } from '../faults/faults.ts';
 import { applyWorldFault, endOutage } from '../faults/world-faults.ts';
 import type { ActiveFault } from '../tables/faults.ts';
@@ -91,7 +91,7 @@ function setFault(ctx: RouteContext, { store, routes }: ControlParts): Reply {
 function carriedOut(ctx: RouteContext, store: WorldStore, fault: ActiveFault): ActiveFault {
   const { name } = fault;
   if (!isWorldFault(name)) return fault;
-  const after = applyWorldFault(ctx.world, { fault: { ...fault, name }, share: shareOf(ctx.body) });
+  const after = applyWorldFault(ctx.world, { fault: { ...fault, name }, share: probabilityOf(ctx.body) });
   store.replace({ ...after.world, nextEventAt: 0 });
   return after.fault;
 }

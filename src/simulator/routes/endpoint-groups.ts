@@ -60,9 +60,9 @@ export function addEndpoint(ctx: RouteContext, name: string | undefined): Endpoi
 }
 
 function readState(body: JsonObject): EndpointState | undefined {
-  const word = stringField(body, 'endpoint_state');
-  if (word === undefined) return undefined;
-  const state = ENDPOINT_STATES.find((known) => known === word);
+  const name = stringField(body, 'endpoint_state');
+  if (name === undefined) return undefined;
+  const state = ENDPOINT_STATES.find((known) => known === name);
   if (state) return state;
   throw new Refusal(400, 'invalid_args', `endpoint_state must be one of ${ENDPOINT_STATES.join(', ')}.`);
 }

@@ -1,4 +1,4 @@
-import { isObject, pathId, requireFewTerms, textOf } from '../calls/fields.ts';
+import { assertTermCount, isObject, pathId, textOf } from '../calls/fields.ts';
 import { badRequest, Refusal } from '../calls/refusal.ts';
 import { BOTH, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import { bulkIds, noSuchAsk, type Rental, rentalReply, rentOffer } from '../instances/rent.ts';
@@ -30,7 +30,7 @@ function searchAsks(ctx: RouteContext): Reply {
   const filters = isObject(inner) ? inner : ctx.body;
   const columns = ctx.body.select_cols;
   if (!Array.isArray(columns) || columns.includes('*') || columns.length === 0) return search(ctx, filters);
-  requireFewTerms(columns.length, 'select_cols');
+  assertTermCount(columns.length, 'select_cols');
   const readers = (columns as readonly Json[]).map(textOf).map((name) => [name, columnReader(name)] as const);
   const query = readSearch(filters, ctx.settings);
   const view = viewOf(ctx.world, query, ctx.caller?.user.id);

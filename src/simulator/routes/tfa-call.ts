@@ -96,13 +96,13 @@ export function tfaAccountOf(ctx: RouteContext, userId: number): TfaAccount {
 
 function foreignSends(
   ctx: RouteContext,
-  wanted: { userId: number; phoneNumber: string; since: number },
+  query: { userId: number; phoneNumber: string; since: number },
 ): number {
   let count = 0;
   for (const { id, smsSends } of Object.values(ctx.world.tables.tfaAccounts)) {
-    if (id === wanted.userId) continue;
+    if (id === query.userId) continue;
     count += smsSends.filter(
-      ({ at, phoneNumber }) => at > wanted.since && phoneNumber === wanted.phoneNumber,
+      ({ at, phoneNumber }) => at > query.since && phoneNumber === query.phoneNumber,
     ).length;
   }
   return count;

@@ -143,11 +143,11 @@ function clone(ctx: RouteContext): Reply {
 }
 
 /** GB of one listing. */
-const LISTED_GB = { least: 1, most: 1_000_000 };
+const LISTED_GB = { min: 1, max: 1_000_000 };
 /** Dollars per GB and month: with them and {@link LISTED_GB} every bill stays a number. */
-const LISTED_DOLLARS = { least: 0, most: 1000 };
+const LISTED_DOLLARS = { min: 0, max: 1000 };
 /** To the end of the last year that an HTTP date can name. */
-const EPOCH_SECONDS = { least: 0, most: 253_402_300_799 };
+const EPOCH_SECONDS = { min: 0, max: 253_402_300_799 };
 
 /** A host offers disk on one or several machines. */
 function listForRent(kind: VolumeKind): (ctx: RouteContext) => Reply {

@@ -1,7 +1,7 @@
 import { boundedNumber, stringField } from '../calls/fields.ts';
 import type { JsonObject } from '../json.ts';
 import type { WorkerReport, WorkerRow } from '../tables/workers.ts';
-import { MOST_WORK } from './options.ts';
+import { MAX_WORK } from './options.ts';
 
 /* `POST /worker_status/`: what a worker says of itself. PURE. */
 
@@ -42,6 +42,6 @@ function readReport(body: JsonObject, now: number): Omit<WorkerReport, 'newLoad'
   };
 }
 
-const FIGURES = { least: -MOST_WORK, most: MOST_WORK };
+const FIGURES = { min: -MAX_WORK, max: MAX_WORK };
 
 const amount = (body: JsonObject, name: string): number => boundedNumber(body, name, FIGURES) ?? 0;

@@ -4,7 +4,7 @@ import type { SigningKey } from '../tables/signing-keys.ts';
 import type { WorkerRow } from '../tables/workers.ts';
 import type { World } from '../world/world.ts';
 import { recordArrival } from './scale-endpoint.ts';
-import { queueSeconds, takeRequest, workerWord, workUntil } from './worker.ts';
+import { queueSeconds, takeRequest, workerStatus, workUntil } from './worker.ts';
 import { workersOf } from './worker-lifecycle.ts';
 
 /* Where a request of an endpoint goes. PURE. */
@@ -55,7 +55,7 @@ export function routeRequest(world: World, endpoint: EndpointGroupRow, request: 
 function shortestQueue(world: World, endpoint: EndpointGroupRow): WorkerRow | undefined {
   if (endpoint.state !== 'active') return undefined;
   const [best] = workersOf(world, endpoint.id)
-    .filter((worker) => workerWord(world, worker) === 'idle')
+    .filter((worker) => workerStatus(world, worker) === 'idle')
     .map((worker) => workUntil(worker, world.now))
     .filter((worker) => queueSeconds(worker) <= endpoint.options.max_queue_time)
     .toSorted((left, right) => queueSeconds(left) - queueSeconds(right) || left.id - right.id);

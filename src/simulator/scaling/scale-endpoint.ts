@@ -70,7 +70,7 @@ function restartNext(run: Run, group: WorkerGroupRow): Run {
   const noted = withRows(run.world, 'workerGroups', [{ ...group, updating: rest }]);
   if (contract?.intendedStatus !== 'running') return { ...run, world: noted };
   const rebooted = rebootContract(contract, noted.now, noted.settings);
-  return say(
+  return logLine(
     { ...run, world: withRows(noted, 'contracts', [rebooted]) },
     `worker ${next} restarts to update`,
   );
@@ -105,8 +105,8 @@ function grow(run: Run, endpoint: EndpointGroupRow, targets: WorkerTargets): Run
   const groups = groupsOf(run.world, endpoint.id);
   while (workersOf(current.world, endpoint.id).length < targets.total) {
     const rented = rentWorker(current.world, endpoint, groups);
-    if (!rented) return say(current, 'no offer matches the search of any worker group');
-    current = say({ ...current, world: rented.world }, `worker ${rented.worker.id} rented`);
+    if (!rented) return logLine(current, 'no offer matches the search of any worker group');
+    current = logLine({ ...current, world: rented.world }, `worker ${rented.worker.id} rented`);
   }
   return current;
 }
@@ -129,13 +129,13 @@ function shrink(run: Run, endpoint: EndpointGroupRow, targets: WorkerTargets): R
 }
 
 const stop = (run: Run, { id }: WorkerRow): Run =>
-  say({ ...run, world: stopWorker(run.world, id) }, `worker ${id} stopped`);
+  logLine({ ...run, world: stopWorker(run.world, id) }, `worker ${id} stopped`);
 const wake = (run: Run, { id }: WorkerRow): Run =>
-  say({ ...run, world: startWorker(run.world, id) }, `worker ${id} started`);
+  logLine({ ...run, world: startWorker(run.world, id) }, `worker ${id} started`);
 const destroy = (run: Run, { id }: WorkerRow): Run =>
-  say({ ...run, world: destroyWorker(run.world, id) }, `worker ${id} destroyed`);
+  logLine({ ...run, world: destroyWorker(run.world, id) }, `worker ${id} destroyed`);
 
-function say(run: Run, text: string): Run {
+function logLine(run: Run, text: string): Run {
   return { ...run, lines: [...run.lines, { at: run.world.now, level: 'info0', text }] };
 }
 
@@ -151,7 +151,7 @@ export function groupsOf(world: World, endpointId: number): readonly WorkerGroup
   return Object.values(world.tables.workerGroups).filter((group) => group.endpointId === endpointId);
 }
 
-/** Workers that run or shall run, oldest first. */
+/** Workers that run or are meant to run, oldest first. */
 export function hotWorkers(world: World, endpoint: EndpointGroupRow): readonly WorkerRow[] {
   return workersOf(world, endpoint.id).filter(
     ({ id }) => world.tables.contracts[id]?.intendedStatus === 'running',

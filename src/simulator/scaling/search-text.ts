@@ -59,23 +59,23 @@ const FACTORS: Readonly<Record<string, number>> = {
 /** The filters of a query in text; `any`, `?` and `*` remove what stood there. Refuses what it cannot read. */
 export function parseSearchText(text: string): JsonObject {
   const filters: Record<string, Record<string, Json>> = {};
-  for (const { field, word, value } of terms(text.trim())) {
-    const operator = ownValue(OPERATORS, word) ?? 'eq';
+  for (const { field, operator, value } of terms(text.trim())) {
+    const name = ownValue(OPERATORS, operator) ?? 'eq';
     const column = ownValue(RENAMED, field) ?? field;
     if (value === 'any' || value === '?' || value === '*') delete filters[column];
-    else filters[column] = { ...ownValue(filters, column), [operator]: readOperand(field, operator, value) };
+    else filters[column] = { ...ownValue(filters, column), [name]: readOperand(field, name, value) };
   }
   return filters;
 }
 
-function* terms(source: string): Iterable<{ field: string; word: string; value: string }> {
+function* terms(source: string): Iterable<{ field: string; operator: string; value: string }> {
   const term = new RegExp(TERM);
   while (term.lastIndex < source.length) {
     const at = term.lastIndex;
     const match = term.exec(source);
     if (!match) throw unreadable(source.slice(at, at + 40));
-    const [, field = '', word = '', value = ''] = match;
-    yield { field, word: word.trim(), value };
+    const [, field = '', operator = '', value = ''] = match;
+    yield { field, operator: operator.trim(), value };
   }
 }
 

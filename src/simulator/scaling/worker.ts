@@ -49,7 +49,7 @@ function perfColumns(world: World, worker: WorkerRow): JsonObject {
   return {
     perf: worker.perf,
     cur_perf: loadOf(worker) > 0 ? worker.perf : 0,
-    measured_perf: workerWord(world, worker) === 'idle' ? worker.perf : 0,
+    measured_perf: workerStatus(world, worker) === 'idle' ? worker.perf : 0,
   };
 }
 
@@ -61,15 +61,15 @@ function offerColumns(world: World, worker: WorkerRow): JsonObject {
   return { dlperf: Number(dlperf ?? 0), reliability: Number(reliability ?? 0), gpu_name: String(gpu_name) };
 }
 
-/** The word of the worker, or that it waits for its turn to be updated. */
+/** The status of the worker, or that it waits for its turn to be updated. */
 function statusOf(world: World, worker: WorkerRow): string {
-  const word = workerWord(world, worker);
+  const status = workerStatus(world, worker);
   const isNext = world.tables.workerGroups[worker.groupId]?.updating.includes(worker.id) ?? false;
-  return word === 'idle' && isNext ? 'update_ready' : word;
+  return status === 'idle' && isNext ? 'update_ready' : status;
 }
 
-/** Words of `status` in a worker row, as public clients know them. */
-export type WorkerWord =
+/** Values of `status` in a worker row, as public clients know them. */
+export type WorkerStatus =
   | 'idle'
   | 'model_loading'
   | 'loading'
@@ -83,7 +83,7 @@ export type WorkerWord =
   | 'unavail'
   | 'destroying';
 
-const WORDS: Readonly<Record<string, WorkerWord>> = {
+const STATUSES: Readonly<Record<string, WorkerStatus>> = {
   created: 'created',
   loading: 'loading',
   rebooting: 'rebooting',
@@ -93,30 +93,30 @@ const WORDS: Readonly<Record<string, WorkerWord>> = {
 };
 
 /** What a worker is doing: the state of its machine, then of its model. PURE. */
-export function workerWord(world: World, worker: WorkerRow): WorkerWord {
+export function workerStatus(world: World, worker: WorkerRow): WorkerStatus {
   const contract = world.tables.contracts[worker.id];
   if (!contract) return 'destroying';
   if (worker.report?.errorMessage) return 'error';
   const shown = shownStatus(contract, world.tables.machines[contract.machineId]);
   if (shown === null) return 'creating';
-  if (shown === 'running') return runningWord(contract, worker);
-  if (shown === 'stopped') return stoppedWord(contract);
-  return WORDS[shown] ?? 'unavail';
+  if (shown === 'running') return runningStatus(contract, worker);
+  if (shown === 'stopped') return stoppedStatus(contract);
+  return STATUSES[shown] ?? 'unavail';
 }
 
-function runningWord(contract: Contract, worker: WorkerRow): WorkerWord {
+function runningStatus(contract: Contract, worker: WorkerRow): WorkerStatus {
   if (contract.intendedStatus !== 'running') return 'stopping';
   return worker.loadedAt === null ? 'model_loading' : 'idle';
 }
 
-function stoppedWord(contract: Contract): WorkerWord {
+function stoppedStatus(contract: Contract): WorkerStatus {
   return contract.intendedStatus === 'running' && contract.heldBy === null ? 'starting' : 'stopped';
 }
 
 /** Broken for good: it is destroyed and another one is rented. */
 export function isBroken(world: World, worker: WorkerRow): boolean {
-  const word = workerWord(world, worker);
-  return word === 'error' || word === 'unavail';
+  const status = workerStatus(world, worker);
+  return status === 'error' || status === 'unavail';
 }
 
 /* What a worker has in hand. A simulated one works its requests off one after the other. PURE. */

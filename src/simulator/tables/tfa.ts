@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { count, type Row, rowId, time } from './row.ts';
 
-/* 2FA of one account. The functions of `tfa/` change a {@link TfaDraft}, a copy that `transition.ts` makes. */
+/* 2FA of one account. The functions of `tfa/` change a copy, a {@link MutableTfaAccount}. */
 
 const commonFields = {
   id: rowId,
@@ -84,7 +84,7 @@ export const tfaAccountRow = z.strictObject({
 });
 export type TfaAccount = Row<typeof tfaAccountRow>;
 /** A copy of an account that may be changed. */
-export type TfaDraft = z.infer<typeof tfaAccountRow>;
+export type MutableTfaAccount = z.infer<typeof tfaAccountRow>;
 
 /** A code that left for a person, as `GET /sim/outbox` lists it. */
 export const sentCodeRow = z.strictObject({

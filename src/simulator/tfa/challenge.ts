@@ -75,7 +75,7 @@ export function sendEmailCode(step: TfaStep, secret: string | undefined): Challe
 }
 
 /** What a caller said about where an SMS should go. */
-export interface SmsWish {
+export interface SmsRequest {
   readonly phoneNumber?: string | undefined;
   readonly methodId?: number | undefined;
 }
@@ -107,18 +107,22 @@ export function smsMethodById(step: TfaStep, id: number): SmsMethod {
  * one on file, in this order (specification 4.8). A logged-out caller reaches only numbers the account
  * already trusts.
  */
-export function chooseSmsTarget(step: TfaStep, wish: SmsWish, options: { loggedOut: boolean }): SmsTarget {
-  if (wish.methodId !== undefined) return targetOfMethod(smsMethodById(step, wish.methodId), wish);
-  if (wish.phoneNumber !== undefined) return targetOfNumber(step, wish.phoneNumber, options);
+export function chooseSmsTarget(
+  step: TfaStep,
+  request: SmsRequest,
+  options: { loggedOut: boolean },
+): SmsTarget {
+  if (request.methodId !== undefined) return targetOfMethod(smsMethodById(step, request.methodId), request);
+  if (request.phoneNumber !== undefined) return targetOfNumber(step, request.phoneNumber, options);
   const known = smsMethods(step);
   const method = known.find(({ isPrimary }) => isPrimary) ?? known[0];
-  if (method) return targetOfMethod(method, wish);
+  if (method) return targetOfMethod(method, request);
   if (step.user.phoneNumber) return { phoneNumber: step.user.phoneNumber, methodId: null };
   throw tfaRefusal('missing_phone_number', 'Give a phone_number: the account has none.');
 }
 
-function targetOfMethod(method: SmsMethod, wish: SmsWish): SmsTarget {
-  if (wish.phoneNumber !== undefined && wish.phoneNumber !== method.phoneNumber) {
+function targetOfMethod(method: SmsMethod, request: SmsRequest): SmsTarget {
+  if (request.phoneNumber !== undefined && request.phoneNumber !== method.phoneNumber) {
     throw tfaRefusal('phone_number_mismatch', 'phone_number is not the number of that method.');
   }
   return { phoneNumber: method.phoneNumber, methodId: method.id };
@@ -208,7 +212,7 @@ function attemptsOn(step: TfaStep, phoneNumber: string): number {
 type SmsProof = Extract<Challenge['proof'], { type: 'sms' }>;
 
 /** A call of one of the two SMS send endpoints. `secret` undefined: a Bearer token alone. */
-export interface SmsCall extends SmsWish {
+export interface SmsCall extends SmsRequest {
   readonly secret?: string | undefined;
   /** No Bearer token came. */
   readonly loggedOut: boolean;
@@ -220,20 +224,20 @@ export interface SmsCall extends SmsWish {
  */
 export function sendSmsCode(step: TfaStep, call: SmsCall): Challenge {
   requireVerifiedEmail(step);
-  const held = call.secret === undefined ? undefined : findChallenge(step, call.secret);
-  return sendFirstCode(step, { target: chooseSmsTarget(step, call, call), held });
+  const pending = call.secret === undefined ? undefined : findChallenge(step, call.secret);
+  return sendFirstCode(step, { target: chooseSmsTarget(step, call, call), pending });
 }
 
-/** Sends a code that starts a challenge, or that answers the `held` one from now on. */
+/** Sends a code that starts a challenge, or that answers the `pending` one from now on. */
 export function sendFirstCode(
   step: TfaStep,
-  options: { target: SmsTarget; held?: Challenge | undefined },
+  options: { target: SmsTarget; pending?: Challenge | undefined },
 ): Challenge {
   if (hasRecentCode(step, options.target.phoneNumber)) {
     throw tfaRefusal('tfa_challenge_exists', 'A code was sent to this number a moment ago: use resend.');
   }
   admitSms(step, options.target);
-  return deliver(step, options.target, options.held);
+  return deliver(step, options.target, options.pending);
 }
 
 /**
@@ -258,14 +262,14 @@ function requireVerifiedEmail(step: TfaStep): void {
   if (!step.user.isAdmin) verifiedEmail(step);
 }
 
-function deliver(step: TfaStep, target: SmsTarget, held: Challenge | undefined): Challenge {
+function deliver(step: TfaStep, target: SmsTarget, pending: Challenge | undefined): Challenge {
   const proof: SmsProof = {
     type: 'sms',
     code: sixDigits(step.random),
     phoneNumber: target.phoneNumber,
     methodId: target.methodId,
   };
-  const challenge = held ? Object.assign(held, { proof }) : createChallenge(step, proof);
+  const challenge = pending ? Object.assign(pending, { proof }) : createChallenge(step, proof);
   challenge.sentAt = step.now;
   step.sent.push({ at: step.now, channel: 'sms', to: target.phoneNumber, code: proof.code });
   return challenge;

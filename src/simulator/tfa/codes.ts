@@ -8,8 +8,8 @@ import { tfaRefusal } from './tfa-refusal.ts';
 
 /** No letter or digit that a person can mistake for another. */
 const ALPHABET = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789';
-/** Bytes of a TOTP secret that are drawn (RFC 4226 recommends 160 bits), and that vouch for them. */
-const DRAWN_BYTES = 20;
+/** Random bytes of a TOTP secret (RFC 4226 recommends 160 bits), and bytes of the seal over them. */
+const RANDOM_BYTES = 20;
 const SEAL_BYTES = 5;
 
 /** Six decimal digits, leading zeros kept (specification 8: code length). */
@@ -33,19 +33,19 @@ export function challengeSecret(random: Random): string {
  * what totp-setup issued to that user without a stored row (nothing is added before the confirmation).
  */
 export function issueTotpSecret(random: Random, userId: number): string {
-  const drawn = Buffer.from(random.bytes(DRAWN_BYTES));
-  return base32(Buffer.concat([drawn, sealOf(drawn, userId)]));
+  const randomBytes = Buffer.from(random.bytes(RANDOM_BYTES));
+  return base32(Buffer.concat([randomBytes, sealOf(randomBytes, userId)]));
 }
 
 /** Whether totp-setup issued this secret to this user. */
 export function isIssuedTotpSecret(secret: string, userId: number): boolean {
   const bytes = Buffer.from(Secret.fromBase32(secret).bytes);
-  const drawn = bytes.subarray(0, DRAWN_BYTES);
-  return base32(Buffer.concat([drawn, sealOf(drawn, userId)])) === secret;
+  const randomBytes = bytes.subarray(0, RANDOM_BYTES);
+  return base32(Buffer.concat([randomBytes, sealOf(randomBytes, userId)])) === secret;
 }
 
-const sealOf = (drawn: Uint8Array, userId: number): Buffer =>
-  createHmac('sha256', `totp-setup of user ${userId}`).update(drawn).digest().subarray(0, SEAL_BYTES);
+const sealOf = (randomBytes: Uint8Array, userId: number): Buffer =>
+  createHmac('sha256', `totp-setup of user ${userId}`).update(randomBytes).digest().subarray(0, SEAL_BYTES);
 
 const base32 = (bytes: Buffer): string => new Secret({ buffer: Uint8Array.from(bytes).buffer }).base32;
 
@@ -101,8 +101,8 @@ export function retireBackupCodes(step: TfaStep): void {
 
 /** Uses a code up. A code that is unknown, used or retired is `invalid_backup_code`. */
 export function useBackupCode(step: TfaStep, code: string): void {
-  const wanted = code.trim().toUpperCase();
-  const row = step.account.backupCodes.find((candidate) => candidate.code === wanted && isUsable(candidate));
+  const sent = code.trim().toUpperCase();
+  const row = step.account.backupCodes.find((candidate) => candidate.code === sent && isUsable(candidate));
   if (!row) throw tfaRefusal('invalid_backup_code', 'The backup code is invalid or was already used.');
   row.usedAt = step.now;
 }

@@ -1,6 +1,6 @@
 import type { Random } from '../../lib/random.ts';
 import { Refusal } from '../calls/refusal.ts';
-import type { MethodType, SentCode, TfaAccount, TfaDraft, TfaMethod } from '../tables/tfa.ts';
+import type { MethodType, MutableTfaAccount, SentCode, TfaAccount, TfaMethod } from '../tables/tfa.ts';
 import type { TfaSettings } from './settings.ts';
 
 /** What the user object shows as `tfa_status` (specification 2.4). */
@@ -16,9 +16,9 @@ export interface TfaUser {
   readonly isAdmin: boolean;
 }
 
-/** One step of a machine: the draft it moves, and all it may look at. */
+/** One step of 2FA: the account that it changes, and everything it may read. */
 export interface TfaStep {
-  readonly account: TfaDraft;
+  readonly account: MutableTfaAccount;
   status: TfaStatus;
   readonly user: TfaUser;
   readonly settings: TfaSettings;
@@ -54,7 +54,7 @@ export interface TfaOutcome<T> {
 
 /** Runs one move of a 2FA machine on a copy: the input stays as it was, whatever happens. */
 export function runTfaStep<T>(input: TfaInput, move: (step: TfaStep) => T): TfaOutcome<T> {
-  const step: TfaStep = { ...input, account: structuredClone(input.account) as TfaDraft, sent: [] };
+  const step: TfaStep = { ...input, account: structuredClone(input.account) as MutableTfaAccount, sent: [] };
   const result = attempt(() => move(step));
   return { account: step.account, status: step.status, sent: step.sent, result };
 }

@@ -33,7 +33,7 @@ export function newWorld(options: NewWorldOptions): World {
   const base = emptyWorld({ now: options.now, seed: options.seed, settings });
   const { machines, offers } = makeCatalog(options);
   const user = makeUser({ id: FIRST_USER + 1, now: options.now, settings });
-  const key = makeKey({ id: 1, user, secret: options.apiKey ?? drawKey(options.random), now: options.now });
+  const key = makeKey({ id: 1, user, secret: options.apiKey ?? randomKey(options.random), now: options.now });
   const sshKey: SshKey = {
     id: 1,
     userId: user.id,
@@ -121,4 +121,4 @@ export function makeKey(given: { id: number; user: User; secret: string; now: nu
   };
 }
 
-const drawKey = (random: Random): string => Buffer.from(random.bytes(32)).toString('hex');
+const randomKey = (random: Random): string => Buffer.from(random.bytes(32)).toString('hex');

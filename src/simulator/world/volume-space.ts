@@ -56,27 +56,27 @@ export function ownVolume(ctx: RouteContext, id: number): Volume {
 export function rentVolume(
   ctx: RouteContext,
   listing: VolumeListing,
-  wish: { readonly sizeGB: number; readonly name: string | undefined },
+  request: { readonly sizeGB: number; readonly name: string | undefined },
 ): Volume {
   const { user } = callerOf(ctx);
-  if (wish.sizeGB < 1) throw badRequest('size must be at least 1 GB.');
+  if (request.sizeGB < 1) throw badRequest('size must be at least 1 GB.');
   const free = freeGB(ctx.world, listing);
-  if (wish.sizeGB > free) {
+  if (request.sizeGB > free) {
     throw new Refusal(400, 'invalid_args', `size: only ${free} GB of this offer are free.`);
   }
   if (creditMicros(ctx.world, user, ctx.now) <= 0) {
     throw new Refusal(400, 'insufficient_credit', 'Your credit is used up. Add credit to rent a volume.');
   }
   const id = ctx.write.nextId('volume');
-  const monthly = listing.dollarsPerGBMonth * 1e6 * wish.sizeGB;
+  const monthly = listing.dollarsPerGBMonth * 1e6 * request.sizeGB;
   const volume: Volume = {
     id,
     userId: user.id,
     listingId: listing.id,
     kind: listing.kind,
     machineId: listing.machineId,
-    sizeGB: wish.sizeGB,
-    name: wish.name ?? `V.${id}`,
+    sizeGB: request.sizeGB,
+    name: request.name ?? `V.${id}`,
     pricePerHour: Math.round(monthly / ctx.settings.billing.hoursPerMonth),
     createdAt: ctx.now,
   };

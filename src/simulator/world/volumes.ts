@@ -20,10 +20,10 @@ export function isActive(world: World, listingId: number): boolean {
 /** The listing that its host may unlist now, or the refusal in the words of specification 4.1. */
 export function listingToUnlist(
   world: World,
-  wanted: { id: number; userId: number; kind: VolumeKind },
+  named: { id: number; userId: number; kind: VolumeKind },
 ): VolumeListing {
-  const listing = world.tables.volumeListings[wanted.id];
-  if (!listing || listing.userId !== wanted.userId || listing.kind !== wanted.kind) {
+  const listing = world.tables.volumeListings[named.id];
+  if (!listing || listing.userId !== named.userId || listing.kind !== named.kind) {
     throw new Refusal(400, 'no_such_volume', 'Volume listing does not exist');
   }
   if (isActive(world, listing.id)) {

@@ -74,9 +74,9 @@ function machinesOf(hosts: Json): readonly Json[] {
     if (!isObject(host) || typeof host.id !== 'number' || !Array.isArray(host.machines))
       throw badRequest('hosts: each needs a numeric id and a list of machines.');
     const machines = host.machines as readonly Json[];
-    const stranger = machines.find((machine) => isObject(machine) && machine.hostId !== host.id);
-    if (isObject(stranger)) {
-      const { id = null, hostId = null } = stranger;
+    const misplaced = machines.find((machine) => isObject(machine) && machine.hostId !== host.id);
+    if (isObject(misplaced)) {
+      const { id = null, hostId = null } = misplaced;
       throw badRequest(
         `hosts ${host.id}: hostId of its machine ${textOf(id)} must be ${host.id}, not ${textOf(hostId)}.`,
       );
@@ -208,8 +208,8 @@ export function differenceIn(
   }
   const at = joined(place, path.join('.'), field);
   const found = valueAt(value, path);
-  if (found === undefined) return `${at} is missing; it must be ${wanted(issue)}.`;
-  return `${at} must be ${wanted(issue)}, not ${textOf(found).slice(0, 50)}.`;
+  if (found === undefined) return `${at} is missing; it must be ${expectationOf(issue)}.`;
+  return `${at} must be ${expectationOf(issue)}, not ${textOf(found).slice(0, 50)}.`;
 }
 
 const joined = (place: string, name: string, field: ShapeNames['field']): string => {
@@ -238,15 +238,15 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /** What would have been right, as the rest of a sentence that begins with "must be". */
-function wanted(issue: Issue): string {
+function expectationOf(issue: Issue): string {
   if (issue.code === 'invalid_type') return TYPES[issue.expected] ?? issue.message;
   if (issue.code === 'too_small' || issue.code === 'too_big') return boundOf(issue);
-  const words = wordsOf(issue);
-  return words ? oneOf(words) : issue.message;
+  const options = optionsOf(issue);
+  return options ? oneOf(options) : issue.message;
 }
 
 /** The words of which one may stand there. */
-function wordsOf(issue: Issue): readonly string[] | undefined {
+function optionsOf(issue: Issue): readonly string[] | undefined {
   if (issue.code === 'invalid_value') return issue.values.map(String);
   if (issue.code === 'invalid_union' && 'options' in issue) return issue.options?.map(String);
   return undefined;
