@@ -45,8 +45,8 @@ function textOf(body: SimRequest['body']): string | undefined {
 
 const MAX_DEPTH = 32;
 /**
- * The body of a request as an object; `{}` where none came. Malformed JSON, a body that is no object,
- * nesting deeper than any call needs and keys that would reach a prototype are 400 `bad_request`.
+ * The body of a request as an object; `{}` if it is empty. Throws a 400 `bad_request` Refusal for malformed JSON,
+ * for a body that is no object, for too deep nesting and for keys that would reach a prototype.
  */
 export function parseBody(text: string | undefined): JsonObject {
   if (text === undefined || text.trim() === '') return {};

@@ -6,7 +6,7 @@ import { badRequest, Refusal } from './refusal.ts';
  * ignored; a wrong type is refused with 400 `bad_request` that names the field.
  */
 
-/** A finite number, or undefined where absent or null. */
+/** A finite number, or undefined if absent or null. Throws a 400 `bad_request` Refusal for anything else. */
 export function numberField(body: JsonObject, name: string): number | undefined {
   const value = body[name];
   if (value === undefined || value === null || value === '') return undefined;
@@ -15,7 +15,10 @@ export function numberField(body: JsonObject, name: string): number | undefined 
   return number;
 }
 
-/** A number from `least` to `most`, or undefined where absent or null. */
+/**
+ * A number from `min` to `max`, or undefined if absent or null. Throws a 400 `bad_request` Refusal for anything
+ * else.
+ */
 export function boundedNumber(
   body: JsonObject,
   name: string,
@@ -26,7 +29,7 @@ export function boundedNumber(
   throw badRequest(`${name} must be a number from ${min} to ${max}.`);
 }
 
-/** A whole number, or undefined where absent or null. */
+/** A whole number, or undefined if absent or null. Throws a 400 `bad_request` Refusal for anything else. */
 export function integerField(body: JsonObject, name: string): number | undefined {
   const value = numberField(body, name);
   if (value !== undefined && !Number.isSafeInteger(value))
@@ -34,14 +37,17 @@ export function integerField(body: JsonObject, name: string): number | undefined
   return value;
 }
 
-/** A whole number that has to be there. */
+/** A whole number. Throws a 400 `bad_request` Refusal if it is absent, null or anything else. */
 export function requiredInteger(body: JsonObject, name: string): number {
   const value = integerField(body, name);
   if (value === undefined) throw badRequest(`${name} is required.`);
   return value;
 }
 
-/** The one id that a call gives under several names, or undefined where under none; 400 where they contradict. */
+/**
+ * The one id that a call gives under several names, or undefined if under none. Throws a 400 `bad_request` Refusal
+ * if they contradict each other.
+ */
 export function sameInteger(given: JsonObject): number | undefined {
   const ids = Object.keys(given).flatMap((name) => integerField(given, name) ?? []);
   if (new Set(ids).size <= 1) return ids[0];
@@ -50,7 +56,7 @@ export function sameInteger(given: JsonObject): number | undefined {
   );
 }
 
-/** A string, or undefined where absent or null. */
+/** A string, or undefined if absent or null. Throws a 400 `bad_request` Refusal for anything else. */
 export function stringField(body: JsonObject, name: string): string | undefined {
   const value = body[name];
   if (value === undefined || value === null) return undefined;
@@ -58,14 +64,17 @@ export function stringField(body: JsonObject, name: string): string | undefined 
   return value;
 }
 
-/** A string that has to be there and not be empty. */
+/** A string that is not empty. Throws a 400 `bad_request` Refusal for anything else. */
 export function requiredString(body: JsonObject, name: string): string {
   const value = stringField(body, name);
   if (!value) throw badRequest(`${name} is required.`);
   return value;
 }
 
-/** True or false (also as text), or undefined where absent or null. */
+/**
+ * True or false (also as text), or undefined if absent or null. Throws a 400 `bad_request` Refusal for anything
+ * else.
+ */
 export function booleanField(body: JsonObject, name: string): boolean | undefined {
   const value = body[name];
   if (value === undefined || value === null) return undefined;
@@ -74,7 +83,7 @@ export function booleanField(body: JsonObject, name: string): boolean | undefine
   throw badRequest(`${name} must be true or false.`);
 }
 
-/** An object, or undefined where absent or null. */
+/** An object, or undefined if absent or null. Throws a 400 `bad_request` Refusal for anything else. */
 export function objectField(body: JsonObject, name: string): JsonObject | undefined {
   const value = body[name];
   if (value === undefined || value === null) return undefined;
@@ -82,7 +91,7 @@ export function objectField(body: JsonObject, name: string): JsonObject | undefi
   return value;
 }
 
-/** A list, or undefined where absent or null. */
+/** A list, or undefined if absent or null. Throws a 400 `bad_request` Refusal for anything else. */
 export function listField(body: JsonObject, name: string): readonly Json[] | undefined {
   const value = body[name];
   if (value === undefined || value === null) return undefined;
@@ -136,7 +145,10 @@ const TYPES: Readonly<Record<FieldType, { readonly is: (value: Json) => boolean;
   flag: { is: (value) => typeof value === 'boolean', name: 'true or false' },
 };
 
-/** The written fields of a body; one of another type is 400 `bad_request` that names it. */
+/**
+ * The fields of a body that the specification names. Throws a 400 `bad_request` Refusal that names a field of
+ * another type.
+ */
 export function writtenBody(written: WrittenFields, body: JsonObject): JsonObject {
   const fields = Object.entries(written).flatMap(([name, type]) => {
     const value = Object.hasOwn(body, name) ? (body[name] ?? null) : null;

@@ -99,7 +99,10 @@ export const PUBLIC: readonly Profile[] = ['public'];
 /** A reply of status 200, or the one given. */
 export const json = (body: Json, status = 200): Reply => ({ type: 'json', status, body });
 
-/** The caller of a route whose `access` is `key`. */
+/**
+ * The caller of a route whose `access` is `key`. Throws a TypeError, which is a bug, if the route admits calls
+ * without a key.
+ */
 export function callerOf(ctx: RouteContext): Caller {
   if (!ctx.caller) throw new TypeError('This route lets callers without a key in: look at ctx.caller.');
   return ctx.caller;
@@ -156,4 +159,20 @@ function notFound(
   const shown = path.slice(0, 200);
   if (others.length === 0) return new Refusal(404, 'not_found', `There is no endpoint ${shown}.`);
   return new WrongMethod(others, `${shown} takes ${others.join(', ')}, not ${method.slice(0, 20)}.`);
+}
+
+/** What an endpoint is beside its path: `access` is `key` and `profiles` public only unless said otherwise. */
+export interface EndpointRule
+  extends Partial<Pick<Route, 'access' | 'profiles' | 'pause' | 'rawBody' | 'written'>> {
+  readonly category: Category | null;
+}
+
+/** An endpoint in one line: `endpoint('GET /api/v0/ssh', { category: 'user_read' }, list)`. */
+export function endpoint(
+  spec: `${Route['method']} /${string}`,
+  rule: EndpointRule,
+  handler: Route['handler'],
+): Route {
+  const [method, path] = spec.split(' ') as [Route['method'], string];
+  return { method, path, access: 'key', profiles: PUBLIC, ...rule, handler };
 }

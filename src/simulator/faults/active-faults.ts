@@ -101,7 +101,10 @@ const bare = (path: string): string =>
     .replace(/\/+$/, '');
 const plain = (path: string): string => bare(path).replace(/\{[^}]*\}|:[A-Za-z_]+/g, ':');
 
-/** Reads `{"name","endpoint"?,"count"?,"probability"?,"seconds"?,"instance"?,"host"?}`. */
+/**
+ * Reads `{"name","endpoint"?,"count"?,"probability"?,"seconds"?,"instance"?,"host"?}`. Throws a 400 `bad_request`
+ * Refusal for an unknown name and for a field that is out of bounds.
+ */
 export function readFault(world: World, id: number, body: JsonObject): ActiveFault {
   const name = requiredString(body, 'name');
   const entry = faultEntry(name);
@@ -146,7 +149,7 @@ function countOf(body: JsonObject): number | undefined {
   return count;
 }
 
-/** `probability`, from 0 to 1; null where none is given. */
+/** `probability`, from 0 to 1; null if absent. Throws a 400 `bad_request` Refusal for anything else. */
 export function probabilityOf(body: JsonObject): number | null {
   const value = numberField(body, 'probability');
   if (value !== undefined && (value < 0 || value > 1))

@@ -7,7 +7,10 @@ import { type Json, ownValue } from '../json.ts';
  * string of container flags. PURE.
  */
 
-/** Variables and options of a rental, in the object form whichever came. */
+/**
+ * Variables and options of a rental in object form. Throws a 400 `invalid_args` Refusal if `env` is neither an
+ * object nor a string.
+ */
 export function readEnv(value: Json | undefined): Readonly<Record<string, string>> {
   if (value === undefined || value === null) return {};
   if (typeof value === 'string') return fromFlags(value);

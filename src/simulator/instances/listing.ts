@@ -225,7 +225,9 @@ export function pageToken(order: ListQuery['order'], keys: readonly Json[]): str
   return Buffer.from(JSON.stringify({ order, keys })).toString('base64url');
 }
 
-/** The sort keys in a token of that order, the id last; 400 `invalid_token` for every other. */
+/**
+ * The sort keys in a token of that order, the id last. Throws a 400 `invalid_token` Refusal for any other token.
+ */
 export function readToken(order: ListQuery['order'], token: string): readonly Json[] {
   const read = parsedToken(token);
   const keys = isObject(read) && JSON.stringify(read.order) === JSON.stringify(order) ? read.keys : undefined;

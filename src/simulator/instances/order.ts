@@ -140,7 +140,10 @@ export interface VolumeRequest {
   readonly sizeGB: number | undefined;
 }
 
-/** `volume_info` of a rental; undefined where it names no volume. */
+/**
+ * `volume_info` of a rental; undefined if it names no volume. Throws a 400 `bad_request` Refusal if a field is
+ * missing or wrong.
+ */
 export function readVolumeRequest(body: JsonObject): VolumeRequest | undefined {
   const info = objectField(body, 'volume_info');
   if (info === undefined || Object.keys(info).length === 0) return undefined;

@@ -217,7 +217,10 @@ export function rentalReply(rental: Rental): Record<string, Json> {
   };
 }
 
-/** Offer ids of a bulk rental: a list of whole numbers, at most `limits.bulkRent`. */
+/**
+ * Offer ids of a bulk rental: whole numbers, at least one and at most `limits.bulkRent`. Throws a 400
+ * `invalid_args` Refusal for anything else.
+ */
 export function bulkIds(ctx: RouteContext): readonly number[] {
   const ids = listField(ctx.body, 'ids') ?? [];
   if (ids.length === 0) throw invalidArgs('ids must name at least one offer.');

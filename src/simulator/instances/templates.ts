@@ -7,7 +7,10 @@ import { readEnv } from './container-options.ts';
 
 /* Templates that a rental names. PURE. */
 
-/** The template that a body names by hash or id; undefined where it names none, 400 where it names two. */
+/**
+ * The template that a body names by hash or id; undefined if it names none. Throws a 400 Refusal if it names two,
+ * or one that does not exist.
+ */
 export function findTemplate(world: World, body: JsonObject): Template | undefined {
   const hashes = ['template_hash_id', 'template_hash'].map((name) => stringField(body, name) || null);
   const named = [

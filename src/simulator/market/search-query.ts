@@ -236,7 +236,10 @@ const READERS: readonly {
 
 type Plain = string | number | boolean;
 
-/** The value as its column has it: numbers from text, flags as their codes, places as theirs. */
+/**
+ * The value in the form of its column: numbers from text, flags as their codes, places as theirs. Throws a Refusal
+ * for a list or an object.
+ */
 export function coerce(key: string, value: Json): Column {
   if (value === null) return null;
   if (typeof value === 'object')

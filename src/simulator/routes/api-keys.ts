@@ -7,6 +7,7 @@ import {
   type Caller,
   type Category,
   callerOf,
+  endpoint,
   json,
   type Reply,
   type Route,
@@ -14,7 +15,6 @@ import {
 } from '../calls/route.ts';
 import type { Json, JsonObject } from '../json.ts';
 import type { ApiKey } from '../tables/api-keys.ts';
-import { endpoint } from './endpoint.ts';
 
 /* API keys (specification 2.5, 5): the name is optional, the secret is shown once, at creation. */
 

@@ -9,18 +9,16 @@ import {
   stringField,
 } from '../calls/fields.ts';
 import { Refusal } from '../calls/refusal.ts';
-import { json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
+import { endpoint, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import { MAX_WORK } from '../scaling/options.ts';
-import { applyReport } from '../scaling/report.ts';
 import { newSigningKey, routeRequest, signRoute } from '../scaling/route-request.ts';
 import { recordArrival } from '../scaling/scale-endpoint.ts';
-import { dropRequests, workerRow, workerUrl, workUntil } from '../scaling/worker.ts';
+import { applyReport, dropRequests, workerRow, workerUrl, workUntil } from '../scaling/worker.ts';
 import { refreshWorkers, workersOf } from '../scaling/worker-lifecycle.ts';
 import { type EndpointGroupRow, LOG_LEVELS } from '../tables/endpoint-groups.ts';
 import type { SigningKey } from '../tables/signing-keys.ts';
 import type { WorkerGroupRow } from '../tables/worker-groups.ts';
 import type { WorkerRow } from '../tables/workers.ts';
-import { endpoint } from './endpoint.ts';
 
 /* The autoscaler, at the root of the same origin: routes, workers, logs and updates. */
 

@@ -1,8 +1,7 @@
-import { callerOf, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
+import { callerOf, endpoint, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import { pageOf, readListQuery } from '../instances/listing.ts';
 import { type JsonObject, ownValue } from '../json.ts';
 import { contractMicros, creditMicros, type LedgerRow, ledger, secondOf } from '../world/ledger.ts';
-import { endpoint } from './endpoint.ts';
 
 /* Bills, drawn from the ledger: a charge per contract and volume, an invoice per payment. */
 

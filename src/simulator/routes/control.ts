@@ -1,7 +1,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import { numberField, pathId, stringField } from '../calls/fields.ts';
 import { badRequest, Refusal } from '../calls/refusal.ts';
-import { BOTH, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
+import { BOTH, endpoint, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import { catchUp, type SimulatedTime, stillBehind } from '../catch-up.ts';
 import { faultRow, isEndpoint, probabilityOf, readFault } from '../faults/active-faults.ts';
 import { FAULTS, faultEntry, isWorldFault } from '../faults/faults.ts';
@@ -10,7 +10,6 @@ import type { ActiveFault } from '../tables/faults.ts';
 import { ledger } from '../world/ledger.ts';
 import { readWorld, worldJson } from '../world/world-document.ts';
 import type { WorldStore } from '../world/world-store.ts';
-import { endpoint } from './endpoint.ts';
 import { tfaControlRoutes } from './tfa.ts';
 
 /* The hand behind the curtain: time, ledger, faults and the world itself. Served only with --control. */

@@ -8,14 +8,13 @@ import {
   stringField,
 } from '../calls/fields.ts';
 import { Refusal } from '../calls/refusal.ts';
-import { callerOf, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
+import { callerOf, endpoint, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import type { JsonObject } from '../json.ts';
 import { readOptions } from '../scaling/options.ts';
 import { workersOf } from '../scaling/worker-lifecycle.ts';
 import type { DeploymentRow, DeploymentVersion } from '../tables/deployments.ts';
 import type { EndpointState } from '../tables/endpoint-groups.ts';
 import type { World } from '../world/world.ts';
-import { endpoint } from './endpoint.ts';
 import { addEndpoint, dropEndpoint } from './endpoint-groups.ts';
 import { addWorkerGroup, searchParams } from './worker-groups.ts';
 

@@ -1,12 +1,11 @@
 import { pathId, sameInteger, stringField } from '../calls/fields.ts';
 import { Refusal } from '../calls/refusal.ts';
-import { BOTH, callerOf, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
+import { BOTH, callerOf, endpoint, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import type { JsonObject } from '../json.ts';
 import { defaultOptions, readOptions } from '../scaling/options.ts';
 import { groupsOf } from '../scaling/scale-endpoint.ts';
 import { workersOf } from '../scaling/worker-lifecycle.ts';
 import { ENDPOINT_STATES, type EndpointGroupRow, type EndpointState } from '../tables/endpoint-groups.ts';
-import { endpoint } from './endpoint.ts';
 import { destroy } from './instances.ts';
 
 /* Endpoint groups (specification 4.9) under their path of the public service. */

@@ -10,7 +10,7 @@ import {
   textOf,
 } from '../calls/fields.ts';
 import { badRequest, Refusal } from '../calls/refusal.ts';
-import { callerOf, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
+import { callerOf, endpoint, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import { readEnv } from '../instances/container-options.ts';
 import { recycleContract } from '../instances/contract-state.ts';
 import { instanceRow } from '../instances/instance-row.ts';
@@ -19,7 +19,6 @@ import type { Json, JsonObject } from '../json.ts';
 import { atNewPrice } from '../steps/billing.ts';
 import type { Contract, PriceIncrease } from '../tables/contracts.ts';
 import { contractsOf, creditMicros, ratePerHour, rebill } from '../world/ledger.ts';
-import { endpoint } from './endpoint.ts';
 import { contractOfPath } from './instances.ts';
 import { knownKey, readPublicKey } from './ssh-keys.ts';
 

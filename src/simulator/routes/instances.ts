@@ -1,6 +1,6 @@
 import { integerField, listField, pathId, stringField } from '../calls/fields.ts';
 import { badRequest, Refusal } from '../calls/refusal.ts';
-import { BOTH, callerOf, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
+import { BOTH, callerOf, endpoint, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import {
   endContract,
   rebootContract,
@@ -23,7 +23,6 @@ import {
 import { type Json, ownValue } from '../json.ts';
 import type { Contract } from '../tables/contracts.ts';
 import { contractMicros, creditMicros, ratePerHour, secondOf } from '../world/ledger.ts';
-import { endpoint } from './endpoint.ts';
 
 /* Reading instances (specification 4.3 and 4.6), and the lists of the public service. */
 

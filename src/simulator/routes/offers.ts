@@ -1,6 +1,6 @@
 import { assertTermCount, isObject, pathId, textOf } from '../calls/fields.ts';
 import { badRequest, Refusal } from '../calls/refusal.ts';
-import { BOTH, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
+import { BOTH, endpoint, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import { bulkIds, noSuchAsk, type Rental, rentalReply, rentOffer } from '../instances/rent.ts';
 import type { Json, JsonObject } from '../json.ts';
 import { columnReader, offerJson, specifiedOffer } from '../market/offer-row.ts';
@@ -8,7 +8,6 @@ import { matching, viewOf } from '../market/search.ts';
 import { readSearch } from '../market/search-query.ts';
 import type { Machine } from '../tables/machines.ts';
 import type { Offer } from '../tables/offers.ts';
-import { endpoint } from './endpoint.ts';
 
 /* Searching offers (specification 4.4) and renting them (4.5). */
 

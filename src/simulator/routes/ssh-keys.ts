@@ -1,9 +1,8 @@
 import { requiredString } from '../calls/fields.ts';
 import { Refusal } from '../calls/refusal.ts';
-import { callerOf, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
+import { callerOf, endpoint, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import type { JsonObject } from '../json.ts';
 import type { SshKey } from '../tables/ssh-keys.ts';
-import { endpoint } from './endpoint.ts';
 
 /* Public keys of the account. The newest one is what the user object shows as `ssh_key`. */
 
@@ -11,7 +10,7 @@ const PUBLIC_KEY = /^(ssh-(rsa|dss|ed25519)|ecdsa-sha2-\S+|sk-\S+) [A-Za-z0-9+/=
 
 const noSshKey = (msg: string): Refusal => new Refusal(400, 'no_ssh_key', msg);
 
-/** The public key of a body, in OpenSSH form. */
+/** The public key of a body, in OpenSSH form. Throws a Refusal if it is absent or in another form. */
 export function readPublicKey(ctx: RouteContext): string {
   const key = requiredString(ctx.body, 'ssh_key').trim();
   if (!PUBLIC_KEY.test(key)) {

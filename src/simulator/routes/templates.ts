@@ -1,11 +1,10 @@
 import { sameInteger, stringField } from '../calls/fields.ts';
 import { Refusal } from '../calls/refusal.ts';
-import { callerOf, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
+import { callerOf, endpoint, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import { readListQuery, selectedColumns } from '../instances/listing.ts';
 import { findTemplate } from '../instances/templates.ts';
 import { type JsonObject, ownValue } from '../json.ts';
 import type { Template } from '../tables/templates.ts';
-import { endpoint } from './endpoint.ts';
 
 /* Templates: named bodies of rentals. Reading shows all, writing touches one's own. */
 

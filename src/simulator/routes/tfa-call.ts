@@ -17,13 +17,16 @@ export interface TfaCaller {
   readonly loggedOut: boolean;
 }
 
-/** The caller of an endpoint that a secret alone does not open. */
+/** The caller of an endpoint that needs a Bearer token. Throws an `auth_error` Refusal without one. */
 export function bearerCaller(ctx: RouteContext): TfaCaller {
   if (!ctx.caller) throw tfaRefusal('auth_error', 'Invalid user key');
   return personal({ user: ctx.caller.user, loggedOut: false });
 }
 
-/** The caller of an endpoint that a Bearer token or a secret opens; `missing` when neither came. */
+/**
+ * The caller of an endpoint that takes a Bearer token or a secret. Throws `missing` without either, and
+ * `challenge_not_found` for an unknown secret.
+ */
 export function bearerOrSecretCaller(ctx: RouteContext, missing: (ctx: RouteContext) => Refusal): TfaCaller {
   if (ctx.caller) return bearerCaller(ctx);
   const secret = optionalText(ctx.body, 'secret');
@@ -118,14 +121,17 @@ export function optionalText(body: JsonObject, name: string): string | undefined
   return stringField(body, name) || undefined;
 }
 
-/** A code of six digits, given as text so that leading zeros survive. */
+/**
+ * A code of six digits, as text so that leading zeros survive; undefined if absent. Throws a 400 `bad_request`
+ * Refusal for anything else.
+ */
 export function codeField(body: JsonObject): string | undefined {
   const code = optionalText(body, 'code');
   if (code !== undefined && !SIX_DIGITS.test(code)) throw badRequest('code must be a string of 6 digits.');
   return code;
 }
 
-/** A phone number in E.164 form. */
+/** A phone number in E.164 form; undefined if absent. Throws a 400 `bad_request` Refusal for anything else. */
 export function phoneField(body: JsonObject): string | undefined {
   const phone = optionalText(body, 'phone_number');
   if (phone !== undefined && !E164.test(phone)) {
@@ -134,7 +140,10 @@ export function phoneField(body: JsonObject): string | undefined {
   return phone;
 }
 
-/** A label of a method; an empty one is a label too. */
+/**
+ * A label of a method, which may be empty; undefined if absent. Throws a 400 `bad_request` Refusal if it is too
+ * long.
+ */
 export function labelField(body: JsonObject): string | undefined {
   const label = stringField(body, 'label');
   if (label !== undefined && characters(label) > LABEL_CHARACTERS) {

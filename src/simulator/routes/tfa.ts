@@ -1,6 +1,6 @@
 import { booleanField, requiredString, stringField } from '../calls/fields.ts';
 import { badRequest, Refusal } from '../calls/refusal.ts';
-import { BOTH, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
+import { BOTH, endpoint, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import type { Challenge } from '../tables/tfa.ts';
 import type { User } from '../tables/users.ts';
 import { AUTHORIZED, completeAuthorization, requestAuthorization } from '../tfa/authorize.ts';
@@ -17,7 +17,6 @@ import {
 import type { TfaStep } from '../tfa/step.ts';
 import { tfaRefusal } from '../tfa/tfa-refusal.ts';
 import { completeLogin } from '../tfa/verify.ts';
-import { endpoint } from './endpoint.ts';
 import {
   bearerCaller,
   bearerOrSecretCaller,

@@ -3,6 +3,7 @@ import { badRequest } from '../calls/refusal.ts';
 import {
   BOTH,
   callerOf,
+  endpoint,
   json,
   type Profile,
   type Reply,
@@ -13,7 +14,6 @@ import type { JsonObject } from '../json.ts';
 import type { User } from '../tables/users.ts';
 import { creditMicros } from '../world/ledger.ts';
 import type { World } from '../world/world.ts';
-import { endpoint } from './endpoint.ts';
 
 /* The current user (specification 4.2) and its profile. */
 

@@ -1,6 +1,6 @@
 import { integerField, isObject, numberField, pathId, sameInteger, stringField } from '../calls/fields.ts';
 import { Refusal } from '../calls/refusal.ts';
-import { callerOf, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
+import { callerOf, endpoint, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import { knownTemplate } from '../instances/templates.ts';
 import type { JsonObject } from '../json.ts';
 import { readSearch } from '../market/search-query.ts';
@@ -8,7 +8,6 @@ import { readFilters, workersOf } from '../scaling/worker-lifecycle.ts';
 import type { EndpointGroupRow } from '../tables/endpoint-groups.ts';
 import type { Template } from '../tables/templates.ts';
 import type { WorkerGroupRow } from '../tables/worker-groups.ts';
-import { endpoint } from './endpoint.ts';
 import { destroyMachine, noSuchEndpoint } from './endpoint-groups.ts';
 
 /* Worker groups: one resource under the names `/autojobs/` and `/workergroups/`. */

@@ -29,7 +29,10 @@ export type Authorization =
   | { readonly type: 'challenge'; readonly secret: string }
   | { readonly type: 'granted' };
 
-/** `POST /tfa/authorize-new-method/`: asks for the right to add a method. */
+/**
+ * `POST /tfa/authorize-new-method/`: requests the right to add a method. Throws `challenge_creation_failed` or
+ * `service_unavailable` while a store is down, and the Refusal of a wrong backup code.
+ */
 export function requestAuthorization(step: TfaStep, call: AuthorizeCall): Authorization {
   requireStore(step);
   if (call.backupCode !== undefined) {
@@ -47,8 +50,8 @@ export function requestAuthorization(step: TfaStep, call: AuthorizeCall): Author
 
 /**
  * `PUT /tfa/authorize-new-method/`: answers a challenge and opens the window of 30 minutes. Any sent code
- * authorizes, whichever endpoint sent it (specification 3.3 and 4.8); while a requested authorization waits for
- * its code, only its own challenge does.
+ * authorizes, whichever endpoint sent it (specification 3.3 and 4.8); while a requested authorization waits for its
+ * code, only its own challenge does. Throws the Refusal of what is missing, unknown, expired or wrong.
  */
 export function completeAuthorization(
   step: TfaStep,

@@ -11,7 +11,9 @@ export function isAlive(step: TfaStep, challenge: Challenge): boolean {
   return step.now - challenge.createdAt <= step.settings.challengeSeconds * 1000;
 }
 
-/** The live challenge of a secret: `challenge_not_found` where none is, `2fa_expired` where it is too old. */
+/**
+ * The live challenge of a secret. Throws `challenge_not_found` if there is none, `2fa_expired` if it is too old.
+ */
 export function findChallenge(step: TfaStep, secret: string): Challenge {
   const challenge = step.account.challenges.find((candidate) => candidate.secret === secret);
   if (!challenge) throw tfaRefusal('challenge_not_found', 'No challenge belongs to this secret.');
@@ -49,7 +51,9 @@ export function beginLogin(step: TfaStep): { secret: string } {
   return { secret: createChallenge(step, { type: 'login' }).secret };
 }
 
-/** The address codes go to: it has to exist and to be verified (specification 4.8, prerequisite). */
+/**
+ * The address that codes go to (specification 4.8, prerequisite). Throws `missing_email` or `email_not_verified`.
+ */
 export function verifiedEmail(step: TfaStep): string {
   if (!step.user.email) throw tfaRefusal('missing_email', 'The account has no email address.');
   if (step.user.emailVerifiedAt === null) {
@@ -86,14 +90,16 @@ export interface SmsTarget {
   readonly methodId: number | null;
 }
 
-/** The method with that id: `not_found` where the account has none. */
+/** The method with that id. Throws `not_found` if the account has none. */
 export function methodById(step: TfaStep, id: number): TfaMethod {
   const method = step.account.methods.find((candidate) => candidate.id === id);
   if (!method) throw tfaRefusal('not_found', `No method of this account has the tfa_method_id ${id}.`);
   return method;
 }
 
-/** The SMS method with that id. */
+/**
+ * The SMS method with that id. Throws `not_found` if there is none, `invalid_tfa_method` if it is of another type.
+ */
 export function smsMethodById(step: TfaStep, id: number): SmsMethod {
   const method = methodById(step, id);
   if (method.method !== 'sms') {
@@ -103,9 +109,9 @@ export function smsMethodById(step: TfaStep, id: number): SmsMethod {
 }
 
 /**
- * The number an SMS goes to: that of the named method, the one given, that of the primary SMS method, the
- * one on file, in this order (specification 4.8). A logged-out caller reaches only numbers the account
- * already trusts.
+ * The number an SMS goes to: that of the named method, the one given, that of the primary SMS method, the one on
+ * file, in this order (specification 4.8). A logged-out caller reaches only numbers the account already trusts.
+ * Throws `missing_phone_number` if there is none.
  */
 export function chooseSmsTarget(
   step: TfaStep,
@@ -228,7 +234,10 @@ export function sendSmsCode(step: TfaStep, call: SmsCall): Challenge {
   return sendFirstCode(step, { target: chooseSmsTarget(step, call, call), pending });
 }
 
-/** Sends a code that starts a challenge, or that answers the `pending` one from now on. */
+/**
+ * Sends a code that starts a challenge, or that answers the `pending` one from now on. Throws
+ * `tfa_challenge_exists` if the number got a code a moment ago, and the Refusal of a rate limit.
+ */
 export function sendFirstCode(
   step: TfaStep,
   options: { target: SmsTarget; pending?: Challenge | undefined },
@@ -241,8 +250,9 @@ export function sendFirstCode(
 }
 
 /**
- * `POST /tfa/sms/resend/`: another code for a challenge that an SMS started. With the secret the challenge
- * and its ten minutes stay; a Bearer call without one gets a fresh challenge in place of its latest.
+ * `POST /tfa/sms/resend/`: another code for a challenge that an SMS started. With the secret the challenge and its
+ * ten minutes stay; a Bearer call without one gets a fresh challenge in place of its latest. Throws
+ * `no_challenge_found` if no code was sent yet.
  */
 export function resendSmsCode(step: TfaStep, call: SmsCall): Challenge {
   requireVerifiedEmail(step);

@@ -99,7 +99,7 @@ export function retireBackupCodes(step: TfaStep): void {
   for (const row of step.account.backupCodes) row.deletedAt ??= step.now;
 }
 
-/** Uses a code up. A code that is unknown, used or retired is `invalid_backup_code`. */
+/** Marks a code as used. Throws `invalid_backup_code` if it is unknown, used or retired. */
 export function useBackupCode(step: TfaStep, code: string): void {
   const sent = code.trim().toUpperCase();
   const row = step.account.backupCodes.find((candidate) => candidate.code === sent && isUsable(candidate));

@@ -122,7 +122,10 @@ export interface Confirmed {
   readonly backupCodes?: readonly string[];
 }
 
-/** Adds a method within the authorization window, once its first code is right. */
+/**
+ * Adds a method within the authorization window, once its first code is right. Throws `missing_params`,
+ * `authorization_required`, or the Refusal of its code.
+ */
 export function confirmNewMethod(step: TfaStep, call: ConfirmCall): Confirmed {
   const type = methodTypeNamed(call.tfaMethod);
   if (call.code === undefined || call.secret === undefined) {
@@ -137,7 +140,7 @@ export function confirmNewMethod(step: TfaStep, call: ConfirmCall): Confirmed {
   return first ? { method, backupCodes: issueBackupCodes(step) } : { method };
 }
 
-/** A type that is stored: `invalid_tfa_method` for email and everything else. */
+/** A type that is stored. Throws `invalid_tfa_method` for email and everything else. */
 export function methodTypeNamed(name: string): MethodType {
   if (name === 'sms' || name === 'totp') return name;
   throw tfaRefusal('invalid_tfa_method', 'tfa_method must be sms or totp.');
@@ -196,8 +199,9 @@ export function newMethod(step: TfaStep, label: string) {
 }
 
 /**
- * `PUT /tfa/regen-backup-codes/`: verifies a factor and replaces all codes with ten new ones. A legacy
- * account without method rows first gets its number on file as an SMS method (specification 3.3).
+ * `PUT /tfa/regen-backup-codes/`: verifies a factor and replaces all codes with ten new ones. A legacy account
+ * without method rows first gets its number on file as an SMS method (specification 3.3). Throws
+ * `missing_phone_number` if it has none, and the Refusal of a wrong factor.
  */
 export function regenerateBackupCodes(step: TfaStep, proof: Proof): readonly string[] {
   requireTfa(step, proof);

@@ -23,7 +23,7 @@ export type Verified =
 
 type FactorName = MethodType | 'email';
 
-/** The factor of that name: `invalid_tfa_method` where it is none of `sms`, `totp`, `email`. */
+/** The factor of that name. Throws `invalid_tfa_method` if it is none of `sms`, `totp`, `email`. */
 export function factorNamed(name: string): FactorName {
   if (name === 'sms' || name === 'totp' || name === 'email') return name;
   throw tfaRefusal('invalid_tfa_method', 'tfa_method must be one of sms, totp, email.');
@@ -144,7 +144,10 @@ function factorOf(step: TfaStep, proof: Proof): FactorName {
   return proof.methodId === undefined ? 'sms' : methodById(step, proof.methodId).method;
 }
 
-/** The method of that type: the one with the id, or the only one. */
+/**
+ * The method of that type: the one with the id, or the only one. Throws `not_found` if there is none
+ * (`tfa_method_not_configured` for TOTP), and 400 if there are several and no id.
+ */
 export function chooseMethod(step: TfaStep, type: MethodType, id: number | undefined): TfaMethod {
   const candidates = methodsOfType(step.account, type);
   if (id !== undefined) {
@@ -225,7 +228,10 @@ export interface LoginResult {
   readonly legacy_tfa_user?: true;
 }
 
-/** `POST /tfa/`: completes a login by a second factor. */
+/**
+ * `POST /tfa/`: completes a login by a second factor. Throws `auth_error` if a user who is no admin asks for an
+ * admin session, and the Refusal of a wrong factor.
+ */
 export function completeLogin(step: TfaStep, proof: Proof & { admin: boolean }): LoginResult {
   if (proof.admin && !step.user.isAdmin) {
     throw tfaRefusal('auth_error', 'Only admin users can open an admin session.');

@@ -38,14 +38,14 @@ export const DEFAULT_VOLUME_GB = 15;
 
 const noSuchVolume = (msg: string): Refusal => new Refusal(404, 'no_such_volume', msg);
 
-/** The volume offer of that id and kind, or 404 `no_such_volume`. */
+/** The volume offer of that id and kind. Throws 404 `no_such_volume` if there is none. */
 export function rentableListing(ctx: RouteContext, id: number, kind: VolumeKind): VolumeListing {
   const listing = ctx.world.tables.volumeListings[id];
   if (!listing || listing.kind !== kind) throw noSuchVolume(`There is no volume offer ${id}.`);
   return listing;
 }
 
-/** The caller's volume of that id, or 404 `no_such_volume`. */
+/** The caller's volume of that id. Throws 404 `no_such_volume` if there is none. */
 export function ownVolume(ctx: RouteContext, id: number): Volume {
   const volume = ctx.world.tables.volumes[id];
   if (!volume || volume.userId !== callerOf(ctx).user.id) throw noSuchVolume(`There is no volume ${id}.`);
