@@ -44,7 +44,7 @@ export const settingsSchema = z.strictObject({
     initialCredit: z.number(),
     /** Whether machines stop when the credit of their user reaches zero; false in the `specification` profile. */
     stopAtZeroCredit: z.boolean(),
-    /** Least credit that a rental needs, dollars; at 0 some has to be left. Null, as in the `specification` profile: none is needed. */
+    /** Minimum credit that a rental needs, dollars; at 0 some has to be left. Null, as in the `specification` profile: none is needed. */
     minCreditToRent: amount.nullable(),
     /** Whether compute is billed while `exited`, `unknown` or `offline`; disk always is. */
     computeWhileLost: z.boolean(),
@@ -56,13 +56,13 @@ export const settingsSchema = z.strictObject({
     lagSeconds: amount,
     /** Rows of a page of the v1 list that asks for no limit. */
     defaultPage: rows,
-    /** Most rows of a page, whatever is asked for. */
+    /** Maximum number of rows of a page, whatever is asked for. */
     maxPage: rows,
     /** Rows of a page whose limit is 0 or less. */
     smallPage: rows,
     /** Offers of a search that asks for no limit. */
     searchDefault: rows,
-    /** Most offers of a search. */
+    /** Maximum number of offers of a search. */
     searchMax: rows,
     /** Where it is true the v0 list answers 410 and clients have to page the v1 list (`public` profile only: the specification knows no other list). */
     v0Gone: z.boolean(),
@@ -78,7 +78,7 @@ export const settingsSchema = z.strictObject({
     label: count,
     /** Characters of `env` as JSON. */
     env: count,
-    /** Least disk of a rental, GB; 0 in the `specification` profile. */
+    /** Minimum disk of a rental, GB; 0 in the `specification` profile. */
     minDiskGB: amount,
     /** Whether a rental may ask for no more disk than its offer has; false in the `specification` profile, where no offer shows a disk. */
     diskWithinOffer: z.boolean(),

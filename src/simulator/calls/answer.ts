@@ -5,7 +5,7 @@ export interface SimRequest {
   readonly url: string;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** Undefined where none came; bytes as a socket gives them. */
+  /** Undefined if none came; bytes as a socket gives them. */
   readonly body: string | Uint8Array | undefined;
   /** Who asks, for rate limits without a key. */
   readonly address: string;

@@ -69,7 +69,7 @@ export function requireLogin({ key, user }: Caller, route: Pick<Route, 'path'>, 
   throw new Refusal(401, 'auth_error', 'Two Factor Authentication is required: log in with a code first.');
 }
 
-/** Who holds that key; undefined where it is unknown, revoked or expired. */
+/** Who holds that key; undefined if it is unknown, revoked or expired. */
 export function callerWith(store: WorldStore, secret: string | undefined, now: number): Caller | undefined {
   const key = secret === undefined ? undefined : store.keyBySecret(secret);
   if (!key || key.revokedAt !== null || (key.expiresAt !== null && key.expiresAt <= now)) return undefined;

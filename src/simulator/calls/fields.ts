@@ -119,7 +119,7 @@ export function pathId(text: string | undefined): number {
   return text !== undefined && /^\d+$/.test(text) ? Number(text) : Number.NaN;
 }
 
-/** Most conditions, order entries, columns or ids of one call: more than any client sends, few enough to hold up nobody. */
+/** Maximum number of conditions, order entries, columns or ids of one call: more than any client sends, few enough to hold up nobody. */
 export const MAX_TERMS = 256;
 
 /** Refuses a longer list with 400 `invalid_request`; `what` names the field in the plural. */

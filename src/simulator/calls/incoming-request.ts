@@ -17,7 +17,7 @@ export type BodyOutcome =
   | { readonly type: 'too-slow' }
   | { readonly type: 'broken' };
 
-/** Reads a body to its end, its limit or its deadline; calls back once, at once where there is none. */
+/** Reads a body to its end, its limit or its deadline; calls back once, at once if there is none. */
 export function readIncomingBody(
   request: IncomingMessage,
   bounds: BodyBounds,
@@ -107,7 +107,7 @@ const HEAD_RULES: readonly HeadRule[] = [
   },
 ];
 
-/** Why a request is refused by its head alone; undefined where nothing speaks against it. */
+/** Why a request is refused by its head alone; undefined if nothing speaks against it. */
 export function refusalOfHead(request: IncomingMessage): Refusal | undefined {
   return HEAD_RULES.find(({ breaks }) => breaks(request))?.refusal;
 }

@@ -13,7 +13,7 @@ export type RateRefusal =
 
 /** Remembers when each identity last called each endpoint. */
 export interface RateLimit {
-  /** Undefined where the call may be made; it then counts as made. */
+  /** Undefined if the call may be made; it then counts as made. */
   check(call: { route: Route; identity: string; now: number }): RateRefusal | undefined;
 }
 

@@ -41,7 +41,7 @@ export interface RouteContext {
   readonly now: number;
   readonly settings: Settings;
   readonly profile: Profile;
-  /** The key as it came, good or not; undefined where none came. */
+  /** The key as it came, good or not; undefined if none came. */
   readonly sentKey: string | undefined;
   /** Undefined only on routes whose `access` is not `key`. Use {@link callerOf} elsewhere. */
   readonly caller: Caller | undefined;
@@ -49,7 +49,7 @@ export interface RouteContext {
   readonly query: URLSearchParams;
   readonly body: JsonObject;
   readonly random: Random;
-  /** The fault of that name that strikes this call, used up by asking; undefined where none does. */
+  /** The fault of that name that strikes this call, used up by asking; undefined if none does. */
   readonly fault: (name: FaultName, target?: FaultTarget) => ActiveFault | undefined;
   /** Scheme, host and port under which this simulator is reached. */
   readonly origin: string;

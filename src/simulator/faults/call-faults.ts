@@ -12,7 +12,7 @@ export interface CallPlan {
   readonly runs: 0 | 1 | 2;
   readonly delayBeforeMs: number;
   readonly delayAfterMs: number;
-  /** `reply` is undefined where the endpoint did not run. */
+  /** `reply` is undefined if the endpoint did not run. */
   readonly answer: (reply: HttpReply | undefined) => Answer;
 }
 

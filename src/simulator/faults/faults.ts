@@ -11,7 +11,7 @@ export interface FaultEntry {
   readonly what: string;
   /** What `seconds` means here; without it `seconds` is how long the fault stays. */
   readonly seconds?: string;
-  /** True where it strikes until it is deleted, false where it strikes once unless a count is given. */
+  /** True if it strikes until it is deleted, false if it strikes once unless a count is given. */
   readonly stays?: boolean;
 }
 
@@ -195,7 +195,7 @@ export interface FaultTarget {
 export const CALL_FAULTS = Object.keys(CALL) as readonly CallFaultName[];
 export const REPLY_FAULTS = Object.keys(REPLY) as readonly ReplyFaultName[];
 
-/** The entry of a name; undefined where there is no such fault. */
+/** The entry of a name; undefined if there is no such fault. */
 export function faultEntry(name: string): FaultEntry | undefined {
   return Object.hasOwn(FAULTS, name) ? FAULTS[name as FaultName] : undefined;
 }

@@ -44,7 +44,7 @@ const MUTATIONS: Readonly<Record<ReplyFaultName, Mutation>> = {
     edited(reply, (body, list, rows) => ({ ...body, [list]: rows.map(withoutPrice) })),
 };
 
-/** Faults that change a list, and so have nothing to do where there is none. */
+/** Faults that change a list, and so have nothing to do if there is none. */
 const OF_LISTS: ReadonlySet<ReplyFaultName> = new Set([
   'empty-list',
   'truncated-list',

@@ -57,7 +57,7 @@ export function rebootContract(contract: Contract, now: number, settings: Settin
   return passTransitions(rebooting, now);
 }
 
-/** Destroys the container and pulls the image anew, on the same machine and under the same id. */
+/** Destroys the container and pulls the image again, on the same machine and under the same id. */
 export function recycleContract(
   contract: Contract,
   options: { now: number; settings: Settings; seed: number; machine: Machine },

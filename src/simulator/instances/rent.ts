@@ -42,7 +42,7 @@ export function rentOffer(ctx: RouteContext, offerId: number, body: JsonObject):
 
 const invalidArgs = (msg: string): Refusal => new Refusal(400, 'invalid_args', msg);
 
-/** The refusal of an offer that is gone: 410 where the caller asked to cancel, else 404. */
+/** The refusal of an offer that is gone: 410 if the caller asked to cancel, else 404. */
 export function noSuchAsk(offerId: number | string, cancel: boolean): Refusal {
   const msg = `no_such_ask Instance type by id ${offerId} is not available.`;
   return cancel

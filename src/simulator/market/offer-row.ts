@@ -106,7 +106,7 @@ export const COMPUTED: Readonly<Record<string, (offer: Offer, view: OfferView) =
 
 const COMPUTED_NAMES = Object.keys(COMPUTED);
 
-/** Reads one column of any offer, found by its name once; undefined where there is no such column. */
+/** Reads one column of any offer, found by its name once; undefined if there is no such column. */
 export function columnReader(name: string): (offer: Offer, view: OfferView) => Column | undefined {
   return ownValue(COMPUTED, name) ?? ((offer) => ownValue(offer.columns, name));
 }

@@ -73,7 +73,7 @@ function prepay(ctx: RouteContext): Reply {
   return json({ success: true, timescale: months, discount_rate: 0.1 });
 }
 
-/** New image, environment or script; the container is made anew with them. */
+/** New image, environment or script; the container is made again with them. */
 function updateTemplate(ctx: RouteContext): Reply {
   const contract = contractOfPath(ctx);
   const machine = ctx.world.tables.machines[contract.machineId];

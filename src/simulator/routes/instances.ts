@@ -26,7 +26,7 @@ import { contractMicros, creditMicros, ratePerHour, secondOf } from '../world/le
 
 /* Reading instances (specification 4.3 and 4.6), and the lists of the public service. */
 
-/** The caller's contract of that id; undefined where there is none, or it is somebody else's. */
+/** The caller's contract of that id; undefined if there is none, or it is another account's. */
 export function ownContract(ctx: RouteContext, id: number): Contract | undefined {
   const contract = ctx.world.tables.contracts[id];
   return contract?.userId === callerOf(ctx).user.id ? contract : undefined;
@@ -176,7 +176,7 @@ const changeHint = (ctx: RouteContext): string =>
     ? 'The body must hold state ("running" or "stopped") or label.'
     : 'state must be "stopped".';
 
-/** The label of the body, undefined where it holds none; throws before anything changes where it is too long. */
+/** The label of the body, undefined if it holds none; throws before anything changes where it is too long. */
 function newLabel(ctx: RouteContext): string | undefined {
   const label = stringField(ctx.body, 'label');
   if (label !== undefined && label.length > ctx.settings.limits.label) {

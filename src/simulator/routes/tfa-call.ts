@@ -43,8 +43,8 @@ export function bearerOrSecretCaller(ctx: RouteContext, missing: (ctx: RouteCont
 export const noAuthentication = (): Refusal => tfaRefusal('auth_error', 'Give a Bearer token or a secret.');
 
 /**
- * The same where a login is completed: 401 where no Bearer token came at all (specification 7,
- * `missing_auth_value`), 403 where one came that is worth nothing (`auth_error`).
+ * The same where a login is completed: 401 if no Bearer token came at all (specification 7,
+ * `missing_auth_value`), 403 if one came that is worth nothing (`auth_error`).
  */
 export function noAuthValue({ sentKey }: RouteContext): Refusal {
   if (sentKey) return tfaRefusal('auth_error', 'Invalid user key');

@@ -61,7 +61,7 @@ function templateOf(
   return { templateHash: known.hashId, templateId: known.id };
 }
 
-/** The caller's endpoint by `endpoint_id`, else by `endpoint_name`; undefined where neither is given or found. */
+/** The caller's endpoint by `endpoint_id`, else by `endpoint_name`; undefined if neither is given or found. */
 function endpointNamed(ctx: RouteContext): EndpointGroupRow | undefined {
   const id = integerField(ctx.body, 'endpoint_id');
   const name = stringField(ctx.body, 'endpoint_name');

@@ -84,7 +84,7 @@ function scaleActive(run: Run, endpoint: EndpointGroupRow): Run {
   return shrink(grow(held, endpoint, targets), endpoint, targets);
 }
 
-/** A need that has to last before a hot worker is let go: the clock starts anew whenever all are needed. */
+/** A need that has to last before a hot worker is let go: the clock starts again whenever all are needed. */
 function holdHot(run: Run, endpoint: EndpointGroupRow, targets: WorkerTargets): Run {
   const ready = hotWorkers(run.world, endpoint).filter(({ loadedAt }) => loadedAt !== null);
   if (targets.hot < ready.length) return run;

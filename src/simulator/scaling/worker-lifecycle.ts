@@ -27,7 +27,7 @@ interface Candidate {
   readonly offer: Offer;
 }
 
-/** The world with one worker more, or undefined where no group finds an offer or credit is used up. */
+/** The world with one worker more, or undefined if no group finds an offer or credit is used up. */
 export function rentWorker(
   world: World,
   endpoint: EndpointGroupRow,
@@ -276,7 +276,7 @@ function loaded(world: World, worker: WorkerRow): WorkerRow {
   return at > world.now ? worker : { ...worker, loadedAt: at, workedUntil: at };
 }
 
-/** Since when the machine of a worker runs and shall run; undefined where it does not. */
+/** Since when the machine of a worker runs and is meant to run; undefined if it does not. */
 export function runningSince(world: World, contractId: number): number | undefined {
   const contract = world.tables.contracts[contractId];
   if (contract?.intendedStatus !== 'running') return undefined;

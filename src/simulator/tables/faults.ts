@@ -14,7 +14,7 @@ export const faultRow = z.strictObject({
   instance: rowId.nullable(),
   host: rowId.nullable(),
   createdAt: time,
-  /** When it goes away by itself; null where count or deletion ends it. */
+  /** When it goes away by itself; null if count or deletion ends it. */
   expiresAt: time.nullable(),
   /** Contracts as they were when a `stale-list` was set. */
   snapshot: z.array(contractRow).exactOptional(),

@@ -17,7 +17,7 @@ export const userRow = z.strictObject({
   tfaStatus: z.enum(['enabled', 'disabled', 'legacy']),
   hasBilling: z.boolean(),
   isAdmin: z.boolean(),
-  /** True where calls of this login are made in a team's context. */
+  /** True if calls of this login are made in a team's context. */
   inTeam: z.boolean(),
   createdAt: time,
 });

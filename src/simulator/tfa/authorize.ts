@@ -89,7 +89,7 @@ export function isAuthorized(authorizedUntil: number | null, now: number): boole
   return authorizedUntil !== null && now <= authorizedUntil;
 }
 
-/** Refuses where the right to add a method was never granted or has run out. */
+/** Throws a Refusal if the right to add a method was never granted or has run out. */
 export function requireAuthorization(step: TfaStep): void {
   requireStore(step);
   if (isAuthorized(step.account.authorizedUntil, step.now)) return;

@@ -69,7 +69,7 @@ export function totpCode(secret: string, at: number): string {
 }
 
 /**
- * The time step whose code this is, within `window` steps of `at` either way; undefined where it is none.
+ * The time step whose code this is, within `window` steps of `at` either way; undefined if it is none.
  * RFC 6238 section 5.2.
  */
 export function totpStep(

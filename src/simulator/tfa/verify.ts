@@ -179,7 +179,7 @@ export function isLocked(method: TfaMethod, now: number): boolean {
   return method.lockedUntil !== null && now < method.lockedUntil;
 }
 
-/** What a status entry or an error says of failed attempts; after a lockout the count starts anew. */
+/** What a status entry or an error says of failed attempts; after a lockout the count starts again. */
 export function failureCounts(method: TfaMethod, now: number): FailureCounts {
   if (method.lockedUntil === null) return { fail_count: method.failCount, locked_until: null };
   if (!isLocked(method, now)) return { fail_count: 0, locked_until: null };
@@ -247,7 +247,7 @@ export function completeLogin(step: TfaStep, proof: Proof & { admin: boolean }):
 }
 
 /**
- * Refuses where there is no second factor to verify, once the request itself is right. A backup code is
+ * Throws a Refusal if there is no second factor to verify, once the request itself is right. A backup code is
  * judged as such: an account without 2FA has none.
  */
 export function requireTfa(step: TfaStep, proof: Proof): void {

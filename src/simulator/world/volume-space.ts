@@ -19,7 +19,7 @@ export function freeGB(world: World, listing: VolumeListing): number {
 /** Listings by machine, for as long as nobody writes the table. */
 const byMachine = new WeakMap<readonly VolumeListing[], ReadonlyMap<number | null, VolumeListing>>();
 
-/** The disk that is listed on a machine; undefined where there is none. */
+/** The disk that is listed on a machine; undefined if there is none. */
 export function listingOn(world: World, machineId: number): VolumeListing | undefined {
   const listings = rowsOf(world.tables.volumeListings);
   let known = byMachine.get(listings);
@@ -52,7 +52,7 @@ export function ownVolume(ctx: RouteContext, id: number): Volume {
   return volume;
 }
 
-/** Rents space of a listing for the caller; refused where the space is not free or no credit is left. */
+/** Rents space of a listing for the caller; refused if the space is not free or no credit is left. */
 export function rentVolume(
   ctx: RouteContext,
   listing: VolumeListing,

@@ -122,7 +122,7 @@ export function firstUserVolumes(
     machineId: null,
     sizeGB: 20,
     name: 'V.1',
-    // Somebody else's affair: it makes the listing active and costs nobody anything.
+    // Another account's affair: it makes the listing active and costs nobody anything.
     pricePerHour: 0,
     createdAt: now,
   };

@@ -166,7 +166,7 @@ const REFERENCES: readonly Reference[] = [
 const shown = (table: TableName): string => (table === 'machines' ? 'hosts' : table);
 
 /**
- * Says which row names one that is not there, and what to do; undefined where each is there. Looks at what
+ * Says which row names one that is not there, and what to do; undefined if each is there. Looks at what
  * the given tables name and at what names them. PURE.
  */
 export function danglingReference(
