@@ -24,7 +24,7 @@ async function searchingInVain(msPerLook: number): Promise<SimulatedService> {
   return service;
 }
 
-test('a push of the clock that takes too long for one call goes on with the next', async () => {
+test('continues advancing the clock with the next call when one call is too short', async () => {
   const service = await searchingInVain(3000);
   const { body: before } = await service.call('GET /sim/clock');
   const pushed = await service.call('POST /sim/clock', { advanceSeconds: ONE_DAY });

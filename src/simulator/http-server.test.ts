@@ -167,7 +167,7 @@ describe('HTTP', () => {
     expect(JSON.parse(body)).toEqual({ success: false, error, msg: expect.any(String) });
   });
 
-  test('who asks before sending a body is told to go on', async () => {
+  test('answers 100 Continue when a client expects it', async () => {
     const head =
       'POST /api/v0/bundles/ HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer k\r\nExpect: 100-continue\r\nConnection: close\r\nContent-Length: 11\r\n\r\n';
     expect(await raw(`${head}{"limit":1}`, { keepOpen: true })).toMatch(

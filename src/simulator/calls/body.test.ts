@@ -28,7 +28,7 @@ describe('the file of an upload', () => {
     expect(Buffer.from(fileOf(form('other', bytes), 'multipart/form-data; boundary="other"'))).toEqual(bytes);
   });
 
-  test('is the whole body where it is no form', () => {
+  test('takes the whole body when it is not a form', () => {
     const bytes = Uint8Array.of(0, 255, 13, 10);
     expect(fileOf(bytes, 'application/octet-stream')).toEqual(bytes);
   });

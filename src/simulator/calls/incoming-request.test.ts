@@ -30,7 +30,7 @@ test.each([
   expect(bodyLimit(service.simulator.world(), url, hasControl)).toBe(bytes);
 });
 
-test('an upload without a key that nobody announced is refused while it comes', async () => {
+test('refuses an unannounced upload without a key while it arrives', async () => {
   const service = await deployed();
   const listening = await service.simulator.listen();
   try {

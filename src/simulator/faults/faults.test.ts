@@ -260,7 +260,7 @@ describe('faults of a reply', () => {
 });
 
 describe('faults inside an endpoint', () => {
-  test('offer-gone refuses the rent as somebody else was faster', async () => {
+  test('offer-gone refuses the rental as if another renter was faster', async () => {
     const service = market();
     await fault(service, { name: 'offer-gone', count: 2 });
     expect((await service.call(RENT, { image: 'x' })).body.msg).toContain('no_such_ask');
@@ -342,7 +342,7 @@ describe('faults inside an endpoint', () => {
     expect((await service.call(`GET ${path}`)).body).toEqual({ instances: null });
   });
 
-  test('unknown-status shows a word that nobody knows, for one instance alone when asked', async () => {
+  test('unknown-status shows an unknown status, for one instance alone when asked', async () => {
     const service = market();
     const { id } = await running(service, 1);
     await running(service, 2);
@@ -362,7 +362,7 @@ describe('faults inside an endpoint', () => {
     expect(words).toEqual(['running', 'unknown', 'running', 'unknown']);
   });
 
-  test('delete-ignored answers success, and the machine goes on billing', async () => {
+  test('delete-ignored answers success while the machine keeps billing', async () => {
     const service = market();
     const { path } = await running(service);
     await fault(service, { name: 'delete-ignored' });
@@ -508,7 +508,7 @@ describe('faults of the world', () => {
       expect(await dark(service)).toBe(expected);
     });
 
-    test('tell what they struck, and an outage ends where it struck', async () => {
+    test('list their targets, and an outage ends for exactly these', async () => {
       const service = await threeRunning();
       await fault(service, { name: 'offline', count: 2 });
       const [row] = (await service.call('GET /sim/faults')).body.faults;
@@ -540,7 +540,7 @@ describe('faults of the world', () => {
     expect((await row()).actual_status).toBe('stopped');
   });
 
-  test('price-increase is announced, and takes effect when nobody rejects it', async () => {
+  test('price-increase is announced, and takes effect unless it is rejected', async () => {
     const service = market();
     const { id, row } = await running(service);
     const before = (await row()).dph_base;

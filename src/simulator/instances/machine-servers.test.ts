@@ -72,7 +72,7 @@ describe('machines that answer', () => {
     expect(await (await eventually(() => fetch(`http://127.0.0.1:${port}/`))).text()).toBe('load 7');
   });
 
-  test('a port that is taken is exchanged, and the port map tells', async () => {
+  test('chooses another port when one is in use, and shows it in the port map', async () => {
     const { createServer } = await import('node:net');
     const blocker = createServer().listen(PORT_BASE + 8, '127.0.0.1');
     await once(blocker, 'listening');

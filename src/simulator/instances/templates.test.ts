@@ -30,7 +30,7 @@ describe('the environment of a template', () => {
     expect((await shown(service, rented.body.new_contract)).env).toEqual(expected);
   });
 
-  test('is merged by name where a machine gets the template later', async () => {
+  test('merges env by name when a machine gets the template later', async () => {
     const service = fast();
     const hash = await templateOf(service, '-e MODEL=llama -e TZ=UTC');
     const id = (await service.call('PUT /api/v0/asks/1/', { image: 'x' })).body.new_contract;

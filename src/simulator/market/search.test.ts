@@ -177,7 +177,7 @@ describe('virtual columns', () => {
 });
 
 describe('order and limit', () => {
-  test('by score, best first, unless told otherwise; ties by id', async () => {
+  test('orders by score, best first, then by id when no order is given', async () => {
     const scores = (await find({})).map((offer) => Number(offer.score));
     expect(scores).toEqual([...scores].sort((left, right) => right - left));
     const ids = (await find({ order: [['external', 'asc']] })).map((offer) => Number(offer.id));

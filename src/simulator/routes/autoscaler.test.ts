@@ -195,7 +195,7 @@ describe('the routes of the autoscaler', () => {
     },
   );
 
-  test('a key of nobody gets no route', async () => {
+  test('refuses a route to an unknown key', async () => {
     const service = fast();
     await endpointOf(service, {});
     const { status } = await service.call('POST /route/', { endpoint: 'chat', cost: 1 }, { key: 'nobody' });

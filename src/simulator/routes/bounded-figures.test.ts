@@ -28,7 +28,7 @@ test('the work of a request to a worker has a bound, too', async () => {
   });
 });
 
-test('the dearest disk that can be listed leaves credit a number, and the market goes on', async () => {
+test('keeps credit finite when the most expensive disk is rented', async () => {
   const dear = simulatedService({ catalog: [{ id: 1, machineId: 7 }] });
   const listed = { machine: 7, size: 1e6, price_disk: 1000 };
   const { body } = await dear.call('POST /api/v0/volumes/', listed);

@@ -64,7 +64,7 @@ describe('ids of one call that contradict each other are refused', () => {
   });
 });
 
-describe('a constraint of a key holds wherever the call names the parameter', () => {
+describe('applies a constraint of a key in query and body', () => {
   test.each([
     ['in the query alone', '?id=2', {}, 403],
     ['in the query beside an allowed one', '?id=2', { id: 1 }, 403],

@@ -97,7 +97,7 @@ describe('deployments', () => {
     expect((await service.call(`GET /api/v0/deployment/${id}/versions/`)).body.versions).toHaveLength(5);
   });
 
-  test('it stops when its client sends no heartbeat for its ttl, and starts again when told', async () => {
+  test('stops when its client sends no heartbeat for its ttl, and starts again on request', async () => {
     const service = simulatedService();
     const { deployment_id: id } = await deploy(service, { ttl: 60 });
     service.advance(50);

@@ -114,7 +114,7 @@ describe('endpoint groups', () => {
     expect(new Set(body.results.map((row: { api_key: string }) => row.api_key)).size).toBe(2);
   });
 
-  test('an endpoint group of nobody is refused', async () => {
+  test('refuses an endpoint group that does not exist', async () => {
     const { status, body } = await simulatedService().call('PUT /api/v0/endptjobs/99/', {});
     expect({ status, error: body.error, msg: body.msg }).toEqual({
       status: 400,

@@ -47,7 +47,7 @@ describe('instances in odd circumstances', () => {
     },
   );
 
-  test('a target_state that is none is refused instead of running a machine that was wanted stopped', async () => {
+  test('refuses an unknown target_state instead of starting the machine', async () => {
     const service = simulatedService({ catalog: [{ id: 1 }] });
     const refused = await service.call('PUT /api/v0/asks/1/', { image: 'x', target_state: 'stoped' });
     expect(refused).toMatchObject({

@@ -48,7 +48,7 @@ describe.for(['public', 'specification'] as const)('2FA, %s profile', (profile) 
       }
     });
 
-    test('backup_codes_remaining is told after a backup code, and omitted at 0', async () => {
+    test('returns backup_codes_remaining after a backup code, and omits it at 0', async () => {
       const service = start();
       const { backupCodes } = await addMethod(service, 'totp');
       for (const [index, backup_code] of backupCodes.entries()) {

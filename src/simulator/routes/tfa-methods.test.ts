@@ -16,7 +16,7 @@ describe.for(['public', 'specification'] as const)('2FA, %s profile', (profile) 
   const start = () => simulatedService({ profile });
 
   describe('removing a method (specification 3.3, 4.8)', () => {
-    test('while others remain it tells how many', async () => {
+    test('returns remaining_methods while methods remain', async () => {
       const service = start();
       const { id, totpSecret } = await addMethod(service, 'totp');
       await addMethod(service, 'sms');

@@ -420,7 +420,7 @@ describe('who may be sent a code (specification 4.8, prerequisite)', () => {
     );
   });
 
-  test('admin users are not exempt where an email code is sent', async () => {
+  test('does not exempt admin users when an email code is sent', async () => {
     const service = simulatedService();
     service.setUser(admin);
     expect((await service.call('POST /api/v0/tfa/email/', {})).body.error).toBe('email_not_verified');

@@ -6,7 +6,7 @@ const unlist = (service: SimulatedService, body: unknown) =>
 
 /** Listing 8 of a fresh world is free, 9 is rented by somebody. */
 describe('unlisting a volume (specification 4.1)', () => {
-  test('a listing that nobody rents goes, with the message of the specification', async () => {
+  test('unlists a listing that is not rented, with the message of the specification', async () => {
     const { status, body } = await unlist(simulatedService(), { id: 8 });
     expect({ status, body }).toEqual({ status: 200, body: { success: true, msg: 'Unlisted Volume 8.' } });
   });

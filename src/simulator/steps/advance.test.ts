@@ -72,7 +72,7 @@ describe('advance', () => {
     }
   });
 
-  test('never goes back in time', () => {
+  test('never moves the clock back', () => {
     const world = newWorld({ now: START, seed: 1, random: seededRandom(1), catalog: 3 });
     const later = advance(world, START + 5000, advanceSteps);
     expect(advance(later, START, advanceSteps).now).toBe(START + 5000);

@@ -15,7 +15,7 @@ describe('what a contract costs', () => {
     expect(contractMicros(contract, HOUR)).toBe(3_960_000);
   });
 
-  test('stands still once billing has stopped', () => {
+  test('stays constant once billing has stopped', () => {
     const running = bare([{ from: 0, until: null, gpuPerHour: 1_000_000, diskPerHour: 0 }]);
     const stopped = stopBilling(running, HOUR);
     expect(contractMicros(stopped, 10 * HOUR)).toBe(1_000_000);
@@ -134,6 +134,6 @@ describe('a lost machine', () => {
   };
 
   test('costs its full price by default', async () => expect(await cost(true)).toBeCloseTo(3, 6));
-  test('costs its disk alone where billing.computeWhileLost is off', async () =>
+  test('bills only the disk of a lost machine when billing.computeWhileLost is off', async () =>
     expect(await cost(false)).toBeCloseTo(2, 6));
 });

@@ -72,7 +72,7 @@ async function rentUntilGone(url: string, offers: readonly number[]): Promise<Re
 }
 
 describe('a world on disk', () => {
-  test('survives kill -9 right after an acknowledged effect, and time goes on', async () => {
+  test('survives kill -9 right after an acknowledged effect, and the clock continues', async () => {
     const file = join(folder, 'world.db');
     const first = await start(file);
     const rented = await fetch(`${first.url}/api/v0/asks/1/`, {

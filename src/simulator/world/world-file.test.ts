@@ -54,7 +54,7 @@ describe('a world on disk', () => {
     file.close();
   });
 
-  test('the key that is told opens everything: neither a scoped one nor a session', async () => {
+  test('returns a key with full access: neither a scoped one nor a session', async () => {
     const file = openWorldFile(join(folder, 'world.db'));
     const first = simulatedService({ file, catalog: 3, apiKey: 'k' });
     const scoped = { name: 'narrow', permissions: { api: { misc: {} } } };

@@ -81,7 +81,7 @@ const SHOWS = [
   'POST /api/v0/bundles/',
 ];
 
-test('a document with any value changed is refused with its place or leaves a market that goes on', async () => {
+test('refuses a document with a changed value by its place, or keeps working', async () => {
   const origin = await livelyMarket();
   const document = (await origin.call('GET /sim/world')).body as Json;
   const before = origin.simulator.world();
