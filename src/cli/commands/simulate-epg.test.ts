@@ -177,7 +177,7 @@ workers:
     {
       title: 'a target of nothing',
       group: `${GROUP}  targetQueueTime: 0s\n`,
-      says: 'is not between 1s and 24h',
+      says: 'group.yaml:12: spec.targetQueueTime: write at least 1s',
     },
     {
       title: 'too many replicas',
@@ -192,7 +192,7 @@ workers:
     {
       title: 'a ceiling below every offer',
       group: `${GROUP}  maxSpendPerHour: "0.20"\n`,
-      says: 'maxSpendPerHour 0.20 is below the maxPricePerHour of every alternative',
+      says: 'maxSpendPerHour is below the maxPricePerHour of every alternative',
     },
     { title: 'a wrong column', trace: 'second,load\n0,1\n', says: 'load.csv:1: "second" is no column' },
     {

@@ -3,7 +3,6 @@ import { endpointGroupSpec } from '../../api/v1alpha1/endpoint-group-spec.ts';
 import { API_VERSION } from '../../api/v1alpha1/names.ts';
 import { usageError } from '../failures/command-error.ts';
 import { groupFaults } from './group-rules.ts';
-import { nestedFaults } from './nested-rules.ts';
 import { faultError, unknownFields, type YamlSource, yamlSources } from './yaml-source.ts';
 
 /** The group that a manifest describes. */
@@ -70,7 +69,7 @@ function specOf(source: YamlSource): EndpointGroupSpec {
     throw faultError(source, faults, AS_APPLIED);
   }
   const { data } = parsed;
-  const faults = [...unknownFields(written, data, ['spec']), ...groupFaults(data), ...nestedFaults(data)];
+  const faults = [...unknownFields(written, data, ['spec']), ...groupFaults(data)];
   if (faults.length > 0) throw faultError(source, faults, AS_APPLIED);
   return parsed.data;
 }

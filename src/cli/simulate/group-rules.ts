@@ -1,81 +1,47 @@
+import * as z from 'zod';
 import type { EndpointGroupSpec } from '../../api/v1alpha1/endpoint-group.ts';
-import { parseDuration } from '../../lib/duration.ts';
-import { parseDollars } from '../../lib/money.ts';
-import type { Fault } from './yaml-source.ts';
+import { endpointGroupSpec } from '../../api/v1alpha1/endpoint-group-spec.ts';
+import type { CelRule } from '../../api/v1alpha1/schema.ts';
+import { compileCel } from './cel.ts';
+import type { Fault, YamlPath } from './yaml-source.ts';
 
-interface GroupRule {
-  /** Field of the spec. */
-  readonly field: keyof EndpointGroupSpec;
-  readonly isBroken: (spec: EndpointGroupSpec) => boolean;
-  readonly message: (spec: EndpointGroupSpec) => string;
+/** What the rules need of a JSON schema. */
+interface Schema {
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly 'x-kubernetes-validations'?: readonly CelRule[];
 }
 
-const ms = (duration: string | undefined) => parseDuration(duration) ?? 0;
+/** The GpuInstance of a worker has rules of its own, with functions that only an API server has. */
+const LEFT_TO_THE_API_SERVER = 'spec.template.spec';
 
-function within(
-  field: 'maxQueueTime' | 'drainTimeout' | 'targetQueueTime' | 'wakeTimeout',
-  most: string,
-): GroupRule {
-  return {
-    field,
-    isBroken: (spec) => ms(spec[field]) < 1000 || ms(spec[field]) > ms(most),
-    message: (spec) => `${field} ${spec[field]} is not between 1s and ${most}`,
-  };
-}
-
-/** What the API server refuses when such a group is applied, and no cluster is asked here. */
-const RULES: readonly GroupRule[] = [
-  within('maxQueueTime', '24h'),
-  within('drainTimeout', '24h'),
-  within('targetQueueTime', '24h'),
-  within('wakeTimeout', '1h'),
-  {
-    field: 'inactivityTimeout',
-    isBroken: ({ inactivityTimeout }) => inactivityTimeout !== undefined && ms(inactivityTimeout) < 1000,
-    message: ({ inactivityTimeout }) => `inactivityTimeout ${inactivityTimeout} is below 1s`,
-  },
-  {
-    field: 'targetQueueTime',
-    isBroken: ({ targetQueueTime, maxQueueTime }) => ms(targetQueueTime) > ms(maxQueueTime),
-    message: ({ targetQueueTime, maxQueueTime }) =>
-      `targetQueueTime ${targetQueueTime} is above maxQueueTime ${maxQueueTime}: lower the one or raise the other`,
-  },
-  {
-    field: 'coldWorkers',
-    isBroken: ({ coldWorkers, maxWorkers }) => coldWorkers > maxWorkers,
-    message: ({ coldWorkers, maxWorkers }) =>
-      `coldWorkers ${coldWorkers} is above maxWorkers ${maxWorkers}: lower the one or raise the other`,
-  },
-  {
-    field: 'replicas',
-    isBroken: ({ replicas, maxWorkers }) => (replicas ?? 0) > maxWorkers,
-    message: ({ replicas, maxWorkers }) =>
-      `replicas ${replicas} is above maxWorkers ${maxWorkers}: lower the one or raise the other`,
-  },
-  {
-    field: 'inactivityTimeout',
-    isBroken: ({ scaleToZero, inactivityTimeout }) =>
-      scaleToZero === 'Never' && inactivityTimeout !== undefined,
-    message: () => 'inactivityTimeout says when to scale to zero: leave it out with scaleToZero: Never',
-  },
-  {
-    field: 'maxSpendPerHour',
-    isBroken: (spec) => spec.maxSpendPerHour !== undefined && isEveryOfferAbove(spec, spec.maxSpendPerHour),
-    message: ({ maxSpendPerHour }) =>
-      `maxSpendPerHour ${maxSpendPerHour} is below the maxPricePerHour of every alternative of the template: no worker could ever be rented`,
-  },
-];
-
-function isEveryOfferAbove({ template }: EndpointGroupSpec, ceiling: string): boolean {
-  const { offers = [] } = template.spec;
-  const most = parseDollars(ceiling) ?? 0;
-  return offers.length > 0 && offers.every((offer) => (parseDollars(offer.maxPricePerHour) ?? 0) > most);
-}
-
-/** Options that contradict each other or have no meaning, with their numbers. */
+/**
+ * What the rules of the custom resource definition refuse of a group, which no cluster is asked about here. They are
+ * read from the schema itself. Rules on a change (`oldSelf`) and those of the workers' own spec do not run.
+ */
 export function groupFaults(spec: EndpointGroupSpec): readonly Fault[] {
-  return RULES.filter(({ isBroken }) => isBroken(spec)).map(({ field, message }) => ({
-    path: ['spec', field],
-    message: message(spec),
-  }));
+  return faultsOf(z.toJSONSchema(endpointGroupSpec, { unrepresentable: 'any' }) as Schema, spec, ['spec']);
+}
+
+function faultsOf(schema: Schema, value: unknown, path: YamlPath): readonly Fault[] {
+  if (value === undefined || path.join('.') === LEFT_TO_THE_API_SERVER) return [];
+  const rules = schema['x-kubernetes-validations'] ?? [];
+  const own = rules.filter((rule) => isBroken(rule, value)).map((rule) => faultOf(rule, value, path));
+  const fields = Object.entries(schema.properties ?? {});
+  const nested = fields.flatMap(([name, field]) =>
+    faultsOf(field, Reflect.get(Object(value), name), [...path, name]),
+  );
+  return [...own, ...nested];
+}
+
+function isBroken({ rule }: CelRule, self: unknown): boolean {
+  return !/\boldSelf\b/.test(rule) && compileCel(rule)({ self }) !== true;
+}
+
+function faultOf(
+  { message, messageExpression, fieldPath = '' }: CelRule,
+  self: unknown,
+  path: YamlPath,
+): Fault {
+  const said = messageExpression === undefined ? message : compileCel(messageExpression)({ self });
+  return { path: [...path, ...fieldPath.split('.').slice(1)], message: String(said) };
 }

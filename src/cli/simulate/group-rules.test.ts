@@ -26,16 +26,20 @@ test.each([
     'load: {type: Push, prometheus: {loadQuery: up}}',
     'spec.load.prometheus: prometheus belongs to type: Prometheus',
   ],
-  ['load: {type: Prometheus}', 'spec.load.type: Prometheus needs prometheus.loadQuery'],
+  ['load: {type: Prometheus}', 'spec.load.prometheus: type: Prometheus needs prometheus.loadQuery'],
   [
     'load: {httpPull: {preset: Custom, path: /x, format: JSON}}',
-    'spec.load.httpPull.preset: Custom needs path, format and figures',
+    'spec.load.httpPull: preset: Custom needs path, format and figures',
   ],
-  ['load: {httpPull: {timeout: 99ms}}', 'spec.load.httpPull.timeout: timeout 99ms is not between'],
-  ['load: {httpPull: {timeout: 11s}}', 'spec.load.httpPull.timeout: timeout 11s is not between'],
+  ['load: {httpPull: {timeout: 99ms}}', 'spec.load.httpPull.timeout: write at least 100ms'],
+  ['load: {httpPull: {timeout: 11s}}', 'spec.load.httpPull.timeout: write at most 10s'],
   ['updateStrategy: {maxUnavailable: 101%}', 'spec.updateStrategy.maxUnavailable: write a count'],
+  ['maxQueueTime: 25h', 'spec.maxQueueTime: write at most 24h'],
+  ['drainTimeout: 0s', 'spec.drainTimeout: write at least 1s'],
+  ['wakeTimeout: 61m', 'spec.wakeTimeout: write at most 1h'],
+  ['inactivityTimeout: 10ms', 'spec.inactivityTimeout: write at least 1s'],
   ['updateStrategy: {maxUnavailable: -1}', 'spec.updateStrategy.maxUnavailable: write a count'],
-])('a group with %s is refused as the API server refuses it', (under, says) => {
+])('refuses a group as the API server does when it has %s', (under, says) => {
   expect(refusal(under)).toContain(`group.yaml:5: ${says}`);
 });
 
@@ -43,7 +47,7 @@ test.each([
   [', powerState: Stopped', 'powerState: leave powerState out: the group decides which workers run'],
   [', deletionPolicy: Retain', 'deletionPolicy: leave deletionPolicy out: a group destroys'],
   [', adopt: {instanceId: 7}', 'adopt: leave adopt out: the machines of a group are its own rentals'],
-])('a template with%s is refused as the API server refuses it', (more, says) => {
+])('refuses a group as the API server does when its template has%s', (more, says) => {
   expect(refusal('maxWorkers: 5', more)).toContain(`group.yaml:4: spec.template.spec.${says}`);
 });
 
@@ -54,6 +58,6 @@ test.each([
   'load: {httpPull: {timeout: 10s}}',
   'updateStrategy: {maxUnavailable: 100%}',
   'updateStrategy: {maxUnavailable: 0}',
-])('a group with %s is taken', (under) => {
+])('accepts a group when it has %s', (under) => {
   expect(refusal(under)).toBe('');
 });
