@@ -1,13 +1,12 @@
-import type { KeyPermissions } from '../../marketplace/api-keys.ts';
+import type { ApiKey, KeyPermissions } from '../../marketplace/api-keys.ts';
 import type { Command, CommandContext, OptionValues } from '../command.ts';
 import { failed, usageError } from '../failures/command-error.ts';
 import { idChangeCommand } from '../id-change.ts';
 import { listOption, parseId, textOption } from '../options/option-values.ts';
-import { createOutput } from '../output/output.ts';
+import { createOutput, type View } from '../output/output.ts';
 import { reserveSecretFile } from '../secrets/secret-file.ts';
 import { readTextFile } from '../secrets/secret-input.ts';
 import { withMarketplace } from '../sessions/marketplace-session.ts';
-import { apiKeyView } from '../views/account.ts';
 
 /** Shows the API keys of the account, without their secrets. */
 export const listApiKeys: Command = {
@@ -131,3 +130,19 @@ export const deleteApiKey = idChangeCommand({
   question: (ids) => `Delete api-key ${ids}? Whoever uses it is refused from then on.`,
   change: (client, id) => client.apiKeys.delete(id),
 });
+
+const apiKeyView: View<ApiKey> = {
+  kind: 'api-key',
+  name: ({ id }) => String(id),
+  columns: [
+    { header: 'Id', text: ({ id }) => String(id) },
+    { header: 'Name', text: ({ name }) => name },
+    { header: 'Access', text: ({ permissions }) => access(permissions) },
+    { header: 'Team', text: ({ teamName }) => teamName },
+    { header: 'User', text: ({ userId }) => (userId === undefined ? undefined : String(userId)), wide: true },
+  ],
+};
+
+function access(permissions: ApiKey['permissions']): string {
+  return permissions === undefined ? 'full' : Object.keys(permissions.api).sort().join(',');
+}

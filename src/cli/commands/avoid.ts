@@ -1,10 +1,11 @@
-import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
+import type { MarketplaceAccount, MarketplaceAccountStatus } from '../../api/v1alpha1/marketplace-account.ts';
+import { marketplaceAccountResource } from '../../api/v1alpha1/names.ts';
 import { formatTime } from '../../lib/rfc3339.ts';
+import { recordStatus } from '../../runtime/writes/record-status.ts';
 import type { Command } from '../command.ts';
-import { usageError } from '../failures/command-error.ts';
-import { type AvoidEntry, accountNamed, changeAvoidList, parseAvoidTarget } from '../objects/avoid.ts';
-import { listAccounts, listInstances } from '../objects/cluster-objects.ts';
-import { parseTime, switchOption, textOption } from '../options/option-values.ts';
+import { failed, usageError } from '../failures/command-error.ts';
+import { getObject, listAccounts, listInstances } from '../objects/cluster-objects.ts';
+import { parseNumber, parseTime, switchOption, textOption } from '../options/option-values.ts';
 import { ageText } from '../output/amounts.ts';
 import { createOutput, type View } from '../output/output.ts';
 import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';
@@ -144,3 +145,51 @@ export const avoidClear: Command = {
     return 0;
   },
 };
+
+/** One entry of an account's avoid list. */
+type AvoidEntry = NonNullable<MarketplaceAccountStatus['avoid']>[number];
+
+/** A machine or host, as the command line names it. */
+interface AvoidTarget {
+  readonly kind: AvoidEntry['kind'];
+  readonly id: number;
+}
+
+/** Reads `machine/123` or `host/45`. */
+export function parseAvoidTarget(text: string): AvoidTarget {
+  const [kind = '', id = ''] = text.split('/');
+  const known = { machine: 'Machine', host: 'Host' } as const;
+  const found = known[kind.toLowerCase() as keyof typeof known];
+  if (!found) throw usageError(`"${text}" is neither machine/id nor host/id.`);
+  return { kind: found, id: parseNumber(id, text, { min: 0, whole: true }) };
+}
+
+/** The account whose list is meant: `default` unless another is named. */
+function accountNamed(cluster: ClusterSession, name: string | undefined): Promise<MarketplaceAccount> {
+  return getObject<MarketplaceAccount>(cluster, marketplaceAccountResource, name ?? 'default');
+}
+
+const MOST_TRIES = 5;
+
+/** Changes the list under the object's version; a lost race reads again. */
+async function changeAvoidList(
+  cluster: ClusterSession,
+  name: string | undefined,
+  change: (entries: readonly AvoidEntry[]) => readonly AvoidEntry[],
+): Promise<void> {
+  for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+    const object = await accountNamed(cluster, name);
+    const status: MarketplaceAccountStatus = {
+      ...object.status,
+      avoid: [...change(object.status?.avoid ?? [])],
+    };
+    const written = await recordStatus<MarketplaceAccountStatus, MarketplaceAccount>({
+      client: cluster.kube,
+      resource: marketplaceAccountResource,
+      object,
+      status,
+    });
+    if (written.type === 'written' || written.type === 'unchanged') return;
+  }
+  throw failed('The account changes too quickly to be written.', 'Try again.');
+}

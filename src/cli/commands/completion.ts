@@ -1,8 +1,8 @@
 import { chmod, writeFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
-import type { Command } from '../command.ts';
-import { completionScript, installHint, installPath, parseShell } from '../completion/scripts.ts';
-import { failed } from '../failures/command-error.ts';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { Command, CommandContext } from '../command.ts';
+import { failed, usageError } from '../failures/command-error.ts';
 import { makeFolder } from '../make-folder.ts';
 import { textOption } from '../options/option-values.ts';
 import { createOutput } from '../output/output.ts';
@@ -48,3 +48,80 @@ export const completionInstall: Command = {
     return 0;
   },
 };
+
+/** Shells, and kubectl, which asks a program of this name for the completions of its plugin. */
+const SHELLS = ['bash', 'zsh', 'fish', 'powershell', 'kubectl'] as const;
+type Shell = (typeof SHELLS)[number];
+
+const PROGRAM = 'gpu-rent';
+/** kubectl and krew turn the dash of a plugin's name into an underscore. */
+const KUBECTL_SCRIPT = 'kubectl_complete-gpu_rent';
+
+/** The word as a shell; anything else is a usage error. */
+function parseShell(word: string | undefined, env: CommandContext['env']): Shell {
+  const named = word ?? env.SHELL?.split('/').at(-1);
+  const shell = SHELLS.find((known) => known === named);
+  if (shell) return shell;
+  throw usageError(
+    `"${named ?? ''}" is none of ${SHELLS.join(', ')}.`,
+    `Name one: gpu-rent completion bash.`,
+  );
+}
+
+/** The script that makes a shell ask us. */
+async function completionScript(shell: Shell): Promise<string> {
+  if (shell === 'kubectl') return `#!/usr/bin/env sh\nexec kubectl gpu-rent complete -- "$@"\n`;
+  const { script } = await import('@bomb.sh/tab');
+  return printed(() => script(shell, PROGRAM, PROGRAM));
+}
+
+/** The library prints its scripts: they are caught on their way. */
+function printed(print: () => void): string {
+  const lines: string[] = [];
+  const { log } = console;
+  console.log = (...words: readonly unknown[]) => {
+    lines.push(words.join(' '));
+  };
+  try {
+    print();
+  } finally {
+    console.log = log;
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+/** Where a shell looks for it by itself, below the person's own folders. */
+function installPath(shell: Shell, env: CommandContext['env']): string {
+  const home = env.HOME ?? homedir();
+  const data = env.XDG_DATA_HOME || join(home, '.local', 'share');
+  const config = env.XDG_CONFIG_HOME || join(home, '.config');
+  switch (shell) {
+    case 'bash':
+      return join(data, 'bash-completion', 'completions', PROGRAM);
+    case 'zsh':
+      return join(data, 'zsh', 'site-functions', `_${PROGRAM}`);
+    case 'fish':
+      return join(config, 'fish', 'completions', `${PROGRAM}.fish`);
+    case 'powershell':
+      return join(config, 'powershell', `${PROGRAM}.ps1`);
+    case 'kubectl':
+      return join(home, '.local', 'bin', KUBECTL_SCRIPT);
+  }
+}
+
+/** What is left to do for the shell to look there. */
+function installHint(shell: Shell, path: string): string {
+  const folder = path.slice(0, path.lastIndexOf('/'));
+  switch (shell) {
+    case 'bash':
+      return 'It needs the package bash-completion; open a new shell.';
+    case 'zsh':
+      return `Put this before compinit in ~/.zshrc: fpath=(${folder} $fpath)`;
+    case 'fish':
+      return 'Open a new shell.';
+    case 'powershell':
+      return `Put this into $PROFILE: . ${path}`;
+    case 'kubectl':
+      return `${folder} must be on PATH. Then kubectl gpu-rent <TAB> works.`;
+  }
+}

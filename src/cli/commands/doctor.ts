@@ -4,19 +4,18 @@ import type { Command, CommandContext, CommandInput } from '../command.ts';
 import {
   type Check,
   type CheckLine,
+  clockFinding,
   type Finding,
   runChecks,
   skipped,
   warning,
   wrong,
 } from '../doctor/check.ts';
-import { clockFinding } from '../doctor/clock.ts';
 import { EXIT } from '../failures/command-error.ts';
 import { tellFailure } from '../failures/describe-failure.ts';
 import { listAccounts } from '../objects/cluster-objects.ts';
 import { counted } from '../output/amounts.ts';
-import { createOutput } from '../output/output.ts';
-import { createPaint, type Paint } from '../output/paint.ts';
+import { createOutput, createPaint, type Paint } from '../output/output.ts';
 import { printable } from '../output/printable.ts';
 import { accountTarget } from '../sessions/account-access.ts';
 import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';

@@ -1,12 +1,141 @@
-import type { Command } from '../command.ts';
+import type {
+  EndpointGroupOptions,
+  EndpointGroupRow,
+  EndpointState,
+} from '../../marketplace/groups/endpoint-group.ts';
+import type { Command, CommandOption, OptionValues } from '../command.ts';
 import { usageError } from '../failures/command-error.ts';
 import { idChangeCommand } from '../id-change.ts';
-import { ENDPOINT_STATE, endpointOptionList, endpointOptions } from '../options/endpoint-flags.ts';
-import { parseId, textOption } from '../options/option-values.ts';
-import { createOutput } from '../output/output.ts';
+import { type NumberBounds, numberOption, parseId, textOption } from '../options/option-values.ts';
+import { createOutput, type View } from '../output/output.ts';
 import { reserveSecretFile } from '../secrets/secret-file.ts';
 import { withMarketplace } from '../sessions/marketplace-session.ts';
-import { endpointRow, endpointView } from '../views/groups.ts';
+
+type NumberField = Exclude<keyof EndpointGroupOptions, 'endpointName' | 'autoscalerInstance' | 'state'>;
+
+/** One option of specification 4.9 that holds a number. */
+interface NumberFlag extends NumberBounds {
+  readonly flag: string;
+  readonly field: NumberField;
+  /** As the specification states it; applied when a group is created. */
+  readonly standard: number | undefined;
+  readonly description: string;
+}
+
+const NUMBER_FLAGS: readonly NumberFlag[] = [
+  {
+    flag: '--min_load',
+    field: 'minLoad',
+    standard: 0,
+    min: 0,
+    description:
+      'Least load that is kept served, in performance units per second (tokens for language models).',
+  },
+  {
+    flag: '--min_cold_load',
+    field: 'minColdLoad',
+    standard: 0,
+    min: 0,
+    description: 'The same, but cold workers may serve it.',
+  },
+  {
+    flag: '--target_util',
+    field: 'targetUtilization',
+    standard: 0.9,
+    min: 0.01,
+    max: 1,
+    description: 'Share of the capacity that is to be used, at most 1.',
+  },
+  {
+    flag: '--cold_mult',
+    field: 'coldMultiplier',
+    standard: 2.5,
+    min: 0,
+    description: 'Cold or stopped capacity as a multiple of the hot target.',
+  },
+  {
+    flag: '--cold_workers',
+    field: 'coldWorkers',
+    standard: 5,
+    min: 0,
+    whole: true,
+    description: 'Least number of workers kept cold without load.',
+  },
+  {
+    flag: '--max_workers',
+    field: 'maxWorkers',
+    standard: 20,
+    min: 0,
+    whole: true,
+    description: 'Most workers of the group.',
+  },
+  {
+    flag: '--max_queue_time',
+    field: 'maxQueueSeconds',
+    standard: 30,
+    min: 0,
+    description: 'Seconds that work may queue at a worker.',
+  },
+  {
+    flag: '--target_queue_time',
+    field: 'targetQueueSeconds',
+    standard: 10,
+    min: 0,
+    description: 'Seconds in which the queue is to be cleared.',
+  },
+  {
+    flag: '--inactivity_timeout',
+    field: 'inactivityTimeoutSeconds',
+    standard: undefined,
+    whole: true,
+    description: 'Seconds without traffic before no worker is active; 0: off, negative: never to zero.',
+  },
+];
+
+/** The options of specification 4.9, spelt as there; dashes do as well. */
+function endpointOptionList(purpose: 'create' | 'update'): readonly CommandOption[] {
+  const told = (flag: NumberFlag) =>
+    purpose === 'create' && flag.standard !== undefined ? ` Default: ${flag.standard}.` : '';
+  return [
+    {
+      flags: '--endpoint_name <name>',
+      description: 'Name of the endpoint; groups with the same one share it.',
+    },
+    ...NUMBER_FLAGS.map((flag) => ({
+      flags: `${flag.flag} <number>`,
+      description: `${flag.description}${told(flag)}`,
+    })),
+    {
+      flags: '--autoscaler_instance <name>',
+      description: 'Which autoscaler of the service works for it.',
+    },
+  ];
+}
+
+/** Changes the state of a group that exists. */
+const ENDPOINT_STATE: CommandOption = {
+  flags: '--endpoint_state <state>',
+  description: 'Whether it serves.',
+  choices: ['active', 'suspended', 'stopped'],
+};
+
+/** What the options say; with `standard` the specification's defaults stand where nothing was given. */
+function endpointOptions(options: OptionValues, standard: boolean): EndpointGroupOptions {
+  const numbers = NUMBER_FLAGS.flatMap(({ flag, field, standard: usual, ...bounds }) => {
+    const value = numberOption(options, flag, bounds) ?? (standard ? usual : undefined);
+    return value === undefined ? [] : [[field, value] as const];
+  });
+  return {
+    ...Object.fromEntries(numbers),
+    endpointName: textOption(options, '--endpoint_name'),
+    autoscalerInstance: textOption(options, '--autoscaler_instance'),
+    state: stateOf(textOption(options, '--endpoint_state')),
+  };
+}
+
+function stateOf(word: string | undefined): EndpointState | undefined {
+  return word === 'active' || word === 'suspended' || word === 'stopped' ? word : undefined;
+}
 
 /** Shows the endpoint groups that the marketplace scales. */
 export const listEndpoints: Command = {
@@ -87,3 +216,34 @@ export const deleteEndpoint = idChangeCommand({
   question: (ids) => `Delete endpoint ${ids} with its worker groups?`,
   change: (client, id) => client.endpointGroups.delete(id),
 });
+
+/** An endpoint group as JSON shows it: without its own key. */
+function endpointRow({ apiKey: _kept, ...row }: EndpointGroupRow) {
+  return row;
+}
+
+const endpointView: View<ReturnType<typeof endpointRow>> = {
+  kind: 'endpoint',
+  name: ({ id }) => String(id),
+  columns: [
+    { header: 'Id', text: ({ id }) => String(id) },
+    { header: 'Name', text: ({ name }) => name },
+    { header: 'State', text: ({ state }) => state },
+    { header: 'Min load', text: ({ minLoad }) => text(minLoad) },
+    { header: 'Target util', text: ({ targetUtilization }) => text(targetUtilization) },
+    { header: 'Cold workers', text: ({ coldWorkers }) => text(coldWorkers) },
+    { header: 'Max workers', text: ({ maxWorkers }) => text(maxWorkers) },
+    { header: 'Min cold load', text: ({ minColdLoad }) => text(minColdLoad), wide: true },
+    { header: 'Cold mult', text: ({ coldMultiplier }) => text(coldMultiplier), wide: true },
+    { header: 'Max queue', text: ({ maxQueueSeconds }) => seconds(maxQueueSeconds), wide: true },
+    { header: 'Target queue', text: ({ targetQueueSeconds }) => seconds(targetQueueSeconds), wide: true },
+    { header: 'Inactivity', text: (row) => seconds(row.inactivityTimeoutSeconds), wide: true },
+  ],
+};
+
+const text = (value: number | string | undefined): string | undefined =>
+  value === undefined ? undefined : String(value);
+
+function seconds(value: number | undefined): string | undefined {
+  return value === undefined ? undefined : `${value}s`;
+}

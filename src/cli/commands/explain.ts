@@ -3,7 +3,7 @@ import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { endpointGroupResource, gpuInstanceResource } from '../../api/v1alpha1/names.ts';
 import { allInstances } from '../all-instances.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
-import { countedInstances } from '../limits/counted-instances.ts';
+import { countedInstances } from '../limits.ts';
 import { accountOf, getObject, listInstances, operatorTimes } from '../objects/cluster-objects.ts';
 import { requireIdentity } from '../objects/identity-secret.ts';
 import { parseObject } from '../objects/object-name.ts';

@@ -1,9 +1,8 @@
 import type { Command, CommandContext, CommandInput } from '../command.ts';
 import { CommandError, EXIT, usageError } from '../failures/command-error.ts';
 import { listOption } from '../options/option-values.ts';
-import { createOutput } from '../output/output.ts';
+import { createOutput, createProgress } from '../output/output.ts';
 import { printable } from '../output/printable.ts';
-import { createProgress } from '../output/progress.ts';
 import { type ClusterView, clusterViews } from '../plan/cluster-view.ts';
 import { type PlannedObject, plannedObjects } from '../plan/manifests.ts';
 import { type Plan, planObject } from '../plan/plan-object.ts';

@@ -71,7 +71,7 @@ async function readWhatIf(input: CommandInput, context: CommandContext): Promise
       import('../simulate/trace-file.ts'),
       import('../simulate/usual-worker.ts'),
       import('../simulate/workers-file.ts'),
-      import('../simulate/beginning.ts'),
+      import('../simulate/workers-file.ts'),
     ]);
   const { dearestOffer } = await import('../../controllers/endpoint-group/scaling/scaling-workers.ts');
   const { name, spec } = readGroup(await readTextFile(files.group, '-f', context), files.group);

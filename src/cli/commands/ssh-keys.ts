@@ -1,11 +1,13 @@
+import type { SshKey } from '../../marketplace/ssh-keys.ts';
 import type { Command } from '../command.ts';
 import { usageError } from '../failures/command-error.ts';
 import { idChangeCommand } from '../id-change.ts';
 import { parseId } from '../options/option-values.ts';
-import { createOutput } from '../output/output.ts';
+import { timeText } from '../output/amounts.ts';
+import { createOutput, type View } from '../output/output.ts';
+import { shortKey } from '../output/printable.ts';
 import { readTextFile } from '../secrets/secret-input.ts';
 import { withMarketplace } from '../sessions/marketplace-session.ts';
-import { sshKeyRow, sshKeyView } from '../views/account.ts';
 
 /** Shows the SSH keys of the account. */
 export const listSshKeys: Command = {
@@ -58,4 +60,19 @@ export const attachSshKey: Command = {
     await createOutput(input, context).changed([{ kind: 'instance', name: id, did: 'took the key' }]);
     return 0;
   },
+};
+
+/** An SSH key as JSON shows it. */
+function sshKeyRow(key: SshKey) {
+  return { ...key, createdAt: timeText(key.createdAt) };
+}
+
+const sshKeyView: View<ReturnType<typeof sshKeyRow>> = {
+  kind: 'ssh-key',
+  name: ({ id }) => String(id),
+  columns: [
+    { header: 'Id', text: ({ id }) => String(id) },
+    { header: 'Key', text: ({ publicKey }) => shortKey(publicKey) },
+    { header: 'Created', text: ({ createdAt }) => createdAt },
+  ],
 };

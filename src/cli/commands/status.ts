@@ -4,12 +4,11 @@ import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.
 import { endpointGroupResource, gpuInstanceResource, labels } from '../../api/v1alpha1/names.ts';
 import type { MicroDollars } from '../../lib/money.ts';
 import type { Command } from '../command.ts';
-import { countedInstances } from '../limits/counted-instances.ts';
+import { countedInstances } from '../limits.ts';
 import { eventsOf, getObject } from '../objects/cluster-objects.ts';
 import { readIdentity } from '../objects/identity-secret.ts';
 import { parseObject } from '../objects/object-name.ts';
-import { createOutput } from '../output/output.ts';
-import { createPaint } from '../output/paint.ts';
+import { createOutput, createPaint } from '../output/output.ts';
 import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';
 import { accountReport } from '../status/account-status.ts';
 import { groupReport } from '../status/group-status.ts';
@@ -72,7 +71,7 @@ async function spendingOf(
   const [{ instances: objects, isWhole }, reading, { accountGate }] = await Promise.all([
     countedInstances(cluster, account),
     readIdentity(cluster),
-    import('../limits/account-gate.ts'),
+    import('../limits.ts'),
   ]);
   const identity = reading.type === 'identity' ? reading.identity : undefined;
   return isWhole

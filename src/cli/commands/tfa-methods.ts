@@ -5,9 +5,16 @@ import { usageError } from '../failures/command-error.ts';
 import { parseId, switchOption } from '../options/option-values.ts';
 import { createOutput } from '../output/output.ts';
 import { withMarketplace } from '../sessions/marketplace-session.ts';
-import { authorizeAddition } from '../tfa/authorization.ts';
-import { keepBackupCodes, keptCodesText, namedCodesFile, SAVE_CODES_OPTION } from '../tfa/backup-codes.ts';
-import { confirmRequest, labelOption, reportConfirmation } from '../tfa/confirmation.ts';
+import {
+  authorizeAddition,
+  confirmRequest,
+  keepBackupCodes,
+  keptCodesText,
+  labelOption,
+  namedCodesFile,
+  reportConfirmation,
+  SAVE_CODES_OPTION,
+} from '../tfa/new-method.ts';
 import {
   challengeSecret,
   codeOf,
@@ -16,7 +23,7 @@ import {
   type Verification,
   verification,
 } from '../tfa/verification.ts';
-import { methodRow, methodView } from '../views/tfa.ts';
+import { methodRow, methodView } from '../tfa/view.ts';
 import { smsTarget } from './tfa.ts';
 
 /** Adds a method in one dialogue: authorize, send or show, confirm, keep the backup codes. */

@@ -1,7 +1,9 @@
+import type { User } from '../../marketplace/users.ts';
 import type { Command } from '../command.ts';
-import { createOutput } from '../output/output.ts';
+import { dollarText, inDollars } from '../output/amounts.ts';
+import { createOutput, type View } from '../output/output.ts';
+import { shortKey } from '../output/printable.ts';
 import { withMarketplace } from '../sessions/marketplace-session.ts';
-import { userRow, userView } from '../views/account.ts';
 
 /** Proves the key and shows whose it is. */
 export const showUser: Command = {
@@ -12,4 +14,22 @@ export const showUser: Command = {
     await createOutput(input, context).row(userView, userRow(user));
     return 0;
   },
+};
+
+/** The user as JSON shows it. */
+function userRow(user: User) {
+  return { ...user, credit: inDollars(user.credit) };
+}
+
+const userView: View<ReturnType<typeof userRow>> = {
+  kind: 'user',
+  name: ({ id }) => String(id),
+  columns: [
+    { header: 'Id', text: ({ id }) => String(id) },
+    { header: 'Name', text: ({ fullName, username }) => fullName ?? username },
+    { header: 'Email', text: ({ email }) => email },
+    { header: 'Credit', text: ({ credit }) => dollarText(credit) },
+    { header: '2FA', text: ({ twoFactor }) => twoFactor },
+    { header: 'SSH key', text: ({ sshKey }) => (sshKey ? shortKey(sshKey) : 'none') },
+  ],
 };

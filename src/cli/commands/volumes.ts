@@ -1,14 +1,14 @@
 import type { OfferFilter } from '../../marketplace/offers/offers.ts';
+import type { Volume, VolumeOffer } from '../../marketplace/volume.ts';
 import type { Command } from '../command.ts';
 import { usageError } from '../failures/command-error.ts';
 import { mayHaveBought, uncertainPurchase } from '../failures/uncertain-purchase.ts';
 import { idChangeCommand } from '../id-change.ts';
 import { SEARCH_OPTIONS, searchWords } from '../options/offer-query.ts';
 import { listOption, numberOption, parseId, parseIds, textOption } from '../options/option-values.ts';
-import { dollarsOption } from '../output/amounts.ts';
-import { createOutput } from '../output/output.ts';
+import { dollarsOption, dollarText, inDollars, timeText } from '../output/amounts.ts';
+import { createOutput, type View } from '../output/output.ts';
 import { withMarketplace } from '../sessions/marketplace-session.ts';
-import { volumeOfferRow, volumeOfferView, volumeRow, volumeView } from '../views/volumes.ts';
 
 /** What public clients ask for unless told otherwise. */
 const DEFAULTS: readonly OfferFilter[] = [
@@ -140,3 +140,52 @@ export const unlistVolume = idChangeCommand({
   did: 'unlisted',
   change: (client, id) => client.volumes.unlist(id),
 });
+
+const text = (value: number | string | undefined): string | undefined =>
+  value === undefined ? undefined : String(value);
+
+/** Disk on offer as JSON shows it. */
+export function volumeOfferRow(offer: VolumeOffer) {
+  return { ...offer, pricePerGBMonth: inDollars(offer.pricePerGBMonth) };
+}
+
+const volumeOfferView: View<ReturnType<typeof volumeOfferRow>> = {
+  kind: 'volume-offer',
+  name: ({ id }) => String(id),
+  columns: [
+    { header: 'Id', text: ({ id }) => String(id) },
+    { header: 'Size', text: ({ sizeGB }) => size(sizeGB) },
+    { header: '$/GB/month', text: ({ pricePerGBMonth }) => dollarText(pricePerGBMonth) },
+    {
+      header: 'Bandwidth',
+      text: ({ bandwidthMBps }) => (bandwidthMBps ? `${Math.round(bandwidthMBps)} MB/s` : undefined),
+    },
+    { header: 'Disk', text: ({ diskName }) => diskName },
+    { header: 'Machine', text: ({ machineId }) => text(machineId) },
+    { header: 'Host', text: ({ hostId }) => text(hostId), wide: true },
+    { header: 'Region', text: ({ region }) => region },
+  ],
+};
+
+/** A rented volume as JSON shows it. */
+export function volumeRow(volume: Volume) {
+  return { ...volume, startedAt: timeText(volume.startedAt) };
+}
+
+const volumeView: View<ReturnType<typeof volumeRow>> = {
+  kind: 'volume',
+  name: ({ id }) => String(id),
+  columns: [
+    { header: 'Id', text: ({ id }) => String(id) },
+    { header: 'Label', text: ({ label }) => label },
+    { header: 'Status', text: ({ status }) => status },
+    { header: 'Size', text: ({ sizeGB }) => size(sizeGB) },
+    { header: 'Machine', text: ({ machineId }) => text(machineId) },
+    { header: 'Disk', text: ({ diskName }) => diskName, wide: true },
+    { header: 'Since', text: ({ startedAt }) => startedAt },
+  ],
+};
+
+function size(gigabytes: number | undefined): string | undefined {
+  return gigabytes === undefined ? undefined : `${Math.floor(gigabytes)}G`;
+}

@@ -1,11 +1,85 @@
-import type { Command } from '../command.ts';
+import type { WorkerGroupOptions, WorkerGroupRow } from '../../marketplace/groups/worker-group.ts';
+import type { Command, CommandOption, OptionValues } from '../command.ts';
 import { notFound, usageError } from '../failures/command-error.ts';
 import { idChangeCommand } from '../id-change.ts';
-import { parseId } from '../options/option-values.ts';
-import { WORKER_GROUP_OPTIONS, workerGroupOptions } from '../options/worker-group-flags.ts';
-import { createOutput } from '../output/output.ts';
+import { type NumberBounds, numberOption, parseId, textOption } from '../options/option-values.ts';
+import { createOutput, type View } from '../output/output.ts';
 import { withMarketplace } from '../sessions/marketplace-session.ts';
-import { workerGroupView } from '../views/groups.ts';
+
+type Field = keyof WorkerGroupOptions;
+
+interface NumberFlag extends NumberBounds {
+  readonly flag: string;
+  readonly field: Field;
+  readonly description: string;
+}
+
+const TEXT_FLAGS: readonly { readonly flag: string; readonly field: Field; readonly description: string }[] =
+  [
+    { flag: '--endpoint_name', field: 'endpointName', description: 'The endpoint group, by name.' },
+    { flag: '--template_hash', field: 'templateHash', description: 'The template that workers start from.' },
+    {
+      flag: '--search_params',
+      field: 'searchParams',
+      description: 'What an offer must be, e.g. "gpu_ram>=24 num_gpus=1".',
+    },
+    { flag: '--launch_args', field: 'launchArgs', description: 'More arguments for the rental of a worker.' },
+    {
+      flag: '--autoscaler_instance',
+      field: 'autoscalerInstance',
+      description: 'Which autoscaler works for it.',
+    },
+  ];
+
+const NUMBER_FLAGS: readonly NumberFlag[] = [
+  { flag: '--endpoint_id', field: 'endpointId', min: 0, whole: true, description: 'The same, by id.' },
+  { flag: '--template_id', field: 'templateId', min: 0, whole: true, description: 'The template, by id.' },
+  { flag: '--gpu_ram', field: 'gpuMemoryGB', min: 0, description: 'GB of GPU memory that a worker needs.' },
+  { flag: '--min_load', field: 'minLoad', min: 0, description: 'Least load that is kept served.' },
+  {
+    flag: '--min_cold_load',
+    field: 'minColdLoad',
+    min: 0,
+    description: 'The same, but cold workers may serve it.',
+  },
+  {
+    flag: '--target_util',
+    field: 'targetUtilization',
+    min: 0.01,
+    max: 1,
+    description: 'Share of the capacity to use.',
+  },
+  {
+    flag: '--cold_mult',
+    field: 'coldMultiplier',
+    min: 0,
+    description: 'Cold capacity as a multiple of the hot.',
+  },
+  { flag: '--cold_workers', field: 'coldWorkers', min: 0, whole: true, description: 'Least cold workers.' },
+  { flag: '--max_workers', field: 'maxWorkers', min: 0, whole: true, description: 'Most workers.' },
+  {
+    flag: '--test_workers',
+    field: 'testWorkers',
+    min: 0,
+    whole: true,
+    description: 'Workers that measure first.',
+  },
+];
+
+/** The options of a worker group, in the service's own spelling. */
+const WORKER_GROUP_OPTIONS: readonly CommandOption[] = [
+  ...TEXT_FLAGS.map(({ flag, description }) => ({ flags: `${flag} <text>`, description })),
+  ...NUMBER_FLAGS.map(({ flag, description }) => ({ flags: `${flag} <number>`, description })),
+];
+
+/** What the options say; what was not given is left out. */
+function workerGroupOptions(options: OptionValues): WorkerGroupOptions {
+  const texts = TEXT_FLAGS.map(({ flag, field }) => [field, textOption(options, flag)] as const);
+  const numbers = NUMBER_FLAGS.map(
+    ({ flag, field, ...bounds }) => [field, numberOption(options, flag, bounds)] as const,
+  );
+  return Object.fromEntries([...texts, ...numbers].filter(([, value]) => value !== undefined));
+}
 
 /** Shows the worker groups of the marketplace's endpoint groups. */
 export const listWorkergroups: Command = {
@@ -75,3 +149,23 @@ export const deleteWorkergroup = idChangeCommand({
   description: 'The machines of a worker group need not go with it: look at list instances afterwards.',
   change: (client, id) => client.workerGroups.delete(id),
 });
+
+const workerGroupView: View<WorkerGroupRow> = {
+  kind: 'workergroup',
+  name: ({ id }) => String(id),
+  columns: [
+    { header: 'Id', text: ({ id }) => String(id) },
+    { header: 'Endpoint', text: ({ endpointName, endpointId }) => endpointName ?? idText(endpointId) },
+    { header: 'Template', text: ({ templateHash, templateId }) => templateHash ?? idText(templateId) },
+    {
+      header: 'GPU memory',
+      text: ({ gpuMemoryGB }) => (gpuMemoryGB === undefined ? undefined : `${gpuMemoryGB}G`),
+    },
+    { header: 'Search', text: ({ searchParams }) => searchParams, wide: true },
+    { header: 'Launch', text: ({ launchArgs }) => launchArgs, wide: true },
+  ],
+};
+
+function idText(id: number | undefined): string | undefined {
+  return id === undefined ? undefined : String(id);
+}

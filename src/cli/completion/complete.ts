@@ -1,7 +1,17 @@
-import type { CatalogEntry, CommandContext, CommandOption } from '../command.ts';
+import {
+  endpointGroupResource,
+  gpuInstanceResource,
+  marketplaceAccountResource,
+} from '../../api/v1alpha1/names.ts';
+import type { KubeObject } from '../../runtime/kube/kube-object.ts';
+import { allInstances } from '../all-instances.ts';
+import type { CatalogEntry, Command, CommandArgument, CommandContext, CommandOption } from '../command.ts';
 import { firstWord, spellings } from '../locate.ts';
+import { shownName } from '../objects/object-name.ts';
 import { optionsOf } from '../options/option-sets.ts';
-import { candidatesFor } from './candidates.ts';
+import { printableLine } from '../output/printable.ts';
+import { withCluster } from '../sessions/cluster-session.ts';
+import { withMarketplace } from '../sessions/marketplace-session.ts';
 
 /**
  * Answers a shell in cobra's protocol: one `value<TAB>description` per line, then `:4`. `words` are those behind
@@ -65,4 +75,107 @@ function addOption(command: TabCommand, option: CommandOption): void {
   };
   if (alias === undefined) command.option(name, option.description, offer);
   else command.option(name, option.description, offer, alias);
+}
+
+/** Something that can stand at the place of an argument. */
+interface Candidate {
+  readonly value: string;
+  readonly description: string;
+}
+
+/** A person waits for these: whoever does not answer by then offers nothing. */
+const PATIENCE_MS = 1_500;
+
+/**
+ * What the first argument of a command may be: objects of the cluster and machines of the login, live, or the
+ * words that its description names. Nothing is offered where nobody answers in time.
+ */
+async function candidatesFor(
+  command: Command,
+  words: readonly string[],
+  context: CommandContext,
+): Promise<readonly Candidate[]> {
+  const [argument] = command.args ?? [];
+  if (!argument) return [];
+  const input = { args: [], options: optionsIn(words) };
+  const hurried = { ...context, signal: AbortSignal.any([context.signal, AbortSignal.timeout(PATIENCE_MS)]) };
+  const wanted = [
+    ...(/gpui|epg|gpuacct/.test(argument.description) ? [objects(argument, input, hurried)] : []),
+    ...(/\binstances?\b/i.test(argument.description) ? [machines(input, hurried)] : []),
+  ];
+  const found = await Promise.all(wanted.map((list) => inTime(list)));
+  return [...found.flat(), ...namedWords(argument)];
+}
+
+interface Input {
+  readonly args: readonly string[];
+  readonly options: Readonly<Record<string, unknown>>;
+}
+
+/** The options on the line that say where to look. */
+function optionsIn(words: readonly string[]): Input['options'] {
+  const value = (...flags: readonly string[]): string | undefined => {
+    const at = words.findIndex((word) => flags.includes(word));
+    return at < 0 ? undefined : words[at + 1];
+  };
+  return {
+    namespace: value('-n', '--namespace'),
+    context: value('--context'),
+    kubeconfig: value('--kubeconfig'),
+    url: value('--url'),
+    apiKeyFile: value('--api-key-file'),
+    requestTimeout: '1',
+    retry: '1',
+  };
+}
+
+const KINDS = [gpuInstanceResource, endpointGroupResource, marketplaceAccountResource];
+
+interface Shown extends KubeObject {
+  readonly status?: { readonly phase?: string };
+}
+
+function objects(
+  { description }: CommandArgument,
+  input: Input,
+  context: CommandContext,
+): Promise<readonly Candidate[]> {
+  const kinds = KINDS.filter(({ shortNames }) =>
+    shortNames.some((name) => new RegExp(`\\b${name}\\b`).test(description)),
+  );
+  return withCluster(input, context, async ({ kube, namespace }) => {
+    const lists = await Promise.all(
+      kinds.map(async (resource) => {
+        const { items } = await kube.list<Shown>(resource, { namespace });
+        return items.map(({ metadata, status }) => ({
+          value: shownName(resource, metadata.name),
+          description: printableLine(status?.phase ?? resource.kind),
+        }));
+      }),
+    );
+    return lists.flat();
+  });
+}
+
+function machines(input: Input, context: CommandContext): Promise<readonly Candidate[]> {
+  return withMarketplace(input, context, async ({ client }) =>
+    (await allInstances(client)).map(({ id, gpuName, actualStatusWord }) => ({
+      value: String(id),
+      description: printableLine([gpuName, actualStatusWord ?? 'provisioning'].filter(Boolean).join(', ')),
+    })),
+  );
+}
+
+function inTime(list: Promise<readonly Candidate[]>): Promise<readonly Candidate[]> {
+  const late = new Promise<readonly Candidate[]>((resolve) => {
+    setTimeout(() => resolve([]), PATIENCE_MS).unref();
+  });
+  return Promise.race([list.catch(() => []), late]);
+}
+
+/** `email or sms.` names its words itself. */
+function namedWords({ description }: CommandArgument): readonly Candidate[] {
+  const words = /^([a-z]+(?:, [a-z]+)*) or ([a-z]+)\.$/.exec(description);
+  if (!words) return [];
+  return [...(words[1] ?? '').split(', '), words[2] ?? ''].map((value) => ({ value, description: '' }));
 }

@@ -15,7 +15,7 @@ import type { PurchaseConstants } from '../../ownership/constants.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { objectKey, uidOf } from '../../runtime/kube/kube-object.ts';
 import type { Informer } from '../../runtime/list-watch/informer.ts';
-import { lasting } from '../limits/lasting-refusal.ts';
+import { lasting } from '../limits.ts';
 
 /** What the operator would do with an object now, if it had seen what was seen here. */
 export interface Explained {

@@ -15,8 +15,8 @@ import type { Offer, OfferQuery } from '../../marketplace/offers/offers.ts';
 import type { Identity } from '../../ownership/identity.ts';
 import { uidOf } from '../../runtime/kube/kube-object.ts';
 import { failed } from '../failures/command-error.ts';
-import { WORDS_BY_KIND } from '../failures/failure-words.ts';
-import { accountGate, mayUse } from '../limits/account-gate.ts';
+import { WORDS_BY_KIND } from '../failures/describe-failure.ts';
+import { accountGate, mayUse } from '../limits.ts';
 
 /** One look at one login, as a session for decisions that are shown and never carried out. */
 export interface LookedAt {

@@ -5,10 +5,9 @@ import { KubeConfigError } from '../../runtime/kube/kube-config.ts';
 import { KubeError, type KubeErrorKind } from '../../runtime/kube/kube-error.ts';
 import { printable } from '../output/printable.ts';
 import { CommandError, EXIT, Interrupted } from './command-error.ts';
-import { WORDS_BY_KIND } from './failure-words.ts';
 
 /** A failure in words. */
-export interface ToldFailure {
+interface ToldFailure {
   /** What happened and why; one thought per line. */
   readonly what: readonly string[];
   /** What to do. */
@@ -17,7 +16,7 @@ export interface ToldFailure {
 }
 
 /** A failure for the person at the terminal. */
-export interface FailureText {
+interface FailureText {
   /** What happened and why, then what to do; one thought per line. */
   readonly lines: readonly string[];
   readonly exitCode: number;
@@ -123,3 +122,28 @@ export function describeInterruption(error: unknown, exitCode: number): FailureT
   const lines = isTold || error instanceof CommandError ? describeFailure(error).lines : [];
   return { lines: ['Interrupted.', ...lines], exitCode };
 }
+
+/** What happened, as a person says it. */
+export const WORDS_BY_KIND: Readonly<Record<MarketplaceErrorKind, string>> = {
+  unauthorized: 'the API key is not accepted',
+  sessionExpired: 'the session has ended',
+  twoFactorRequired: 'a login with the second factor is needed',
+  forbidden: 'the key may not do this',
+  offerGone: 'the offer is taken or withdrawn',
+  notFound: 'there is no such thing',
+  invalidRequest: 'the service does not take the request',
+  conflict: 'it does not fit the present state',
+  insufficientCredit: 'the credit does not suffice',
+  verificationFailed: 'the code was not taken',
+  throttled: 'too many requests',
+  quotaExceeded: 'the quota is used up',
+  locked: 'the method is locked',
+  gone: 'the service no longer serves this',
+  redirected: 'the service redirects elsewhere',
+  unavailable: 'the service failed or cannot be reached',
+  timeout: 'no reply in time',
+  malformedReply: 'the reply cannot be read',
+  aborted: 'given up',
+  blockedAddress: 'our own rules refuse the address',
+  refused: 'the service refused',
+};

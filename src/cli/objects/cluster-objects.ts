@@ -3,22 +3,25 @@ import type { EndpointGroup } from '../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import {
+  GROUP,
   gpuInstanceResource,
   IN_USE_RECORD,
   type KindNames,
   marketplaceAccountResource,
+  VERSION,
 } from '../../api/v1alpha1/names.ts';
+import { readBody } from '../../marketplace/http/read-body.ts';
 import { constantsFromData, defaultConstants, type PurchaseConstants } from '../../ownership/constants.ts';
 import { configMapResource, eventResource } from '../../runtime/kube/core-resources.ts';
+import { parseJson } from '../../runtime/kube/json-stream.ts';
 import { isKubeError } from '../../runtime/kube/kube-error.ts';
 import type { KubeObject } from '../../runtime/kube/kube-object.ts';
 import { failed, notFound } from '../failures/command-error.ts';
 import type { ClusterSession } from '../sessions/cluster-session.ts';
 import { shownName } from './object-name.ts';
-import { GROUP_VERSION, INSTALL_DEFINITIONS, servedKinds } from './served-kinds.ts';
 
 /** Any object of ours. */
-export type OurObject = GpuInstance | EndpointGroup | MarketplaceAccount;
+type OurObject = GpuInstance | EndpointGroup | MarketplaceAccount;
 
 /** The object, or exit code 3. */
 export async function getObject<T extends OurObject>(
@@ -125,4 +128,28 @@ export async function operatorTimes({ kube, operatorNamespace }: ClusterSession)
     if (!isKubeError(error, 'forbidden')) throw error;
     return { constants: defaultConstants, guessed: `you may not read ${place}` };
   }
+}
+
+const MOST_BYTES = 1_000_000;
+
+export const GROUP_VERSION = `${GROUP}/${VERSION}`;
+
+/** What to do where definitions are missing. */
+export const INSTALL_DEFINITIONS =
+  'Install the definitions: helm upgrade --install, or kubectl apply --server-side -f crds/.';
+
+/** The plural names of our kinds that the cluster serves; none where it knows nothing of the group. */
+export async function servedKinds({ get }: ClusterSession): Promise<readonly string[]> {
+  const response = await get(`/apis/${GROUP_VERSION}`);
+  const text = await readBody(response, MOST_BYTES);
+  if (response.status === 404) return [];
+  if (response.status !== 200) throw new Error(`/apis/${GROUP_VERSION} answers ${response.status}.`);
+  return namesIn(parseJson(text));
+}
+
+function namesIn(value: unknown): readonly string[] {
+  if (typeof value !== 'object' || value === null || !('resources' in value)) return [];
+  if (!Array.isArray(value.resources)) return [];
+  const names = value.resources.map((resource: unknown): unknown => Object(resource).name);
+  return names.filter((name) => typeof name === 'string');
 }

@@ -1,9 +1,10 @@
-import type { CommandContext, CommandInput } from '../command.ts';
+import { styleText } from 'node:util';
+import type { CommandContext, CommandInput, OptionValues } from '../command.ts';
 import { switchOption, textOption } from '../options/option-values.ts';
 import { printableLine } from './printable.ts';
 import { type Column, formatDetails, formatTable } from './table.ts';
 
-export type OutputFormat = 'table' | 'wide' | 'json' | 'yaml' | 'name';
+type OutputFormat = 'table' | 'wide' | 'json' | 'yaml' | 'name';
 
 /** How rows of one kind are shown. What JSON and YAML hold is the row itself: it carries no secret. */
 export interface View<Row> {
@@ -96,4 +97,33 @@ function formatOf(word: string | undefined, raw: boolean): OutputFormat {
 export async function yamlOf(value: unknown): Promise<string> {
   const { stringify } = await import('yaml');
   return stringify(JSON.parse(JSON.stringify(value ?? null)), { lineWidth: 0 });
+}
+
+/** Colours a text where colours are wanted; otherwise gives it back as it is. */
+export type Paint = (colour: 'green' | 'yellow' | 'red' | 'dim' | 'bold', text: string) => string;
+
+/** Colours only on a terminal that knows them, and never with `--no-color`, NO_COLOR or TERM=dumb. */
+export function createPaint(options: OptionValues, { stdout, env }: CommandContext): Paint {
+  const wanted = Boolean(stdout.isTTY) && options.color !== false && !env.NO_COLOR && env.TERM !== 'dumb';
+  return (colour, text) => (wanted ? styleText(colour, text, { validateStream: false }) : text);
+}
+
+/** One line on stderr that is replaced as things go on; nothing at all where stderr is no terminal. */
+export interface Progress {
+  say(text: string): void;
+  /** Takes the line away, before a result is shown. */
+  clear(): void;
+}
+
+/** Progress of one command. */
+export function createProgress({ stderr }: CommandContext): Progress {
+  if (!stderr.isTTY) return { say() {}, clear() {} };
+  return {
+    say: (text) => {
+      stderr.write(`\r\u001b[2K${printableLine(text)}`);
+    },
+    clear: () => {
+      stderr.write('\r\u001b[2K');
+    },
+  };
 }

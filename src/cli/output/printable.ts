@@ -18,3 +18,9 @@ function isControl(character: string): boolean {
   if (character === '\n' || character === '\t') return false;
   return code < 0x20 || (code >= 0x7f && code < 0xa0);
 }
+
+/** Type, the last characters and the comment of a public key: enough to tell keys apart. */
+export function shortKey(key: string): string {
+  const [type = '', body = '', ...comment] = key.trim().split(/\s+/);
+  return [type, `…${body.slice(-12)}`, ...comment].join(' ');
+}

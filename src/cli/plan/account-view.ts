@@ -6,8 +6,7 @@ import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.
 import { marketplaceAccountResource } from '../../api/v1alpha1/names.ts';
 import type { Exclusions } from '../../controllers/gpu-instance/choose-offer.ts';
 import { parseDollars } from '../../lib/money.ts';
-import { accountGate } from '../limits/account-gate.ts';
-import { countedInstances } from '../limits/counted-instances.ts';
+import { accountGate, countedInstances } from '../limits.ts';
 import { readIdentity } from '../objects/identity-secret.ts';
 import type { ClusterSession } from '../sessions/cluster-session.ts';
 import type { PlannedObject } from './manifests.ts';

@@ -1,7 +1,8 @@
-import type { z } from 'zod';
+import * as z from 'zod';
 import type { GpuInstanceSpec } from '../../api/v1alpha1/gpu-instance.ts';
 import { API_VERSION, GROUP } from '../../api/v1alpha1/names.ts';
 import { CommandError, usageError } from '../failures/command-error.ts';
+import { nearest } from '../nearest.ts';
 
 /** A machine that a manifest asks for; a group asks for as many as its load needs. */
 export interface PlannedObject {
@@ -105,7 +106,7 @@ async function templateOf(value: unknown, fault: Fault): Promise<Wanted> {
 
 /** The value where every field is one that its schema knows and allows. */
 async function asDefined<T>(schema: z.ZodType<T>, value: unknown, fault: Fault): Promise<T> {
-  const { unknownFields } = await import('./unknown-fields.ts');
+  const { unknownFields } = await import('./manifests.ts');
   const parsed = schema.safeParse(value);
   const wrong = parsed.success ? [] : parsed.error.issues.map((issue) => issueText(issue, value));
   const issues = [...wrong, ...unknownFields(schema, value)];
@@ -128,4 +129,35 @@ function notAsDefined(what: string, kind: string, issues: readonly string[]): Er
     `${what} is not as its definition wants it:\n${shown.join('\n')}`,
     `kubectl explain ${kind.toLowerCase()}.spec shows every field.`,
   );
+}
+
+type Schema = z.core.JSONSchema.BaseSchema;
+
+/**
+ * Fields of a spec that its definition does not have, each as `spec.offers.0.gpuName: no such field; did you mean gpuNames?`.
+ * The API server refuses them as well; here they would be dropped in silence and something else be planned.
+ */
+export function unknownFields(type: z.ZodType, spec: unknown): readonly string[] {
+  return walk(z.toJSONSchema(type, { unrepresentable: 'any' }), spec, 'spec');
+}
+
+function walk(schema: Schema, value: unknown, path: string): readonly string[] {
+  if (Array.isArray(value)) return value.flatMap((item, at) => walkItem(schema, item, `${path}.${at}`));
+  if (typeof value !== 'object' || value === null || !schema.properties) return [];
+  const { properties } = schema;
+  const isClosed = schema.additionalProperties === false;
+  return Object.entries(value).flatMap(([name, inner]) => {
+    const known = properties[name];
+    if (typeof known === 'object') return walk(known, inner, `${path}.${name}`);
+    return isClosed && known === undefined ? [told(`${path}.${name}`, name, Object.keys(properties))] : [];
+  });
+}
+
+function walkItem({ items }: Schema, item: unknown, path: string): readonly string[] {
+  return typeof items === 'object' && !Array.isArray(items) ? walk(items, item, path) : [];
+}
+
+function told(path: string, name: string, names: readonly string[]): string {
+  const near = nearest(name, names);
+  return `${path}: no such field${near === undefined ? '' : `; did you mean ${near}?`}`;
 }

@@ -1,13 +1,12 @@
 import { hasPriceRule, totalPrice } from '../../controllers/gpu-instance/offers/offer-price.ts';
 import type { MarketplaceClient } from '../../marketplace/client.ts';
 import type { CommandInput } from '../command.ts';
-import { type LastingRefusal, lasting } from '../limits/lasting-refusal.ts';
+import { type LastingRefusal, lasting } from '../limits.ts';
 import { numberOption, switchOption } from '../options/option-values.ts';
-import type { Progress } from '../output/progress.ts';
+import type { Progress } from '../output/output.ts';
 import type { AccountView } from './account-view.ts';
 import type { Alternative, Candidate } from './candidates.ts';
 import type { PlannedObject } from './manifests.ts';
-import { type RentsNothing, rentsNothing } from './rents-nothing.ts';
 
 /** What would become of a manifest. */
 export interface Plan {
@@ -34,7 +33,7 @@ export interface Plan {
 }
 
 /** What a plan is made with. */
-export interface Means {
+interface Means {
   readonly view: AccountView;
   readonly client: MarketplaceClient;
   readonly input: CommandInput;
@@ -141,4 +140,28 @@ async function whyNone(alternative: Alternative, means: Means, show: number) {
     reason: choice.type === 'none' ? choice.reason : 'NoOffers',
     without: softened(alternative, offers),
   };
+}
+
+/** Why a manifest rents nothing, whatever is offered. */
+interface RentsNothing {
+  readonly reason: 'Adopted' | 'Stopped' | 'Paused';
+  /** What holds, and what to do to have a machine rented. */
+  readonly detail: string;
+}
+
+/** What the spec itself says, in the operator's order; undefined where it asks for a rental. */
+function rentsNothing({ spec, isPaused, object }: PlannedObject): RentsNothing | undefined {
+  const { adopt, powerState } = spec;
+  if (adopt) {
+    const detail = `it takes machine ${adopt.instanceId} over, which is rented already (spec.adopt, policy ${adopt.policy}).`;
+    return { reason: 'Adopted', detail };
+  }
+  if (powerState === 'Stopped') {
+    const detail =
+      'none is wanted while spec.powerState is Stopped. Set it to Running, or leave it out, to have one rented.';
+    return { reason: 'Stopped', detail };
+  }
+  if (!isPaused) return undefined;
+  const field = object.startsWith('epg/') ? 'spec.pause.scaleUp or paused of the template' : 'spec.paused';
+  return { reason: 'Paused', detail: `it is paused (${field}). Set that to false to have one rented.` };
 }

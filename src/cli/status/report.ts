@@ -4,7 +4,7 @@ import type { ReasonEntry } from '../../api/v1alpha1/reason-entry.ts';
 import { reasons } from '../../api/v1alpha1/reasons.ts';
 import type { ShownEvent } from '../objects/cluster-objects.ts';
 import { ageText } from '../output/amounts.ts';
-import type { Paint } from '../output/paint.ts';
+import type { Paint } from '../output/output.ts';
 import { printable } from '../output/printable.ts';
 import { type Column, formatTable } from '../output/table.ts';
 

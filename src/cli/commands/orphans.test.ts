@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { given, identity, NOW, row } from '../../test/builders/observed.ts';
-import { accountWith, LOGIN } from '../../test/builders/observed-account.ts';
-import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
-import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
-import { makeClaim } from '../ownership/claim.ts';
-import { defaultConstants } from '../ownership/constants.ts';
-import { newIdentity } from '../ownership/identity.ts';
-import { makeLabel } from '../ownership/label.ts';
+import { given, identity, NOW, row } from '../../../test/builders/observed.ts';
+import { accountWith, LOGIN } from '../../../test/builders/observed-account.ts';
+import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
+import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
+import { makeClaim } from '../../ownership/claim.ts';
+import { defaultConstants } from '../../ownership/constants.ts';
+import { newIdentity } from '../../ownership/identity.ts';
+import { makeLabel } from '../../ownership/label.ts';
 import { findOrphans } from './orphans.ts';
 
 const UID = '11111111-2222-3333-4444-555555555555';

@@ -1,0 +1,147 @@
+import { accountObject, monthName } from '../accounts/account-object.ts';
+import { departedOf } from '../accounts/account-status.ts';
+import { countedObjects } from '../accounts/counted-objects.ts';
+import { OfferReservations } from '../accounts/login/offer-reservations.ts';
+import { limitsOf } from '../accounts/tickets/limits.ts';
+import { type AccountSums, sumAccount } from '../accounts/tickets/spend-brake.ts';
+import { TicketOffice } from '../accounts/tickets/ticket-office.ts';
+import type { StartDecision, TicketDecision, TicketRefusal } from '../accounts/tickets/tickets.ts';
+import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
+import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
+import { accountRefOf } from '../controllers/gpu-instance/observe.ts';
+import { systemClock } from '../lib/clock.ts';
+import type { MicroDollars } from '../lib/money.ts';
+import type { Identity } from '../ownership/identity.ts';
+import { isKubeError } from '../runtime/kube/kube-error.ts';
+import { listInstances } from './objects/cluster-objects.ts';
+import type { ClusterSession } from './sessions/cluster-session.ts';
+
+/** What an account is judged by. */
+interface GateFacts {
+  readonly account: MarketplaceAccount;
+  /** GpuInstances that name it. */
+  readonly objects: readonly GpuInstance[];
+  /** Undefined where it may not be read: then every intent and claim counts. */
+  readonly identity: Identity | undefined;
+  /** Undefined where it is not known. */
+  readonly credit: MicroDollars | undefined;
+}
+
+/** The operator's own ceilings are flags of its process, which nobody sees from here. */
+const NO_CEILINGS = {
+  maxRentalsPerHour: Number.POSITIVE_INFINITY,
+  maxLiveMachines: Number.POSITIVE_INFINITY,
+  maxDollarsPerHour: Number.POSITIVE_INFINITY,
+};
+
+/** What passes within moments is not looked at from here. */
+const OPEN_QUEUE = {
+  takeSlot: () => ({ endpointClass: 'rent' as const, expiresAt: Number.POSITIVE_INFINITY, release() {} }),
+  slotEnded() {},
+};
+
+/**
+ * The operator's gate in front of purchases, over what the cluster says now. Its tickets are never used. What passes
+ * within seconds (the marketplace's pace, whose turn it is) does not count.
+ */
+export function accountGate(facts: GateFacts): TicketOffice {
+  const clock = systemClock;
+  return new TicketOffice({
+    clock,
+    queue: OPEN_QUEUE,
+    reservations: new OfferReservations(clock),
+    settings: NO_CEILINGS,
+    limits: () => limitsOf(facts.account),
+    refusal: () => undefined,
+    labelEcho: () => 'echoed',
+    isLoginRenting: () => false,
+    objects: () => viewsOf(facts, clock.now()),
+    sums: (objects, pending) => sumsOf(facts, { objects, pending }),
+  });
+}
+
+function viewsOf({ account, objects, identity }: GateFacts, now: number) {
+  const keys = identity?.keys;
+  const views = objects.map((object) => accountObject(object, now, keys));
+  const permits = (namespace: string) => mayUse(account, namespace);
+  return countedObjects(views, { permits, keys, login: account.status?.login });
+}
+
+function sumsOf(
+  { account, credit }: GateFacts,
+  under: Pick<Parameters<typeof sumAccount>[0], 'objects' | 'pending'>,
+): AccountSums {
+  const now = systemClock.now();
+  return sumAccount({ ...under, departed: departedOf(account), credit, now, month: monthName(now) });
+}
+
+/** Labels of namespaces are not asked for: one that a selector may let in is taken as let in. */
+export function mayUse({ spec, metadata }: MarketplaceAccount, namespace: string): boolean {
+  return spec.allowedNamespaces.from !== 'Same' || namespace === metadata.namespace;
+}
+
+/** GpuInstances that an account's limits count. */
+interface CountedInstances {
+  readonly instances: readonly GpuInstance[];
+  readonly isWhole: boolean;
+  /** Limits that could not be considered in full, and why; undefined where there are none. */
+  readonly missing: string | undefined;
+}
+
+/** Limits that are sums over objects, and so need all of them. */
+const SUMS = ['maxInstances', 'maxSpendPerHour', 'maxSpendPerMonth'] as const;
+
+/** The GpuInstances that name an account, as far as the caller may list them. */
+export async function countedInstances(
+  cluster: ClusterSession,
+  account: MarketplaceAccount,
+): Promise<CountedInstances> {
+  const { namespace, name } = account.metadata;
+  const isShared = account.spec.allowedNamespaces.from !== 'Same';
+  const [widest, own] = isShared ? [undefined, namespace] : [namespace, namespace];
+  const all = await listed(cluster, widest);
+  const some = all ?? (isShared ? await listed(cluster, own) : undefined);
+  const instances = (some ?? []).filter((instance) => {
+    const ref = accountRefOf(instance);
+    return ref.namespace === namespace && ref.name === name;
+  });
+  const isWhole = all !== undefined;
+  return { instances, isWhole, missing: isWhole ? undefined : missingOf(account, some !== undefined) };
+}
+
+/** Undefined where the caller may not list. */
+async function listed(
+  cluster: ClusterSession,
+  namespace: string | undefined,
+): Promise<readonly GpuInstance[] | undefined> {
+  try {
+    return await listInstances(cluster, namespace);
+  } catch (error) {
+    if (isKubeError(error, 'forbidden')) return undefined;
+    throw error;
+  }
+}
+
+function missingOf({ spec, metadata }: MarketplaceAccount, countsOwn: boolean): string | undefined {
+  const limits = SUMS.filter((limit) => spec.limits[limit] !== undefined).map((limit) => `limits.${limit}`);
+  if (limits.length === 0) return undefined;
+  const names = limits.join(', ');
+  return countsOwn
+    ? `${names} count namespace ${metadata.namespace} alone: you may not list gpuinstances of all namespaces`
+    : `${names} are not considered: you may not list gpuinstances`;
+}
+
+/** Why an account has no room, where that is worth a word. */
+export interface LastingRefusal {
+  readonly reason: Exclude<TicketRefusal, 'Queued' | 'OfferReserved'>;
+  readonly message: string;
+  readonly retryAfterMs: number;
+}
+
+/** The refusal of an account; undefined where it has room, or will have within seconds. */
+export function lasting(answer: TicketDecision | StartDecision): LastingRefusal | undefined {
+  if (answer.type !== 'refused') return undefined;
+  const { reason, message, retryAfterMs } = answer;
+  if (reason === 'Queued' || reason === 'OfferReserved') return undefined;
+  return { reason, message, retryAfterMs };
+}
