@@ -1,7 +1,7 @@
 import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Secret } from '../lib/secret.ts';
-import type { FeedEvent } from '../marketplace/feed/feed-event.ts';
+import type { FeedEvent } from '../marketplace/feed/feed-state.ts';
 import type { PurchaseConstants } from '../ownership/constants.ts';
 import { type Login, loginText } from '../ownership/login.ts';
 import type { KubeClient } from '../runtime/kube/kube-client.ts';

@@ -3,7 +3,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { MicroDollars } from '../lib/money.ts';
 import type { MarketplaceClient } from '../marketplace/client.ts';
 import type { Feed } from '../marketplace/feed/feed.ts';
-import type { CompleteList, FeedEvent } from '../marketplace/feed/feed-event.ts';
+import type { CompleteList, FeedEvent } from '../marketplace/feed/feed-state.ts';
 import type { EndpointClass } from '../marketplace/pacing/endpoint-class.ts';
 import type { PurchaseConstants } from '../ownership/constants.ts';
 import type { Identity } from '../ownership/identity.ts';

@@ -1,6 +1,6 @@
 import type { MarketplaceClient } from '../marketplace/client.ts';
 import { MarketplaceError } from '../marketplace/errors/errors.ts';
-import type { Instance } from '../marketplace/instances/instances.ts';
+import type { Instance } from '../marketplace/instances/instance.ts';
 
 const MOST_PAGES = 1_000;
 

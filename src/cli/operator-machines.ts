@@ -1,4 +1,4 @@
-import type { Instance } from '../marketplace/instances/instances.ts';
+import type { Instance } from '../marketplace/instances/instance.ts';
 import { hasOperatorPrefix } from '../ownership/label.ts';
 import type { CommandInput, CommandOption } from './command.ts';
 import { failed } from './failures/command-error.ts';

@@ -1,15 +1,7 @@
-import type { z } from 'zod';
+import * as z from 'zod';
 import { Secret } from '../lib/secret.ts';
-import { type ChangeAnswer, pathId, sendChange } from './http/change.ts';
-import type { Requester } from './http/request.ts';
-import type { CallOptions } from './offers/offers.ts';
-import {
-  apiKeyReply,
-  type apiKeyRow,
-  apiKeysReply,
-  newApiKeyReply,
-  resetApiKeyReply,
-} from './wire/account.ts';
+import { type CallOptions, type ChangeAnswer, pathId, type Requester, sendChange } from './http/call.ts';
+import { looseInteger, looseText, wireId } from './scalars.ts';
 
 /** What a key may do: `{api: {<category>: {<constraints>}}}` (specification 5). */
 export interface KeyPermissions {
@@ -51,6 +43,37 @@ export interface ApiKeysResource {
   /** Replaces the key in use; the old one stops working. */
   reset(options?: CallOptions): Promise<Secret>;
 }
+
+/** Permissions of a scoped key (specification 5): named categories, each with constraints or empty. */
+export const keyPermissions = z.looseObject({ api: z.record(z.string(), z.unknown()) });
+
+/** An API key as it is listed, without its secret. */
+export const apiKeyRow = z.object({
+  id: wireId,
+  name: looseText,
+  user_id: looseInteger,
+  team_id: looseInteger,
+  team_name: looseText,
+  permissions: keyPermissions.optional().catch(undefined),
+  rights: keyPermissions.optional().catch(undefined),
+});
+
+export const apiKeysReply = z.object({ apikeys: z.array(apiKeyRow) });
+
+/** Reply of reading one key: the object itself, or inside a list of one. */
+export const apiKeyReply = z.union([
+  apiKeyRow,
+  z.object({ apikeys: z.tuple([apiKeyRow]) }).transform(({ apikeys }) => apikeys[0]),
+]);
+
+/** Reply of making a key: the secret is in it this once. */
+export const newApiKeyReply = z.object({
+  id: looseInteger,
+  key: z.string().min(1),
+  permissions: keyPermissions.optional().catch(undefined),
+});
+
+export const resetApiKeyReply = z.object({ new_api_key: z.string().min(1) });
 
 const KEYS = '/api/v0/auth/apikeys/';
 const ACCOUNT = { area: 'account', endpointClass: 'account' } as const;

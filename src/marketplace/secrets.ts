@@ -1,8 +1,6 @@
+import * as z from 'zod';
 import type { Secret } from '../lib/secret.ts';
-import { type ChangeAnswer, sendChange } from './http/change.ts';
-import type { Requester } from './http/request.ts';
-import type { CallOptions } from './offers/offers.ts';
-import { secretsReply } from './wire/account.ts';
+import { type CallOptions, type ChangeAnswer, type Requester, sendChange } from './http/call.ts';
 
 /** Environment secrets of the account: they are set in every container it rents. */
 export interface SecretsResource {
@@ -12,6 +10,9 @@ export interface SecretsResource {
   update(name: string, value: Secret, options?: CallOptions): Promise<ChangeAnswer>;
   delete(name: string, options?: CallOptions): Promise<ChangeAnswer>;
 }
+
+/** Environment secrets: names with masked values. */
+export const secretsReply = z.object({ secrets: z.record(z.string(), z.unknown()) });
 
 const SECRETS = { area: 'account', endpointClass: 'account', path: '/api/v0/secrets/' } as const;
 

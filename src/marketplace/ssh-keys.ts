@@ -1,7 +1,6 @@
-import { type ChangeAnswer, pathId, sendChange } from './http/change.ts';
-import type { Requester } from './http/request.ts';
-import type { CallOptions } from './offers/offers.ts';
-import { newSshKeyReply, sshKeysReply } from './wire/account.ts';
+import * as z from 'zod';
+import { type CallOptions, type ChangeAnswer, pathId, type Requester, sendChange } from './http/call.ts';
+import { looseMoment, looseText, wireId } from './scalars.ts';
 
 /** A public key registered on the account. */
 export interface SshKey {
@@ -22,6 +21,22 @@ export interface SshKeysResource {
   attach(instanceId: number, publicKey: string, options?: CallOptions): Promise<ChangeAnswer>;
   detach(instanceId: number, keyId: number, options?: CallOptions): Promise<ChangeAnswer>;
 }
+
+/** An SSH key as it is listed. */
+export const sshKeyRow = z.object({
+  id: wireId,
+  key: looseText,
+  public_key: looseText,
+  created_at: looseMoment,
+});
+
+/** Services answer a bare array or wrap it. */
+export const sshKeysReply = z.union([
+  z.array(sshKeyRow),
+  z.object({ ssh_keys: z.array(sshKeyRow) }).transform(({ ssh_keys }) => ssh_keys),
+]);
+
+export const newSshKeyReply = z.object({ key: z.object({ id: wireId }) });
 
 const KEYS = '/api/v0/ssh/';
 const ACCOUNT = { area: 'account', endpointClass: 'account' } as const;

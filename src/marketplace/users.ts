@@ -1,9 +1,58 @@
-import type { Requester } from './http/request.ts';
-import type { CallOptions } from './offers/offers.ts';
-import type { User } from './user.ts';
-import { toUser, userReply } from './wire/user.ts';
+import * as z from 'zod';
+import type { MicroDollars } from '../lib/money.ts';
+import type { CallOptions, Requester } from './http/call.ts';
+import { looseNumber, looseText, wireId } from './scalars.ts';
 
-export type { TwoFactorStatus, User } from './user.ts';
+/** Whether logins of this account need a second factor. `legacy`: set up before methods had rows. */
+export type TwoFactorStatus = 'enabled' | 'disabled' | 'legacy' | 'unrecognized';
+
+/** The account behind a key (specification 2.4). */
+export interface User {
+  readonly id: number;
+  readonly email: string | undefined;
+  readonly fullName: string | undefined;
+  readonly username: string | undefined;
+  /** Below zero when the account owes money. */
+  readonly credit: MicroDollars | undefined;
+  /** The registered public key; undefined where there is none or the service does not say. */
+  readonly sshKey: string | undefined;
+  /** undefined where the key may not read it. */
+  readonly twoFactor: TwoFactorStatus | undefined;
+}
+
+/** The user object (specification 2.4), without the keys it may contain. */
+export const userReply = z.object({
+  id: wireId,
+  email: looseText,
+  username: looseText,
+  full_name: looseText,
+  fullname: looseText,
+  credit: looseNumber,
+  ssh_key: looseText,
+  tfa_status: looseText,
+});
+
+/** A user in wire names. */
+export type WireUser = z.infer<typeof userReply>;
+
+const TWO_FACTOR: ReadonlyMap<string, TwoFactorStatus> = new Map([
+  ['enabled', 'enabled'],
+  ['disabled', 'disabled'],
+  ['legacy', 'legacy'],
+]);
+
+/** The user in our names and units. */
+export function toUser(row: WireUser): User {
+  return {
+    id: row.id,
+    email: row.email,
+    username: row.username,
+    fullName: row.full_name ?? row.fullname,
+    credit: row.credit === undefined ? undefined : Math.round(row.credit * 1_000_000),
+    sshKey: row.ssh_key?.trim() || undefined,
+    twoFactor: row.tfa_status === undefined ? undefined : (TWO_FACTOR.get(row.tfa_status) ?? 'unrecognized'),
+  };
+}
 
 /** The account behind the key (specification 4.2). */
 export interface UsersResource {

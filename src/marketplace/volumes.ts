@@ -1,18 +1,104 @@
-import type { MicroDollars } from '../lib/money.ts';
-import { type Change, type ChangeAnswer, pathId, sendChange } from './http/change.ts';
-import type { Requester } from './http/request.ts';
-import type { OfferFilter, OfferOrder } from './offers/offer.ts';
-import type { CallOptions } from './offers/offers.ts';
-import type { Volume, VolumeOffer } from './volume.ts';
-import { toOfferSearch } from './wire/offer-search.ts';
+import * as z from 'zod';
+import { type MicroDollars, microDollars } from '../lib/money.ts';
 import {
-  toVolume,
-  toVolumeOffer,
-  volumeOfferRow,
-  volumeOffersReply,
-  volumeRentReply,
-  volumesReply,
-} from './wire/volume.ts';
+  type CallOptions,
+  type Change,
+  type ChangeAnswer,
+  pathId,
+  type Requester,
+  sendChange,
+} from './http/call.ts';
+import { type OfferFilter, type OfferOrder, toOfferSearch } from './offers/offers.ts';
+import { epochMs, looseInteger, looseNumber, looseText, wireId } from './scalars.ts';
+
+/** Disk that a host offers (specification 2.1). */
+export interface VolumeOffer {
+  readonly id: number;
+  readonly machineId: number | undefined;
+  readonly hostId: number | undefined;
+  readonly sizeGB: number | undefined;
+  readonly bandwidthMBps: number | undefined;
+  readonly diskName: string | undefined;
+  readonly pricePerGBMonth: MicroDollars | undefined;
+  readonly reliability: number | undefined;
+  readonly remainingSeconds: number | undefined;
+  readonly verified: boolean | undefined;
+  readonly region: string | undefined;
+}
+
+/** A volume that the account rents. */
+export interface Volume {
+  readonly id: number;
+  readonly label: string | undefined;
+  readonly status: string | undefined;
+  readonly sizeGB: number | undefined;
+  readonly diskName: string | undefined;
+  readonly machineId: number | undefined;
+  /** Epoch milliseconds. */
+  readonly startedAt: number | undefined;
+}
+
+/** A volume listing as search answers it (specification 2.1: only `id` is certain). */
+export const volumeOfferRow = z.object({
+  id: wireId,
+  machine_id: looseInteger,
+  host_id: looseInteger,
+  disk_space: looseNumber,
+  disk_bw: looseNumber,
+  disk_name: looseText,
+  storage_cost: looseNumber,
+  reliability: looseNumber,
+  duration: looseNumber,
+  verification: looseText,
+  geolocation: looseText,
+});
+
+export const volumeOffersReply = z.object({ offers: z.array(z.unknown()) });
+
+/** A volume that the account owns. */
+export const volumeRow = z.object({
+  id: wireId,
+  label: looseText,
+  status: looseText,
+  disk_space: looseNumber,
+  disk_name: looseText,
+  machine_id: looseInteger,
+  start_date: looseNumber,
+});
+
+export const volumesReply = z.object({ volumes: z.array(volumeRow) });
+
+export const volumeRentReply = z.object({ volume_name: looseText });
+
+/** The listing in our names and units. */
+export function toVolumeOffer(row: z.infer<typeof volumeOfferRow>): VolumeOffer {
+  return {
+    id: row.id,
+    machineId: row.machine_id,
+    hostId: row.host_id,
+    sizeGB: row.disk_space,
+    bandwidthMBps: row.disk_bw,
+    diskName: row.disk_name,
+    pricePerGBMonth: row.storage_cost === undefined ? undefined : microDollars(row.storage_cost),
+    reliability: row.reliability,
+    remainingSeconds: row.duration,
+    verified: row.verification === undefined ? undefined : row.verification === 'verified',
+    region: row.geolocation,
+  };
+}
+
+/** The volume in our names and units. */
+export function toVolume(row: z.infer<typeof volumeRow>): Volume {
+  return {
+    id: row.id,
+    label: row.label,
+    status: row.status,
+    sizeGB: row.disk_space,
+    diskName: row.disk_name,
+    machineId: row.machine_id,
+    startedAt: epochMs(row.start_date),
+  };
+}
 
 /** A search of volume listings. */
 export interface VolumeQuery {

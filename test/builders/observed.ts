@@ -15,7 +15,7 @@ import type {
 } from '../../src/controllers/gpu-instance/views.ts';
 import { formatTime } from '../../src/lib/rfc3339.ts';
 import { Secret } from '../../src/lib/secret.ts';
-import type { Instance } from '../../src/marketplace/instances/instances.ts';
+import type { Instance } from '../../src/marketplace/instances/instance.ts';
 import type { Offer } from '../../src/marketplace/offers/offers.ts';
 import { makeClaim } from '../../src/ownership/claim.ts';
 import { defaultConstants } from '../../src/ownership/constants.ts';

@@ -5,7 +5,7 @@ import { API_VERSION, GROUP, VERSION } from '../../src/api/v1alpha1/names.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { seededRandom } from '../../src/lib/random.ts';
 import { Secret } from '../../src/lib/secret.ts';
-import { readBody } from '../../src/marketplace/http/read-body.ts';
+import { readBody } from '../../src/marketplace/http/reply-body.ts';
 import { IDENTITY_SECRET, type Identity, identityToData } from '../../src/ownership/identity.ts';
 import { makeLabel } from '../../src/ownership/label.ts';
 import { type JsonObject, metadataOf, textAt } from '../simulation/memory-kube/json.ts';

@@ -29,8 +29,10 @@ test('every place that parses a text is reached by a fuzz target, or said to be 
 });
 
 test('every schema of the words of the marketplace is read by a fuzz target', async () => {
-  const folder = join(import.meta.dirname, '../../src/marketplace/wire');
-  const files = readdirSync(folder).filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'));
+  const folder = join(import.meta.dirname, '../../src/marketplace');
+  const files = readdirSync(folder, { encoding: 'utf8', recursive: true }).filter(
+    (file) => file.endsWith('.ts') && !file.endsWith('.test.ts'),
+  );
   // Scalars are parts of every other schema.
   const replies = files.filter((file) => file !== 'scalars.ts');
   const unread = await Promise.all(

@@ -70,10 +70,7 @@ const GLOBS: readonly Globs[] = [
   },
   {
     name: 'marketplace',
-    files: [
-      'src/marketplace/offers/{offer-fields,query-scanner,query-text,query-values}.ts',
-      'src/marketplace/pacing/{pacing,pacing-lane,slow-down}.ts',
-    ],
+    files: ['src/marketplace/offers/{offer-fields,query-text}.ts', 'src/marketplace/pacing/pacing.ts'],
     tests: ['src/marketplace/{offers,pacing}/*.test.ts'],
   },
   {

@@ -4,7 +4,7 @@ import type { Random } from '../../lib/random.ts';
 import type { Transport } from '../../lib/transport.ts';
 import { createMarketplaceClient, type MarketplaceClient } from '../../marketplace/client.ts';
 import { createFeed, type Feed } from '../../marketplace/feed/feed.ts';
-import type { KeySource } from '../../marketplace/http/request.ts';
+import type { KeySource } from '../../marketplace/http/call.ts';
 import { createPacer, type Pacer } from '../../marketplace/pacing/pacing.ts';
 import { type Login, loginText } from '../../ownership/login.ts';
 import { AdmissionQueue } from '../queue/admission-queue.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { Secret } from '../../lib/secret.ts';
-import type { KeySource } from '../../marketplace/http/request.ts';
+import type { KeySource } from '../../marketplace/http/call.ts';
 import { type KeyUse, LoginKeys } from './login-keys.ts';
 
 const held = (name: string, use: KeyUse = 'full', mayDestroy = true) => ({

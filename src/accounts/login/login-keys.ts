@@ -1,7 +1,7 @@
 import type { Secret } from '../../lib/secret.ts';
 import { TransportError } from '../../lib/transport.ts';
-import { NoUsableKey } from '../../marketplace/http/lost-reply.ts';
-import type { KeySource } from '../../marketplace/http/request.ts';
+import { NoUsableKey } from '../../marketplace/errors/classify-failure.ts';
+import type { KeySource } from '../../marketplace/http/call.ts';
 
 /** What a key may be used for. `teardown`: the user's Secret is gone, so nothing but reading and destroying. */
 export type KeyUse = 'full' | 'teardown';

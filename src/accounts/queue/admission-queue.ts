@@ -1,8 +1,7 @@
 import type { Clock, Timer } from '../../lib/clock.ts';
 import type { Offer, OfferQuery } from '../../marketplace/offers/offers.ts';
 import { DOCUMENTED_GAPS_MS } from '../../marketplace/pacing/endpoint-class.ts';
-import type { Pacer } from '../../marketplace/pacing/pacing.ts';
-import type { Slot } from '../../marketplace/pacing/pacing-slot.ts';
+import type { Pacer, Slot } from '../../marketplace/pacing/pacing.ts';
 import { FairLine } from './fair-line.ts';
 import { type Asker, type SearchAnswer, SearchDesk, type Want } from './search-desk.ts';
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { MicroDollars } from '../../lib/money.ts';
-import type { Slot } from '../../marketplace/pacing/pacing-slot.ts';
+import type { Slot } from '../../marketplace/pacing/pacing.ts';
 import type { AccountObject } from '../account-object.ts';
 import type { OfferReservations } from '../login/offer-reservations.ts';
 import type { AdmissionQueue } from '../queue/admission-queue.ts';

@@ -1,5 +1,5 @@
 import type { MicroDollars } from '../../lib/money.ts';
-import type { Slot } from '../../marketplace/pacing/pacing-slot.ts';
+import type { Slot } from '../../marketplace/pacing/pacing.ts';
 
 export interface TicketRequest {
   readonly objectUid: string;

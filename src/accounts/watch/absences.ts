@@ -1,4 +1,4 @@
-import type { CompleteList } from '../../marketplace/feed/feed-event.ts';
+import type { CompleteList } from '../../marketplace/feed/feed-state.ts';
 
 /** A list that seems to have taken longer was cut by a jump of the clock: nobody knows when it began. */
 const LONGEST_LIST_MS = 600_000;

@@ -5,7 +5,7 @@ import { observed } from '../../../test/builders/observed-account.ts';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import { MarketplaceError } from '../../marketplace/errors/errors.ts';
-import type { FeedEvent } from '../../marketplace/feed/feed-event.ts';
+import type { FeedEvent } from '../../marketplace/feed/feed-state.ts';
 import type { Instance } from '../../marketplace/instances/instance.ts';
 import { type ClaimFacts, makeClaim } from '../../ownership/claim.ts';
 import { newIdentity } from '../../ownership/identity.ts';

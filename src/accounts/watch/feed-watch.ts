@@ -1,7 +1,7 @@
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { parseDuration } from '../../lib/duration.ts';
-import type { FeedEvent } from '../../marketplace/feed/feed-event.ts';
+import type { FeedEvent } from '../../marketplace/feed/feed-state.ts';
 import { claimVerifies } from '../../ownership/claim.ts';
 import type { PurchaseConstants } from '../../ownership/constants.ts';
 import type { Identity } from '../../ownership/identity.ts';

@@ -1,4 +1,4 @@
-import type { CompleteList } from '../../marketplace/feed/feed-event.ts';
+import type { CompleteList } from '../../marketplace/feed/feed-state.ts';
 
 /**
  * Machines of ours that no object claims, as an account waits for them that is being deleted: from the sweep that finds

@@ -1,8 +1,8 @@
 import { systemClock } from '../../lib/clock.ts';
 import { DeadlineError, withDeadline } from '../../lib/deadline.ts';
 import type { TransportResponse } from '../../lib/transport.ts';
-import { parseBaseUrl } from '../../marketplace/http/base-url.ts';
-import { readBody } from '../../marketplace/http/read-body.ts';
+import { parseBaseUrl } from '../../marketplace/http/call.ts';
+import { readBody } from '../../marketplace/http/reply-body.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
 import { EXIT, failed, timedOut, usageError } from '../failures/command-error.ts';
 import { LOOK_FIRST, OPEN_OUTCOME } from '../failures/describe-failure.ts';

@@ -2,7 +2,7 @@ import type {
   EndpointGroupOptions,
   EndpointGroupRow,
   EndpointState,
-} from '../../marketplace/groups/endpoint-group.ts';
+} from '../../marketplace/groups/endpoint-groups.ts';
 import type { Command, CommandOption, OptionValues } from '../command.ts';
 import { usageError } from '../failures/command-error.ts';
 import { idChangeCommand } from '../id-change.ts';

@@ -1,7 +1,7 @@
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { API_VERSION, gpuInstanceResource } from '../../api/v1alpha1/names.ts';
 import { known } from '../../controllers/gpu-instance/known-fields.ts';
-import type { Instance } from '../../marketplace/instances/instances.ts';
+import type { Instance } from '../../marketplace/instances/instance.ts';
 import { hasOperatorPrefix } from '../../ownership/label.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
 import { failed, notFound } from '../failures/command-error.ts';

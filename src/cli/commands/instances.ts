@@ -1,7 +1,8 @@
 import { systemRandom } from '../../lib/random.ts';
 import type { MarketplaceClient } from '../../marketplace/client.ts';
 import type { MarketplaceError } from '../../marketplace/errors/errors.ts';
-import type { Instance, RentAnswer, RentRequest } from '../../marketplace/instances/instances.ts';
+import type { Instance } from '../../marketplace/instances/instance.ts';
+import type { RentAnswer, RentRequest } from '../../marketplace/instances/rent.ts';
 import { allInstances } from '../all-instances.ts';
 import type { Command } from '../command.ts';
 import { notFound } from '../failures/command-error.ts';

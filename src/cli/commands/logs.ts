@@ -2,7 +2,7 @@ import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { gpuInstanceResource } from '../../api/v1alpha1/names.ts';
 import { sleep, systemClock } from '../../lib/clock.ts';
 import type { Transport } from '../../lib/transport.ts';
-import { readBody } from '../../marketplace/http/read-body.ts';
+import { readBody } from '../../marketplace/http/reply-body.ts';
 import type { LogQuery } from '../../marketplace/instances/instances.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
 import { failed, timedOut, usageError } from '../failures/command-error.ts';

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { Secret } from '../../lib/secret.ts';
+import type { LoggedOutVerification } from '../../marketplace/tfa/login.ts';
 import type { LoggedOutTfa } from '../../marketplace/tfa/tfa.ts';
-import type { LoggedOutVerification } from '../../marketplace/tfa/verification.ts';
 import type { Command, CommandContext, CommandInput, OptionValues } from '../command.ts';
 import { failed, usageError } from '../failures/command-error.ts';
 import { switchOption, textOption } from '../options/option-values.ts';

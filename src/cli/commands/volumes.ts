@@ -1,5 +1,5 @@
 import type { OfferFilter } from '../../marketplace/offers/offers.ts';
-import type { Volume, VolumeOffer } from '../../marketplace/volume.ts';
+import type { Volume, VolumeOffer } from '../../marketplace/volumes.ts';
 import type { Command } from '../command.ts';
 import { usageError } from '../failures/command-error.ts';
 import { mayHaveBought, uncertainPurchase } from '../failures/uncertain-purchase.ts';

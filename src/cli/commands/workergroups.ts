@@ -1,4 +1,4 @@
-import type { WorkerGroupOptions, WorkerGroupRow } from '../../marketplace/groups/worker-group.ts';
+import type { WorkerGroupOptions, WorkerGroupRow } from '../../marketplace/groups/worker-groups.ts';
 import type { Command, CommandOption, OptionValues } from '../command.ts';
 import { notFound, usageError } from '../failures/command-error.ts';
 import { idChangeCommand } from '../id-change.ts';

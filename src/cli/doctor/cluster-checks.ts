@@ -4,7 +4,7 @@ import {
   marketplaceAccountResource,
   OPERATOR_NAME,
 } from '../../api/v1alpha1/names.ts';
-import { readBody } from '../../marketplace/http/read-body.ts';
+import { readBody } from '../../marketplace/http/reply-body.ts';
 import { leaseResource } from '../../runtime/kube/core-resources.ts';
 import { isKubeError } from '../../runtime/kube/kube-error.ts';
 import type { KubeObject } from '../../runtime/kube/kube-object.ts';

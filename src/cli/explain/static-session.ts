@@ -10,7 +10,7 @@ import type { MicroDollars } from '../../lib/money.ts';
 import type { MarketplaceClient } from '../../marketplace/client.ts';
 import { MarketplaceError } from '../../marketplace/errors/errors.ts';
 import type { Feed } from '../../marketplace/feed/feed.ts';
-import type { CompleteList } from '../../marketplace/feed/feed-event.ts';
+import type { CompleteList } from '../../marketplace/feed/feed-state.ts';
 import type { Offer, OfferQuery } from '../../marketplace/offers/offers.ts';
 import type { Identity } from '../../ownership/identity.ts';
 import { uidOf } from '../../runtime/kube/kube-object.ts';

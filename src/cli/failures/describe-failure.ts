@@ -1,5 +1,5 @@
 import { DeadlineError } from '../../lib/deadline.ts';
-import { ADVICE_BY_KIND } from '../../marketplace/errors/error-catalogue.ts';
+import { ADVICE_BY_KIND } from '../../marketplace/errors/error-codes.ts';
 import { MarketplaceError, type MarketplaceErrorKind } from '../../marketplace/errors/errors.ts';
 import { KubeConfigError } from '../../runtime/kube/kube-config.ts';
 import { KubeError, type KubeErrorKind } from '../../runtime/kube/kube-error.ts';

@@ -10,7 +10,7 @@ import {
   marketplaceAccountResource,
   VERSION,
 } from '../../api/v1alpha1/names.ts';
-import { readBody } from '../../marketplace/http/read-body.ts';
+import { readBody } from '../../marketplace/http/reply-body.ts';
 import { constantsFromData, defaultConstants, type PurchaseConstants } from '../../ownership/constants.ts';
 import { configMapResource, eventResource } from '../../runtime/kube/core-resources.ts';
 import { parseJson } from '../../runtime/kube/json-stream.ts';

@@ -1,5 +1,5 @@
 import { known } from '../../controllers/gpu-instance/known-fields.ts';
-import type { ContainerPort, RentRequest, VolumeRequest } from '../../marketplace/instances/instances.ts';
+import type { ContainerPort, RentRequest, VolumeRequest } from '../../marketplace/instances/rent.ts';
 import type { CommandContext, CommandInput, CommandOption, OptionValues } from '../command.ts';
 import { usageError } from '../failures/command-error.ts';
 import { dollarsOption } from '../output/amounts.ts';
@@ -81,7 +81,7 @@ async function startScript(options: OptionValues, context: CommandContext): Prom
     throw usageError('--onstart and --onstart-cmd exclude each other.');
   const script = file === undefined ? text : await readTextFile(file, '--onstart', context);
   if (script === undefined) return undefined;
-  const { packOnStart } = await import('../../marketplace/instances/onstart.ts');
+  const { packOnStart } = await import('../../marketplace/instances/rent.ts');
   const packed = packOnStart(script);
   if (packed.type === 'tooLong') throw usageError(`--onstart: ${packed.message}.`);
   return packed.script;

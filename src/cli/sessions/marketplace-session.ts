@@ -196,7 +196,7 @@ async function openDoor(
   const [{ createPacer }, { createMarketplaceTransport }, { CallGivenUp }] = await Promise.all([
     import('../../marketplace/pacing/pacing.ts'),
     import('../../marketplace/http/transport.ts'),
-    import('../../marketplace/http/lost-reply.ts'),
+    import('../../marketplace/errors/classify-failure.ts'),
   ]);
   const connections = createMarketplaceTransport({ connections: 4 });
   const { counted, ...counts } = endedWith(connections, context.signal, () => new CallGivenUp());

@@ -1,7 +1,7 @@
 import type { Secret } from '../../lib/secret.ts';
 import type { MarketplaceClient } from '../../marketplace/client.ts';
+import type { CodeMethod } from '../../marketplace/tfa/login.ts';
 import type { Confirmation } from '../../marketplace/tfa/methods.ts';
-import type { CodeMethod } from '../../marketplace/tfa/verification.ts';
 import type { CommandContext, CommandInput, OptionValues } from '../command.ts';
 import { usageError } from '../failures/command-error.ts';
 import { describeFailure } from '../failures/describe-failure.ts';

@@ -1,6 +1,6 @@
 import type { Secret } from '../../lib/secret.ts';
 import type { MarketplaceClient } from '../../marketplace/client.ts';
-import type { CodeMethod } from '../../marketplace/tfa/verification.ts';
+import type { CodeMethod } from '../../marketplace/tfa/login.ts';
 import type { CommandContext, CommandInput, CommandOption, OptionValues } from '../command.ts';
 import { failed, usageError } from '../failures/command-error.ts';
 import { numberOption, textOption } from '../options/option-values.ts';

@@ -1,4 +1,4 @@
-import type { TfaMethod, TfaStatus } from '../../marketplace/tfa/status.ts';
+import type { TfaMethod, TfaStatus } from '../../marketplace/tfa/methods.ts';
 import { timeText } from '../output/amounts.ts';
 import type { View } from '../output/output.ts';
 

@@ -12,7 +12,7 @@ import type { Logger } from '../../lib/logger.ts';
 import { parseDollars } from '../../lib/money.ts';
 import { parseTime } from '../../lib/rfc3339.ts';
 import { MarketplaceError } from '../../marketplace/errors/errors.ts';
-import type { CallOptions } from '../../marketplace/offers/offers.ts';
+import type { CallOptions } from '../../marketplace/http/call.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { objectKey, uidOf } from '../../runtime/kube/kube-object.ts';
 import { removeFinalizer } from '../../runtime/writes/finalizers.ts';

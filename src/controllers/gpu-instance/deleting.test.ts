@@ -16,7 +16,7 @@ import {
   time,
   UID,
 } from '../../../test/builders/observed.ts';
-import type { Instance } from '../../marketplace/instances/instances.ts';
+import type { Instance } from '../../marketplace/instances/instance.ts';
 import { makeRetainedLabel } from '../../ownership/label.ts';
 import { decide } from './decide.ts';
 import type { Observed } from './types.ts';

@@ -1,5 +1,5 @@
 import { formatDollars } from '../../lib/money.ts';
-import type { Offer } from '../../marketplace/offers/offer.ts';
+import type { Offer } from '../../marketplace/offers/offers.ts';
 import type { Action } from './types.ts';
 
 /** What a log line says of a search: how many offers the marketplace has for it, and from which price on. */

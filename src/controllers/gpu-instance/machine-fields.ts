@@ -4,7 +4,7 @@ import { annotations } from '../../api/v1alpha1/names.ts';
 import { fittingText } from '../../lib/fitting-text.ts';
 import { formatDollars, parseDollars } from '../../lib/money.ts';
 import { formatTime, parseTime } from '../../lib/rfc3339.ts';
-import type { Instance } from '../../marketplace/instances/instances.ts';
+import type { Instance } from '../../marketplace/instances/instance.ts';
 import { beginCost, type Cost, corrected, repriced, withAssumedPrice } from './cost.ts';
 import { judgedTime } from './judged-time.ts';
 import { known } from './known-fields.ts';

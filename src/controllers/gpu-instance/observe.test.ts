@@ -20,7 +20,7 @@ import type { ServiceTime } from '../../accounts/login/service-clock.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { reasons } from '../../api/v1alpha1/reasons.ts';
 import { seededRandom } from '../../lib/random.ts';
-import type { Instance } from '../../marketplace/instances/instances.ts';
+import type { Instance } from '../../marketplace/instances/instance.ts';
 import { makeClaim } from '../../ownership/claim.ts';
 import { defaultConstants } from '../../ownership/constants.ts';
 import { decide } from './decide.ts';

@@ -2,8 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type Given, given, held, machineOf, time } from '../../../test/builders/observed.ts';
 import { gpuInstanceStatus } from '../../api/v1alpha1/gpu-instance.ts';
-import type { Instance } from '../../marketplace/instances/instances.ts';
-import { instanceRows } from '../../marketplace/wire/instance.ts';
+import { type Instance, instanceRows } from '../../marketplace/instances/instance.ts';
 import { decide } from './decide.ts';
 import { statusOf } from './status.ts';
 

@@ -1,5 +1,5 @@
 import type { GpuInstanceSpec, GpuInstanceStatus } from '../../api/v1alpha1/gpu-instance.ts';
-import type { Instance } from '../../marketplace/instances/instances.ts';
+import type { Instance } from '../../marketplace/instances/instance.ts';
 import { known } from './known-fields.ts';
 import type { StatusFields } from './types.ts';
 

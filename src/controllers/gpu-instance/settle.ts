@@ -1,4 +1,4 @@
-import type { Instance } from '../../marketplace/instances/instances.ts';
+import type { Instance } from '../../marketplace/instances/instance.ts';
 import { isForLogin, type RentalIntent } from '../../ownership/intent.ts';
 import { factsOf, settledAttempt } from './recorded.ts';
 import type { Observed } from './types.ts';

@@ -1,5 +1,5 @@
 import type { Reason } from '../../api/v1alpha1/reasons.ts';
-import type { Instance } from '../../marketplace/instances/instances.ts';
+import type { Instance } from '../../marketplace/instances/instance.ts';
 import { isForLogin } from '../../ownership/intent.ts';
 import { endedIds, factsOf, isDeleting, type Recorded, recordedMachine, settledAttempt } from './recorded.ts';
 import { attemptOf, openIntent, type Settlement, settlement } from './settle.ts';

@@ -4,7 +4,7 @@ import type { GpuInstance, GpuInstancePhase, GpuInstanceStatus } from '../../api
 import type { MachineFacts } from '../../api/v1alpha1/machine-drift.ts';
 import type { Reason } from '../../api/v1alpha1/reasons.ts';
 import type { MicroDollars } from '../../lib/money.ts';
-import type { RentRequest } from '../../marketplace/instances/instances.ts';
+import type { RentRequest } from '../../marketplace/instances/rent.ts';
 import type { Offer, OfferQuery } from '../../marketplace/offers/offers.ts';
 import type { PurchaseConstants } from '../../ownership/constants.ts';
 import type { IntentReading } from '../../ownership/intent.ts';

@@ -10,7 +10,7 @@ import type { MachineFacts } from '../../api/v1alpha1/machine-drift.ts';
 import type { Reason } from '../../api/v1alpha1/reasons.ts';
 import type { Secret } from '../../lib/secret.ts';
 import type { MarketplaceErrorKind } from '../../marketplace/errors/errors.ts';
-import type { Instance } from '../../marketplace/instances/instances.ts';
+import type { Instance } from '../../marketplace/instances/instance.ts';
 import type { Offer } from '../../marketplace/offers/offers.ts';
 import type { RentalIntent } from '../../ownership/intent.ts';
 import type { Login } from '../../ownership/login.ts';

@@ -3,7 +3,7 @@ import { given, identity, labelOf, NOW, row } from '../../../test/builders/obser
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
 import type { AccountRef } from '../../accounts/account-session.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
-import type { FeedEvent } from '../../marketplace/feed/feed-event.ts';
+import type { FeedEvent } from '../../marketplace/feed/feed-state.ts';
 import type { Change } from '../../runtime/list-watch/informer.ts';
 import { SteadyClock } from './memory/steady-clock.ts';
 import { Waking, type WakingOptions } from './waking.ts';

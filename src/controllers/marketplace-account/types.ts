@@ -9,8 +9,8 @@ import type { MarketplaceAccount, MarketplaceAccountStatus } from '../../api/v1a
 import type { Reason } from '../../api/v1alpha1/reasons.ts';
 import type { Secret } from '../../lib/secret.ts';
 import type { MarketplaceErrorKind } from '../../marketplace/errors/errors.ts';
-import type { FeedHealth } from '../../marketplace/feed/feed-event.ts';
-import type { User } from '../../marketplace/user.ts';
+import type { FeedHealth } from '../../marketplace/feed/feed-state.ts';
+import type { User } from '../../marketplace/users.ts';
 import type { Login } from '../../ownership/login.ts';
 
 /** Which key was tried: the one in the user's Secret, or the one kept from an earlier proof. */

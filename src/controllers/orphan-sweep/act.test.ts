@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { observed as observedAccount } from '../../../test/builders/observed-account.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { MarketplaceError } from '../../marketplace/errors/errors.ts';
-import type { CallOptions } from '../../marketplace/offers/offers.ts';
+import type { CallOptions } from '../../marketplace/http/call.ts';
 import { act } from './act.ts';
 import type { Sweep } from './observe.ts';
 import type { Action } from './types.ts';

@@ -11,7 +11,7 @@ import { sleep } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { seededRandom } from '../../lib/random.ts';
 import { MarketplaceError } from '../../marketplace/errors/errors.ts';
-import type { CallOptions } from '../../marketplace/offers/offers.ts';
+import type { CallOptions } from '../../marketplace/http/call.ts';
 import { defaultConstants } from '../../ownership/constants.ts';
 import type { Controller } from '../../runtime/controller.ts';
 import { refOfKey } from '../../runtime/kube/kube-object.ts';

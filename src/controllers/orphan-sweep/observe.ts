@@ -8,7 +8,7 @@ import { allowedUnhealthy, type BreakerState, isUnresolved } from '../../account
 import type { CensusEntry } from '../../accounts/watch/machine-census.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { CompleteList } from '../../marketplace/feed/feed-event.ts';
+import type { CompleteList } from '../../marketplace/feed/feed-state.ts';
 import type { PurchaseConstants } from '../../ownership/constants.ts';
 import { loginText } from '../../ownership/login.ts';
 import type { Informer } from '../../runtime/list-watch/informer.ts';

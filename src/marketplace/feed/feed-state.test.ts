@@ -1,9 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { MarketplaceError } from '../errors/errors.ts';
-import type { Instance } from '../instances/instance.ts';
-import { instanceRow, toInstance } from '../wire/instance.ts';
-import type { FeedEvent } from './feed-event.ts';
-import { FeedState } from './feed-state.ts';
+import { type Instance, instanceRow, toInstance } from '../instances/instance.ts';
+import { type FeedEvent, FeedState } from './feed-state.ts';
 
 const machine = (status: string): Instance => toInstance(instanceRow.parse({ id: 1, actual_status: status }));
 const refused = new MarketplaceError('told to fail', { kind: 'unavailable', outcome: 'refused' });

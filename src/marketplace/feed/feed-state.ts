@@ -1,8 +1,35 @@
 import type { MarketplaceError } from '../errors/errors.ts';
 import type { Instance } from '../instances/instance.ts';
-import type { CompleteList, FeedEvent, FeedHealth } from './feed-event.ts';
-import { ListHistory } from './list-history.ts';
-import { patchRows, type RowChange, replaceRows } from './row-changes.ts';
+
+/** Every machine of the login, as of one complete list. */
+export interface CompleteList {
+  /** Epoch milliseconds (clock.now) just before the first request left. */
+  readonly begunAt: number;
+  readonly endedAt: number;
+  readonly rows: ReadonlyMap<number, Instance>;
+}
+
+/** What listeners hear. `row` comes only for a row that changed, appeared or left a complete list. */
+export type FeedEvent =
+  | {
+      readonly type: 'row';
+      readonly id: number;
+      readonly row: Instance | undefined;
+      readonly previous: Instance | undefined;
+    }
+  | { readonly type: 'list'; readonly list: CompleteList }
+  | { readonly type: 'failed'; readonly error: MarketplaceError };
+
+/** How the feed fares. */
+export interface FeedHealth {
+  readonly state: 'starting' | 'healthy' | 'failing' | 'stopped';
+  /** Epoch milliseconds at which the latest complete list ended. */
+  readonly lastCompleteAt: number | undefined;
+  readonly consecutiveFailures: number;
+  readonly lastError: MarketplaceError | undefined;
+  /** `whole`: the specification's list. `paged`: the service answered 410 to it. */
+  readonly form: 'whole' | 'paged';
+}
 
 /** What a feed knows: the latest complete list, which lists named what, and how the last looks went. */
 export class FeedState {
@@ -82,4 +109,95 @@ export class FeedState {
   #announce(changes: readonly RowChange[]): void {
     for (const change of changes) this.#emit({ type: 'row', ...change });
   }
+}
+
+/** How many complete lists are remembered: enough for every waiting time of the protocol at the shortest poll. */
+const REMEMBERED = 256;
+
+/** Which of the recent complete lists named which machine. Times are epoch milliseconds at which a list began. */
+export class ListHistory {
+  readonly #begun: number[] = [];
+  /** Number of lists ever recorded. */
+  #recorded = 0;
+  readonly #lastNamedBy = new Map<number, number>();
+
+  /** A complete list ended. */
+  record(begunAt: number, ids: Iterable<number>): void {
+    this.#recorded += 1;
+    this.#begun.push(begunAt);
+    if (this.#begun.length > REMEMBERED) this.#begun.shift();
+    for (const id of ids) this.#lastNamedBy.set(id, this.#recorded);
+    if (this.#recorded % REMEMBERED === 0) this.#forgetOld();
+  }
+
+  /** Begin times of the lists since the last that named `id`, oldest first. */
+  absences(id: number): readonly number[] {
+    const since = this.#recorded - (this.#lastNamedBy.get(id) ?? 0);
+    return since === 0 ? [] : this.#begun.slice(-since);
+  }
+
+  /** Begin times of the lists that began at or after `time`, oldest first. */
+  begunSince(time: number): readonly number[] {
+    return this.#begun.filter((begunAt) => begunAt >= time);
+  }
+
+  /** A machine that no remembered list names is absent from all of them without being remembered itself. */
+  #forgetOld(): void {
+    for (const [id, last] of this.#lastNamedBy) {
+      if (last <= this.#recorded - REMEMBERED) this.#lastNamedBy.delete(id);
+    }
+  }
+}
+
+/** One machine that changed, appeared (`previous` undefined) or left (`row` undefined). */
+export interface RowChange {
+  readonly id: number;
+  readonly row: Instance | undefined;
+  readonly previous: Instance | undefined;
+}
+
+/** Rows after a look, and what is different from before. */
+export interface RowUpdate {
+  readonly rows: ReadonlyMap<number, Instance>;
+  readonly changes: readonly RowChange[];
+}
+
+type Rows = ReadonlyMap<number, Instance>;
+
+/** The rows of a complete list: what it does not name is gone from it. Unchanged rows stay the same objects. */
+export function replaceRows(before: Rows, seen: readonly Instance[]): RowUpdate {
+  const rows = new Map<number, Instance>();
+  const changes: RowChange[] = [];
+  for (const row of seen) rows.set(row.id, keep(before, row, changes));
+  for (const [id, previous] of before) {
+    if (!rows.has(id)) changes.push({ id, row: undefined, previous });
+  }
+  return { rows, changes };
+}
+
+/** Fresher views of some machines. What is not among them stays as it was. */
+export function patchRows(before: Rows, seen: readonly Instance[]): RowUpdate {
+  const rows = new Map(before);
+  const changes: RowChange[] = [];
+  for (const row of seen) rows.set(row.id, keep(before, row, changes));
+  return { rows, changes };
+}
+
+function keep(before: Rows, row: Instance, changes: RowChange[]): Instance {
+  const previous = before.get(row.id);
+  if (previous && isSame(previous, row)) return previous;
+  changes.push({ id: row.id, row, previous });
+  return row;
+}
+
+function isSame(left: Instance, right: Instance): boolean {
+  for (const name of Object.keys(right) as (keyof Instance)[]) {
+    if (name !== 'ports' && left[name] !== right[name]) return false;
+  }
+  return isSamePorts(left.ports, right.ports);
+}
+
+function isSamePorts(left: Instance['ports'], right: Instance['ports']): boolean {
+  const names = Object.keys(right);
+  return Object.keys(left).length === names.length && names.every((name) => left[name] === right[name]);
 }

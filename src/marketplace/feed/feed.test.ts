@@ -4,12 +4,11 @@ import { sleep } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { seededRandom } from '../../lib/random.ts';
 import { MarketplaceError, type MarketplaceErrorKind } from '../errors/errors.ts';
-import type { Instance } from '../instances/instance.ts';
+import type { CallOptions } from '../http/call.ts';
+import { type Instance, instanceRow, toInstance } from '../instances/instance.ts';
 import type { InstancePage, InstancesResource, PageQuery } from '../instances/instances.ts';
-import type { CallOptions } from '../offers/offers.ts';
-import { instanceRow, toInstance } from '../wire/instance.ts';
 import { createFeed } from './feed.ts';
-import type { FeedEvent } from './feed-event.ts';
+import type { FeedEvent } from './feed-state.ts';
 
 const instance = (id: number, row: Record<string, unknown> = {}): Instance =>
   toInstance(instanceRow.parse({ id, actual_status: 'running', ...row }));

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { ListHistory } from './list-history.ts';
+import { ListHistory } from './feed-state.ts';
 
 const REMEMBERED = 256;
 

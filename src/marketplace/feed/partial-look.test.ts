@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { Instance } from '../instances/instance.ts';
+import { type Instance, instanceRow, toInstance } from '../instances/instance.ts';
 import type { InstancesResource, PageQuery } from '../instances/instances.ts';
-import { instanceRow, toInstance } from '../wire/instance.ts';
-import { lookAtUnsettled } from './partial-look.ts';
+import { lookAtUnsettled } from './feed.ts';
 
 const instance = (id: number, status: string | null): Instance =>
   toInstance(instanceRow.parse({ id, actual_status: status }));

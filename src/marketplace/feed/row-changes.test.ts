@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { Instance } from '../instances/instance.ts';
-import { instanceRow, toInstance } from '../wire/instance.ts';
-import { patchRows, replaceRows } from './row-changes.ts';
+import { type Instance, instanceRow, toInstance } from '../instances/instance.ts';
+import { patchRows, replaceRows } from './feed-state.ts';
 
 const instance = (id: number, ports: Record<string, string> = {}): Instance =>
   toInstance(

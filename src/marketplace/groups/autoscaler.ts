@@ -1,18 +1,59 @@
+import * as z from 'zod';
 import type { Secret } from '../../lib/secret.ts';
-import { type BaseUrl, parseBaseUrl } from '../http/base-url.ts';
-import { type ChangeAnswer, sendChange } from '../http/change.ts';
-import { type Call, type KeySource, keyFor, type Requester } from '../http/request.ts';
-import type { CallOptions } from '../offers/offers.ts';
 import {
-  groupLogsReply,
-  routeReply,
-  toGroupLogs,
-  toRoute,
-  toWorkers,
-  updateWorkersReply,
-  workersReply,
-} from '../wire/autoscaler.ts';
-import type { GroupLogs, RouteReply, WorkersReply } from './autoscaler-reply.ts';
+  type BaseUrl,
+  type Call,
+  type CallOptions,
+  type ChangeAnswer,
+  type KeySource,
+  keyFor,
+  parseBaseUrl,
+  type Requester,
+  sendChange,
+} from '../http/call.ts';
+import { epochMs, looseInteger, looseNumber, looseText, wireId } from '../scalars.ts';
+
+/** A worker of an endpoint. Times are epoch milliseconds. */
+export interface Worker {
+  readonly id: number;
+  /** In lower case; `idle` is ready. */
+  readonly status: string | undefined;
+  readonly load: number | undefined;
+  /** Performance units per second. */
+  readonly performance: number | undefined;
+  readonly requestsWorking: number | undefined;
+  readonly diskUsageGB: number | undefined;
+  readonly loadedAt: number | undefined;
+  readonly startedAt: number | undefined;
+  readonly url: string | undefined;
+}
+
+export type WorkersReply =
+  | { readonly type: 'ready'; readonly workers: readonly Worker[] }
+  | { readonly type: 'notReady'; readonly message: string };
+
+export type RouteReply =
+  /** Call the worker with the whole of `authData`. */
+  | {
+      readonly type: 'ready';
+      readonly url: string;
+      readonly requestIndex: number | undefined;
+      readonly authData: Readonly<Record<string, unknown>>;
+    }
+  /** Ask again with `requestIndex`. */
+  | {
+      readonly type: 'waiting';
+      readonly requestIndex: number | undefined;
+      readonly status: string | undefined;
+    };
+
+export interface GroupLogs {
+  readonly info0: string;
+  readonly info1: string;
+  readonly trace: string;
+  readonly debug: string;
+  readonly error: string | undefined;
+}
 
 /** What a request that wants a worker says. */
 export interface RouteRequest {
@@ -45,6 +86,77 @@ export interface AutoscalerResource {
   route(request: RouteRequest, options?: CallOptions): Promise<RouteReply>;
   /** What a worker reports of itself, under its wire names. Carries no key. */
   reportWorkerStatus(status: Readonly<Record<string, unknown>>, options?: CallOptions): Promise<ChangeAnswer>;
+}
+
+/** A worker as the autoscaler answers it. */
+export const workerRow = z.object({
+  id: wireId,
+  status: looseText,
+  cur_load: looseNumber,
+  cur_perf: looseNumber,
+  perf: looseNumber,
+  measured_perf: looseNumber,
+  reqs_working: looseInteger,
+  disk_usage: looseNumber,
+  loaded_at: looseNumber,
+  started_at: looseNumber,
+  url: looseText,
+});
+
+/** A bare list; the wrapped form and the answer while nothing is ready are taken too. */
+export const workersReply = z.union([
+  z.array(workerRow),
+  z.object({ workers: z.array(workerRow) }),
+  z.object({ error_msg: z.string() }),
+]);
+
+export const routeReply = z.looseObject({
+  url: looseText,
+  request_idx: looseInteger,
+  status: looseText,
+});
+
+export const groupLogsReply = z.object({
+  info0: looseText,
+  info1: looseText,
+  trace: looseText,
+  debug: looseText,
+  error: looseText,
+});
+
+export const updateWorkersReply = z.object({ workers_to_update: looseInteger, error_msg: looseText });
+
+/** The workers in our names. */
+export function toWorkers(reply: z.infer<typeof workersReply>): WorkersReply {
+  if (Array.isArray(reply)) return { type: 'ready', workers: reply.map(toWorker) };
+  if ('workers' in reply) return { type: 'ready', workers: reply.workers.map(toWorker) };
+  return { type: 'notReady', message: reply.error_msg };
+}
+
+function toWorker(row: z.infer<typeof workerRow>): Worker {
+  return {
+    id: row.id,
+    status: row.status?.toLowerCase(),
+    load: row.cur_load,
+    performance: row.measured_perf ?? row.cur_perf ?? row.perf,
+    requestsWorking: row.reqs_working,
+    diskUsageGB: row.disk_usage,
+    loadedAt: epochMs(row.loaded_at),
+    startedAt: epochMs(row.started_at),
+    url: row.url,
+  };
+}
+
+/** Where the request goes, or that it waits. */
+export function toRoute(reply: z.infer<typeof routeReply>): RouteReply {
+  if (!reply.url) return { type: 'waiting', requestIndex: reply.request_idx, status: reply.status };
+  return { type: 'ready', url: reply.url, requestIndex: reply.request_idx, authData: reply };
+}
+
+/** The four logs of a group. */
+export function toGroupLogs(reply: z.infer<typeof groupLogsReply>): GroupLogs {
+  const { info0 = '', info1 = '', trace = '', debug = '', error } = reply;
+  return { info0, info1, trace, debug, error };
 }
 
 /** Where the public service keeps its autoscaler; any other service has it at its own address. */

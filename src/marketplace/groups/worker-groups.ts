@@ -1,9 +1,39 @@
-import { type ChangeAnswer, pathId, sendChange } from '../http/change.ts';
-import type { Requester } from '../http/request.ts';
-import type { CallOptions } from '../offers/offers.ts';
-import { newWorkerGroupReply, toWorkerGroup, workerGroupsReply } from '../wire/groups.ts';
+import * as z from 'zod';
+import { type CallOptions, type ChangeAnswer, pathId, type Requester, sendChange } from '../http/call.ts';
+import { looseInteger, looseNumber, looseText, wireId } from '../scalars.ts';
 import { nullWhereKept } from './endpoint-groups.ts';
-import type { WorkerGroupOptions, WorkerGroupRow } from './worker-group.ts';
+
+/** What workers of a group are made from. undefined on creation: the service's default. */
+export interface WorkerGroupOptions {
+  readonly endpointId?: number | null;
+  readonly endpointName?: string | null;
+  readonly templateHash?: string | null;
+  readonly templateId?: number | null;
+  /** An offer search in the text grammar, e.g. `gpu_ram>=23 num_gpus=1`. */
+  readonly searchParams?: string | null;
+  readonly launchArgs?: string | null;
+  readonly gpuMemoryGB?: number | null;
+  readonly minLoad?: number | null;
+  readonly minColdLoad?: number | null;
+  readonly targetUtilization?: number | null;
+  readonly coldMultiplier?: number | null;
+  readonly coldWorkers?: number | null;
+  readonly maxWorkers?: number | null;
+  readonly testWorkers?: number | null;
+  readonly autoscalerInstance?: string | null;
+}
+
+/** A worker group as the service keeps it. */
+export interface WorkerGroupRow {
+  readonly id: number;
+  readonly endpointId: number | undefined;
+  readonly endpointName: string | undefined;
+  readonly templateHash: string | undefined;
+  readonly templateId: number | undefined;
+  readonly searchParams: string | undefined;
+  readonly launchArgs: string | undefined;
+  readonly gpuMemoryGB: number | undefined;
+}
 
 /** Worker groups of endpoint groups. */
 export interface WorkerGroupsResource {
@@ -14,6 +44,39 @@ export interface WorkerGroupsResource {
   update(id: number, changes: WorkerGroupOptions, options?: CallOptions): Promise<ChangeAnswer>;
   /** Its instances need not go too: look for leftovers. */
   delete(id: number, options?: CallOptions): Promise<ChangeAnswer>;
+}
+
+/** A worker group as it is listed. */
+export const workerGroupRow = z.object({
+  id: wireId,
+  endpoint_id: looseInteger,
+  endpoint_name: looseText,
+  template_hash: looseText,
+  template_id: looseInteger,
+  search_params: z
+    .union([z.string(), z.record(z.string(), z.unknown())])
+    .optional()
+    .catch(undefined),
+  launch_args: looseText,
+  gpu_ram: looseNumber,
+});
+
+export const workerGroupsReply = z.object({ results: z.array(workerGroupRow) });
+export const newWorkerGroupReply = z.object({ id: wireId });
+
+/** The worker group in our names. */
+export function toWorkerGroup(row: z.infer<typeof workerGroupRow>): WorkerGroupRow {
+  return {
+    id: row.id,
+    endpointId: row.endpoint_id,
+    endpointName: row.endpoint_name,
+    templateHash: row.template_hash,
+    templateId: row.template_id,
+    searchParams:
+      typeof row.search_params === 'object' ? JSON.stringify(row.search_params) : row.search_params,
+    launchArgs: row.launch_args,
+    gpuMemoryGB: row.gpu_ram,
+  };
 }
 
 const GROUPS = '/api/v0/workergroups/';

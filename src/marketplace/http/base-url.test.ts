@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseBaseUrl } from './base-url.ts';
+import { parseBaseUrl } from './call.ts';
 
 test.each([
   ['https://market.example', 'https://market.example', ''],

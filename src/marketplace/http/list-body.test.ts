@@ -8,7 +8,7 @@ import { Secret } from '../../lib/secret.ts';
 import { createMarketplaceClient } from '../client.ts';
 import { MarketplaceError } from '../errors/errors.ts';
 import { createPacer } from '../pacing/pacing.ts';
-import { ListBody } from './list-body.ts';
+import { ListBody } from './reply-body.ts';
 
 /** What becomes of a list of instances whose reply has this body. */
 async function listed(body: unknown, status = 200) {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import type { TransportResponse } from '../../lib/transport.ts';
-import { parseReply, readBody, UnreadableBody } from './read-body.ts';
+import { parseReply, readBody, UnreadableBody } from './reply-body.ts';
 
 const bytes = (...values: number[]) => Uint8Array.of(...values);
 const text = (value: string) => new TextEncoder().encode(value);

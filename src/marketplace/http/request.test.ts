@@ -14,7 +14,7 @@ import { TransportError } from '../../lib/transport.ts';
 import { type ClientLimits, createMarketplaceClient } from '../client.ts';
 import type { MarketplaceError } from '../errors/errors.ts';
 import { createPacer } from '../pacing/pacing.ts';
-import type { GoodReply } from './request.ts';
+import type { GoodReply } from './call.ts';
 
 const KEY = 'canary-key-7f3a';
 

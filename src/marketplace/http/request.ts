@@ -1,88 +1,26 @@
 import type { z } from 'zod';
-import type { Clock } from '../../lib/clock.ts';
-import { sleep } from '../../lib/clock.ts';
+import { type Clock, sleep } from '../../lib/clock.ts';
 import { type Deadline, DeadlineError, withDeadline } from '../../lib/deadline.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Random } from '../../lib/random.ts';
 import type { Secret } from '../../lib/secret.ts';
 import type { Transport, TransportRequest, TransportResponse } from '../../lib/transport.ts';
-import type { FailedReply } from '../errors/classify-failure.ts';
-import { classifyFailure } from '../errors/classify-failure.ts';
-import type { ErrorArea } from '../errors/error-catalogue.ts';
+import { classifyFailure, type FailedReply, lostReply, notSent } from '../errors/classify-failure.ts';
 import { MarketplaceError } from '../errors/errors.ts';
-import type { EndpointClass } from '../pacing/endpoint-class.ts';
 import type { Pacer } from '../pacing/pacing.ts';
-import type { Slot } from '../pacing/pacing-slot.ts';
-import { Allowance } from './allowance.ts';
-import { type BaseUrl, parseBaseUrl } from './base-url.ts';
+import {
+  type Answer,
+  type BaseUrl,
+  type Call,
+  type GoodReply,
+  type KeySource,
+  keyFor,
+  type ListAnswer,
+  parseBaseUrl,
+  type Requester,
+} from './call.ts';
 import { parseHttpDate } from './http-date.ts';
-import { ListBody, type RowsOf } from './list-body.ts';
-import { lostReply, notSent } from './lost-reply.ts';
-import { type QueryValues, queryString } from './query-string.ts';
-import { parseReply, type ReplyText, readBody } from './read-body.ts';
-
-/** How one call may be bounded by its caller. */
-export interface CallBounds {
-  readonly signal?: AbortSignal | undefined;
-  readonly deadlineMs?: number | undefined;
-  readonly slot?: Slot | undefined;
-  readonly mayLeave?: (() => boolean) | undefined;
-}
-
-/** One call of the interface, as data. */
-export interface Call<Schema extends z.ZodType> {
-  /** Our own words for it, e.g. `rent an offer`: in errors and logs. */
-  readonly operation: string;
-  readonly endpointClass: EndpointClass;
-  readonly area: ErrorArea;
-  /** A read may be repeated; a write never is. */
-  readonly effect: 'read' | 'write';
-  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** Below the base address, with its final slash where the service spells one. */
-  readonly path: string;
-  readonly query?: QueryValues;
-  readonly body?: unknown;
-  readonly reply: Schema;
-  /** Another key than the client's own; null: none at all. */
-  readonly credential?: Secret | null;
-  /** Another base address than the client's own. */
-  readonly base?: BaseUrl;
-  readonly bounds?: CallBounds | undefined;
-}
-
-/** A reply that was understood. */
-export interface Answer<T> {
-  readonly value: T;
-  /** Epoch milliseconds of the reply's `Date`, on the service's clock. */
-  readonly answeredAt: number | undefined;
-  readonly headers: Readonly<Record<string, string>>;
-}
-
-/** A reply that holds a list. */
-export interface ListAnswer<T, Row> extends Answer<T> {
-  readonly rows: readonly Row[];
-}
-
-/** Sends calls. Every failure is a MarketplaceError. */
-export interface Requester {
-  send<Schema extends z.ZodType>(call: Call<Schema>): Promise<Answer<z.infer<Schema>>>;
-  /** As `send`, for a reply whose rows are many: they are read one by one, and `reply` sees the list empty. */
-  sendList<Schema extends z.ZodType, Row>(
-    call: Call<Schema>,
-    of: RowsOf<Row>,
-  ): Promise<ListAnswer<z.infer<Schema>, Row>>;
-}
-
-/**
- * Yields the key for one request at the moment of sending. Throws a TransportError with `sent: false` if no key may
- * be used for it.
- */
-export type KeySource = (call: Pick<Call<z.ZodType>, 'effect' | 'method'>) => Secret;
-
-/** The key with which a call leaves now. Throws as its source does. */
-export function keyFor(apiKey: Secret | KeySource, call: Parameters<KeySource>[0]): Secret {
-  return typeof apiKey === 'function' ? apiKey(call) : apiKey;
-}
+import { ListBody, parseReply, type ReplyText, type RowsOf, readBody } from './reply-body.ts';
 
 /** What a requester is made of. */
 export interface RequesterOptions {
@@ -101,13 +39,6 @@ export interface RequesterOptions {
   readonly maxReplyBytes?: number | undefined;
   /** Called for each good (2xx, well-formed) reply. */
   readonly onGoodReply?: ((reply: GoodReply) => void) | undefined;
-}
-
-/** A good reply, as far as those who listen to all of them need it. */
-export interface GoodReply {
-  readonly area: ErrorArea;
-  readonly effect: 'read' | 'write';
-  readonly headers: Readonly<Record<string, string>>;
 }
 
 const ATTEMPT_DEADLINE_MS = 30_000;
@@ -299,4 +230,45 @@ function malformed(call: Call<z.ZodType>, status: number, reason: string): Marke
     outcome: call.effect === 'read' ? 'refused' : 'unknown',
     status,
   });
+}
+
+/**
+ * The time that a call may take in all. It counts by whichever clock has gone further, because the monotonic one
+ * can stand still while a machine is frozen, and a call must not leave after its time.
+ */
+export class Allowance {
+  readonly #clock: Clock;
+  readonly #ms: number;
+  readonly #monotonicStart: number;
+  readonly #wallStart: number;
+
+  constructor(clock: Clock, ms: number = Number.POSITIVE_INFINITY) {
+    this.#clock = clock;
+    this.#ms = ms;
+    this.#monotonicStart = clock.monotonic();
+    this.#wallStart = clock.now();
+  }
+
+  /** Milliseconds that are left; 0 where none are. */
+  leftMs(): number {
+    const elapsed = Math.max(
+      this.#clock.monotonic() - this.#monotonicStart,
+      this.#clock.now() - this.#wallStart,
+    );
+    return Math.max(0, this.#ms - elapsed);
+  }
+}
+
+/** A value of a query: text as it is, anything else as JSON text; undefined is left out. */
+export type QueryValues = Readonly<Record<string, unknown>>;
+
+/** `?a=b&…`, form-encoded as public clients do; empty where nothing is set. */
+export function queryString(values: QueryValues = {}): string {
+  const pairs = Object.entries(values)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]): [string, string] => [
+      name,
+      typeof value === 'string' ? value : JSON.stringify(value),
+    ]);
+  return pairs.length === 0 ? '' : `?${new URLSearchParams(pairs).toString()}`;
 }

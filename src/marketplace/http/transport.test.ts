@@ -18,8 +18,11 @@ import { Secret } from '../../lib/secret.ts';
 import type { Transport } from '../../lib/transport.ts';
 import { createMarketplaceClient } from '../client.ts';
 import { createPacer } from '../pacing/pacing.ts';
-import { guardedConnector } from './guarded-connector.ts';
-import { createMarketplaceTransport, type MarketplaceTransportOptions } from './transport.ts';
+import {
+  createMarketplaceTransport,
+  guardedConnector,
+  type MarketplaceTransportOptions,
+} from './transport.ts';
 
 const open: (() => Promise<unknown>)[] = [];
 afterEach(async () => {

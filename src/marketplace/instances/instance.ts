@@ -1,5 +1,15 @@
-import type { MicroDollars } from '../../lib/money.ts';
-import type { KnownStatus } from '../wire/instance-status.ts';
+import * as z from 'zod';
+import { fittingText } from '../../lib/fitting-text.ts';
+import { type MicroDollars, microDollars } from '../../lib/money.ts';
+import {
+  epochMs,
+  looseBoolean,
+  looseInteger,
+  looseNumber,
+  looseText,
+  textOrNull,
+  wireId,
+} from '../scalars.ts';
 
 /** What the machine does, as the service says it. `unrecognized`: a word we do not know, kept beside it. */
 export type ActualStatus = KnownStatus | 'unrecognized' | null;
@@ -43,3 +53,189 @@ export interface Instance {
 export interface InstanceList {
   readonly instances: readonly Instance[];
 }
+
+/**
+ * Status words of `actual_status` that are known: those of specification 3.1 and those that the public
+ * service adds. null (being provisioned) is no word.
+ */
+export const KNOWN_STATUSES = [
+  'created',
+  'loading',
+  'running',
+  'stopped',
+  'frozen',
+  'exited',
+  'rebooting',
+  'unknown',
+  'offline',
+  'destroyed',
+] as const;
+
+/** A known status word. */
+export type KnownStatus = (typeof KNOWN_STATUSES)[number];
+
+const KNOWN: ReadonlySet<string> = new Set(KNOWN_STATUSES);
+
+/** Whether a word is one that we know how to judge. */
+export function isKnownStatus(word: string): word is KnownStatus {
+  return KNOWN.has(word);
+}
+
+const portBindings = z.array(z.looseObject({ HostPort: looseInteger }));
+
+/**
+ * An instance as it arrives (specification 2.3), reduced to what decisions read. Everything else, above all
+ * `extra_env`, `onstart`, `jupyter_token` and arguments, is dropped here and reaches no memory of ours.
+ */
+export const instanceRow = z.object({
+  id: wireId,
+  label: z.string().nullable().optional().catch(undefined),
+  actual_status: textOrNull,
+  intended_status: looseText,
+  machine_id: looseInteger,
+  host_id: looseInteger,
+  start_date: looseNumber,
+  dph_total: looseNumber,
+  storage_total_cost: looseNumber,
+  ssh_host: looseText,
+  ssh_port: looseInteger,
+  image_runtype: looseText,
+  public_ipaddr: looseText,
+  ports: z.record(z.string(), z.unknown()).optional().catch(undefined),
+  gpu_name: looseText,
+  num_gpus: looseInteger,
+  gpu_ram: looseNumber,
+  disk_space: looseNumber,
+  image_uuid: looseText,
+  is_bid: looseBoolean,
+  geolocation: looseText,
+  status_msg: looseText,
+});
+
+/** The list that {@link instanceRows} have been taken out of: it has to be there, and nothing may be left in it. */
+const readByRow = z.array(z.never());
+
+/** An instance row in wire names. */
+export type WireInstance = z.infer<typeof instanceRow>;
+
+/** Reply of the specification's list (4.3) around its rows. The count is what shows a cut list. */
+export const instancesReply = z.object({ instances_found: looseInteger, instances: readByRow });
+
+/** Reply of one page of the paged list around its rows. */
+export const instancesPageReply = z.object({
+  instances_found: looseInteger,
+  total_instances: looseInteger,
+  instances: readByRow,
+  next_token: textOrNull,
+});
+
+/** Reply of reading one instance: null where it is absent. */
+export const instanceReply = z.object({ instances: instanceRow.nullable() });
+
+/** Reply of asking for logs: where they can be read, or a message while there is nothing. */
+export const logsReply = z.object({ result_url: looseText, msg: looseText });
+
+function toStatus(word: string | null): ActualStatus {
+  if (word === null) return null;
+  return isKnownStatus(word) ? word : 'unrecognized';
+}
+
+/** By `22/tcp`. A key that says the same in other words counts where that one is missing; any other is none of ours. */
+function hostPorts(ports: WireInstance['ports']): Record<string, number> {
+  const mapped: Record<string, number> = {};
+  for (const [key, bindings] of Object.entries(ports ?? {})) {
+    const containerPort = containerPortOf(key);
+    const parsed = portBindings.safeParse(bindings);
+    const hostPort = parsed.success ? parsed.data[0]?.HostPort : undefined;
+    if (containerPort === undefined || !isPort(hostPort)) continue;
+    if (key === containerPort || mapped[containerPort] === undefined) mapped[containerPort] = hostPort;
+  }
+  return mapped;
+}
+
+const CONTAINER_PORT = /^(\d{1,5})(?:\/(tcp|udp))?$/;
+
+function containerPortOf(key: string): string | undefined {
+  const [, port, protocol = 'tcp'] = CONTAINER_PORT.exec(key.toLowerCase()) ?? [];
+  return isPort(Number(port)) ? `${Number(port)}/${protocol}` : undefined;
+}
+
+function isPort(value: number | undefined): value is number {
+  return value !== undefined && value >= 1 && value <= 65_535;
+}
+
+/**
+ * The direct address where port 22 is mapped, otherwise the proxy's, whose port is one higher for images
+ * started in a jupyter mode.
+ */
+function sshAddress(row: WireInstance, ports: Readonly<Record<string, number>>) {
+  const direct = ports['22/tcp'];
+  const publicAddress = address(row.public_ipaddr);
+  if (direct !== undefined && publicAddress !== undefined) return { host: publicAddress, port: direct };
+  const shift = row.image_runtype?.includes('jupyter') ? 1 : 0;
+  const proxy = row.ssh_port === undefined ? undefined : row.ssh_port + shift;
+  return { host: address(row.ssh_host), port: isPort(proxy) ? proxy : undefined };
+}
+
+/** The longest name that the domain name system knows. */
+const LONGEST_ADDRESS = 253;
+
+/** A part of an address leads nowhere. */
+function address(text: string | undefined): string | undefined {
+  return text === undefined || text === '' || text.length > LONGEST_ADDRESS ? undefined : text;
+}
+
+const LONGEST_GPU_NAME = 128;
+/** Far beyond what any machine costs in an hour, in dollars. */
+const DEAREST = 1_000_000;
+/** The last moment that a time of a status can stand for. */
+const LAST_MOMENT_MS = Date.UTC(9999, 11, 31);
+
+function price(dollars: number | undefined) {
+  return dollars === undefined || dollars > DEAREST ? undefined : microDollars(dollars);
+}
+
+/** Before the epoch no machine was rented. */
+function startDate(seconds: number | undefined): number | undefined {
+  const moment = epochMs(seconds);
+  return moment !== undefined && moment >= 0 && moment <= LAST_MOMENT_MS ? moment : undefined;
+}
+
+function wholeMB(size: number | undefined): number | undefined {
+  const whole = Math.round(size ?? Number.NaN);
+  return Number.isSafeInteger(whole) ? whole : undefined;
+}
+
+/** The instance in our names and units, without what no status could hold. An empty word says nothing. */
+export function toInstance(row: WireInstance): Instance {
+  const ports = hostPorts(row.ports);
+  const ssh = sshAddress(row, ports);
+  const word = row.actual_status || null;
+  return {
+    id: row.id,
+    label: row.label,
+    actualStatus: toStatus(word),
+    actualStatusWord: word,
+    intendedStatus: row.intended_status,
+    machineId: row.machine_id,
+    hostId: row.host_id,
+    startedAt: startDate(row.start_date),
+    pricePerHour: price(row.dph_total),
+    storagePricePerHour: price(row.storage_total_cost),
+    sshHost: ssh.host,
+    sshPort: ssh.port,
+    publicAddress: address(row.public_ipaddr),
+    ports,
+    gpuName: fittingText(row.gpu_name, LONGEST_GPU_NAME),
+    gpuCount: row.num_gpus,
+    gpuMemoryMB: wholeMB(row.gpu_ram),
+    diskGB: row.disk_space,
+    image: row.image_uuid,
+    interruptible: row.is_bid,
+    region: row.geolocation,
+    statusMessage: row.status_msg,
+  };
+}
+
+/** The rows of a list of instances. */
+export const instanceRows = { key: 'instances', row: instanceRow.transform(toInstance) };

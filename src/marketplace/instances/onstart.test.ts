@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { ON_START_LIMIT, packOnStart } from './onstart.ts';
+import { ON_START_LIMIT, packOnStart } from './rent.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'onstart-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { MarketplaceError } from '../errors/errors.ts';
-import { instanceRow, toInstance } from '../wire/instance.ts';
-import type { InstancePage, PageQuery } from './instances.ts';
-import { listInAnyForm, listPages } from './paged-list.ts';
+import { instanceRow, toInstance } from './instance.ts';
+import { type InstancePage, listInAnyForm, listPages, type PageQuery } from './instances.ts';
 
 const rows = (...ids: number[]) =>
   ids.map((id) => toInstance(instanceRow.parse({ id, actual_status: 'running' })));

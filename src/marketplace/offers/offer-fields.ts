@@ -1,7 +1,5 @@
 import { OFFER_FIELD_ROWS, type OfferFieldRow } from './offer-field-rows.ts';
 
-export type { OfferFieldRow } from './offer-field-rows.ts';
-
 /** Every field of an offer that can be filtered, sorted or shown, by its wire name. */
 export const OFFER_FIELDS: ReadonlyMap<string, OfferFieldRow> = new Map(
   OFFER_FIELD_ROWS.map((row) => [row.name, row]),

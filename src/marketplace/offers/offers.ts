@@ -1,27 +1,191 @@
-import type { Requester } from '../http/request.ts';
-import { offerRow, offersReply, toOffer } from '../wire/offer.ts';
-import { toOfferSearch } from '../wire/offer-search.ts';
-import type { Offer, OfferQuery } from './offer.ts';
+import * as z from 'zod';
+import { type MicroDollars, microDollars } from '../../lib/money.ts';
+import type { CallOptions, Requester } from '../http/call.ts';
+import { looseBoolean, looseInteger, looseNumber, looseText, wireId } from '../scalars.ts';
 
-export type { FilterOperator, OfferScalar } from '../wire/filter.ts';
-export type { Offer, OfferFilter, OfferOrder, OfferQuery, PricingType } from './offer.ts';
+/** One condition on one field; several on one field are joined by AND. Values are in the wire's units. */
+export interface OfferFilter {
+  readonly field: string;
+  readonly operator: FilterOperator;
+  readonly value: OfferScalar | readonly OfferScalar[];
+}
 
-/** What every call takes. */
-export interface CallOptions {
-  readonly signal?: AbortSignal | undefined;
-  /**
-   * Milliseconds for the whole call with waiting and repeats. Where it is not given, each attempt has the
-   * client's own deadline and waiting is bounded by the pacer.
-   */
-  readonly deadlineMs?: number | undefined;
-  /** Asked when the call has waited for its place: false, and it is not sent (`aborted`, `refused`). */
-  readonly mayLeave?: (() => boolean) | undefined;
+/** How the price is made: fixed, by interruptible bid, or by prepaid reservation. */
+export type PricingType = 'on-demand' | 'bid' | 'reserved';
+
+/** One sort key; earlier keys win. */
+export interface OfferOrder {
+  readonly field: string;
+  readonly direction: 'asc' | 'desc';
+}
+
+/** A search of offers (specification 4.4). Nothing is added to it: no default filter, no default order. */
+export interface OfferQuery {
+  readonly filters: readonly OfferFilter[];
+  readonly order?: readonly OfferOrder[];
+  readonly pricing?: PricingType;
+  readonly limit?: number;
+  /** GB of disk that the prices of the reply include. */
+  readonly storageGB?: number;
+}
+
+/** An offer, in our names and units. Anything the service did not say is undefined, never 0. */
+export interface Offer {
+  readonly id: number;
+  readonly machineId: number | undefined;
+  readonly hostId: number | undefined;
+  readonly gpuName: string | undefined;
+  readonly gpuCount: number | undefined;
+  /** Decimal megabytes per GPU. */
+  readonly gpuMemoryMB: number | undefined;
+  /** Decimal megabytes of main memory. */
+  readonly memoryMB: number | undefined;
+  readonly cpuCores: number | undefined;
+  readonly diskGB: number | undefined;
+  readonly directPorts: number | undefined;
+  /** 0 to 1. */
+  readonly reliability: number | undefined;
+  readonly verified: boolean | undefined;
+  readonly rentable: boolean | undefined;
+  /** Total with the storage asked for, on demand. */
+  readonly pricePerHour: MicroDollars | undefined;
+  /** The lowest bid that is taken, per hour. */
+  readonly minBid: MicroDollars | undefined;
+  /** As the service words it, e.g. `California, US`. */
+  readonly region: string | undefined;
+  readonly cudaVersion: number | undefined;
+  /** Score of learning performance, for all GPUs together. */
+  readonly performance: number | undefined;
+  /** Seconds that the offer remains available. */
+  readonly remainingSeconds: number | undefined;
+  /** Every scalar of the row under its wire name and unit, for filters and columns that are not above. */
+  readonly fields: Readonly<Record<string, OfferScalar>>;
+}
+
+/** A value that a filter compares with, and that an offer's field holds. */
+export type OfferScalar = string | number | boolean | null;
+
+/** All comparisons of an offer search, in the order people are told them (specification 4.4 shows two). */
+export const FILTER_OPERATORS = ['eq', 'neq', 'gt', 'gte', 'lt', 'lte', 'in', 'notin'] as const;
+
+/** A comparison of an offer search. */
+export type FilterOperator = (typeof FILTER_OPERATORS)[number];
+
+/** Filters of one field: `{op: value}`, joined by AND. */
+export type WireFilter = Partial<Record<FilterOperator, OfferScalar | readonly OfferScalar[]>>;
+
+/** Control keys of a search body (specification 4.4); the filters stand beside them, each under its field. */
+export interface WireSearchControls {
+  readonly order?: readonly (readonly [field: string, direction: 'asc' | 'desc'])[];
+  readonly type?: 'on-demand' | 'bid' | 'reserved';
+  readonly limit?: number;
+  readonly allocated_storage?: number;
 }
 
 /** Offers (specification 4.4). */
 export interface OffersResource {
   /** Offers that match, in the order asked for. A row that cannot be read is left out. A read: may be repeated. */
   search(query: OfferQuery, options?: CallOptions): Promise<Offer[]>;
+}
+
+/**
+ * An offer as it arrives (specification 2.2). Only `id` is needed; whatever else is missing, null or of the
+ * wrong type counts as not said. Unknown fields are kept for filters.
+ */
+export const offerRow = z.looseObject({
+  id: wireId,
+  machine_id: looseInteger,
+  host_id: looseInteger,
+  gpu_name: looseText,
+  num_gpus: looseInteger,
+  gpu_ram: looseNumber,
+  cpu_ram: looseNumber,
+  cpu_cores_effective: looseNumber,
+  disk_space: looseNumber,
+  direct_port_count: looseInteger,
+  reliability: looseNumber,
+  reliability2: looseNumber,
+  verified: looseBoolean,
+  verification: looseText,
+  rentable: looseBoolean,
+  dph_total: looseNumber,
+  min_bid: looseNumber,
+  geolocation: looseText,
+  cuda_max_good: looseNumber,
+  dlperf: looseNumber,
+  duration: looseNumber,
+});
+
+/** An offer row in wire names. */
+export type WireOffer = z.infer<typeof offerRow>;
+
+/** Reply of an offer search. Rows are parsed one by one, so that a bad one does not spoil the page. */
+export const offersReply = z.looseObject({ offers: z.array(z.unknown()) });
+
+function isVerified(row: WireOffer): boolean | undefined {
+  if (row.verified !== undefined) return row.verified;
+  return row.verification === undefined ? undefined : row.verification === 'verified';
+}
+
+function scalarFields(row: WireOffer): Record<string, OfferScalar> {
+  const fields: Record<string, OfferScalar> = {};
+  for (const [name, value] of Object.entries(row)) {
+    if (value === null || ['string', 'number', 'boolean'].includes(typeof value)) {
+      fields[name] = value as OfferScalar;
+    }
+  }
+  return fields;
+}
+
+const price = (dollars: number | undefined) => (dollars === undefined ? undefined : microDollars(dollars));
+
+/** The offer in our names and units. */
+export function toOffer(row: WireOffer): Offer {
+  return {
+    id: row.id,
+    machineId: row.machine_id,
+    hostId: row.host_id,
+    gpuName: row.gpu_name,
+    gpuCount: row.num_gpus,
+    gpuMemoryMB: row.gpu_ram,
+    memoryMB: row.cpu_ram,
+    cpuCores: row.cpu_cores_effective,
+    diskGB: row.disk_space,
+    directPorts: row.direct_port_count,
+    reliability: row.reliability ?? row.reliability2,
+    verified: isVerified(row),
+    rentable: row.rentable,
+    pricePerHour: price(row.dph_total),
+    minBid: price(row.min_bid),
+    region: row.geolocation,
+    cudaVersion: row.cuda_max_good,
+    performance: row.dlperf,
+    remainingSeconds: row.duration,
+    fields: scalarFields(row),
+  };
+}
+
+/** The body of an offer search: controls and filters side by side. */
+export function toOfferSearch(query: OfferQuery): Record<string, unknown> {
+  return { ...toWireFilters(query.filters), ...toControls(query) };
+}
+
+function toControls({ order = [], pricing, limit, storageGB }: OfferQuery): WireSearchControls {
+  return {
+    ...(order.length > 0 ? { order: order.map(({ field, direction }) => [field, direction] as const) } : {}),
+    ...(pricing === undefined ? {} : { type: pricing }),
+    ...(limit === undefined ? {} : { limit }),
+    ...(storageGB === undefined ? {} : { allocated_storage: storageGB }),
+  };
+}
+
+/** Two filters of one field are joined under its name. */
+function toWireFilters(filters: readonly OfferFilter[]): Record<string, WireFilter> {
+  const wire: Record<string, WireFilter> = {};
+  for (const { field, operator, value } of filters) {
+    wire[field] = { ...wire[field], [operator]: value };
+  }
+  return wire;
 }
 
 /** Offers over one requester. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { OfferFilter } from './offer.ts';
 import { findOfferField } from './offer-fields.ts';
+import type { OfferFilter } from './offers.ts';
 import {
   formatQueryText,
   parseOrderText,

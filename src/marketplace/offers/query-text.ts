@@ -1,8 +1,6 @@
-import type { FilterOperator } from '../wire/filter.ts';
-import type { OfferFilter, OfferOrder } from './offer.ts';
-import { findOfferField, type OfferFieldRow, unknownFieldMessage } from './offer-fields.ts';
-import { type QueryTerm, scanQuery } from './query-scanner.ts';
-import { readQueryValue, textOfValue } from './query-values.ts';
+import type { OfferFieldRow } from './offer-field-rows.ts';
+import { findOfferField, unknownFieldMessage } from './offer-fields.ts';
+import type { FilterOperator, OfferFilter, OfferOrder, OfferScalar } from './offers.ts';
 
 /** A query text that was understood. Filters are in wire names and units. */
 export interface ParsedQuery {
@@ -166,4 +164,158 @@ export function formatQueryText(filters: readonly OfferFilter[]): string {
       return `${field}${SYMBOLS[operator]}${Array.isArray(value) ? `[${texts.join(',')}]` : texts[0]}`;
     })
     .join(' ');
+}
+
+/** One `field operator value` of a query text, as it was written. */
+export interface QueryTerm {
+  readonly field: string;
+  readonly operator: string;
+  /** Text of the value, or of each entry of a list. */
+  readonly value: string | readonly string[];
+  /** Where the term begins, from 0. */
+  readonly at: number;
+}
+
+/** Terms, or where and why the text cannot be read. */
+export type ScannedQuery =
+  | { readonly type: 'scanned'; readonly terms: readonly QueryTerm[] }
+  | { readonly type: 'invalid'; readonly at: number; readonly message: string };
+
+const SPACE = /\s*/y;
+const FIELD = /[A-Za-z_][A-Za-z0-9_]*/y;
+const OPERATOR =
+  /\s*(==|!=|>=|<=|=|>|<)\s*|\s+(not\s+eq|not\s+in|noteq|notin|neq|nin|gte|lte|eq|gt|lt|in)(?=[\s[])\s*/y;
+const LIST = /\[([^\]]*)\]/y;
+const QUOTED = /"([^"]*)"|'([^']*)'/y;
+const BARE = /[^\s[\]"']+/y;
+
+/** Splits a query text such as `num_gpus>=2 gpu_name in [RTX_4090,H100_SXM]` into its terms. */
+export function scanQuery(text: string): ScannedQuery {
+  const terms: QueryTerm[] = [];
+  let position = skipSpace(text, 0);
+  while (position < text.length) {
+    const term = scanTerm(text, position);
+    if (term.type === 'invalid') return term;
+    terms.push(term.term);
+    position = skipSpace(text, term.end);
+  }
+  return { type: 'scanned', terms };
+}
+
+type ScannedTerm =
+  | { readonly type: 'term'; readonly term: QueryTerm; readonly end: number }
+  | { readonly type: 'invalid'; readonly at: number; readonly message: string };
+
+function scanTerm(text: string, at: number): ScannedTerm {
+  const field = matchAt(FIELD, text, at);
+  if (!field) return scanError(at, `a field name is expected at "${excerpt(text, at)}"`);
+  const afterField = at + field[0].length;
+  const operator = matchAt(OPERATOR, text, afterField);
+  if (!operator) {
+    return scanError(afterField, `an operator is expected after "${field[0]}", e.g. ${field[0]}>=1`);
+  }
+  const afterOperator = afterField + operator[0].length;
+  const value = scanValue(text, afterOperator);
+  if (!value)
+    return scanError(afterOperator, `a value is expected after "${text.slice(at, afterOperator).trim()}"`);
+  const word = (operator[1] ?? operator[2] ?? '').replace(/\s+/g, ' ');
+  return {
+    type: 'term',
+    term: { field: field[0], operator: word, value: value.value, at },
+    end: afterOperator + value.length,
+  };
+}
+
+function scanValue(
+  text: string,
+  at: number,
+): { value: string | readonly string[]; length: number } | undefined {
+  const list = matchAt(LIST, text, at);
+  if (list) return { value: listEntries(list[1] ?? ''), length: list[0].length };
+  const quoted = matchAt(QUOTED, text, at);
+  if (quoted) return { value: quoted[1] ?? quoted[2] ?? '', length: quoted[0].length };
+  const bare = matchAt(BARE, text, at);
+  return bare ? { value: bare[0], length: bare[0].length } : undefined;
+}
+
+function listEntries(text: string): string[] {
+  return text
+    .split(',')
+    .map((entry) => entry.trim().replace(/^(["'])(.*)\1$/, '$2'))
+    .filter((entry) => entry !== '');
+}
+
+function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | null {
+  pattern.lastIndex = at;
+  return pattern.exec(text);
+}
+
+function skipSpace(text: string, at: number): number {
+  return at + (matchAt(SPACE, text, at)?.[0].length ?? 0);
+}
+
+function excerpt(text: string, at: number): string {
+  return text.slice(at, at + 20);
+}
+
+function scanError(at: number, message: string): { type: 'invalid'; at: number; message: string } {
+  return { type: 'invalid', at, message };
+}
+
+/** What people write per wire unit: memory in GB of 1000 MB, duration in days. */
+const WIRE_UNITS_PER_WRITTEN: ReadonlyMap<string, number> = new Map([
+  ['gpu_ram', 1000],
+  ['gpu_total_ram', 1000],
+  ['cpu_ram', 1000],
+  ['duration', 86_400],
+]);
+
+const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['True', true],
+  ['false', false],
+  ['False', false],
+]);
+
+/** The value of a written word for that field, in wire units; undefined where it is none. */
+export function readQueryValue(field: OfferFieldRow, text: string): OfferScalar | undefined {
+  if (text === 'None' || text === 'null') return null;
+  switch (field.type) {
+    case 'boolean':
+      return BOOLEANS.get(text);
+    case 'number':
+      return readNumber(field.name, text);
+    case 'text':
+      return field.name === 'driver_version' ? driverNumber(text) : text.replaceAll('_', ' ');
+    default:
+      return field.type satisfies never;
+  }
+}
+
+function readNumber(name: string, text: string): number | undefined {
+  if (!/^[-+]?(\d+(\.\d*)?|\.\d+)(e[-+]?\d{1,2})?$/i.test(text)) return undefined;
+  return Number(text) * (WIRE_UNITS_PER_WRITTEN.get(name) ?? 1);
+}
+
+/** A driver version of exactly three parts is compared as one number: `535.86.05` is 535086005. */
+function driverNumber(text: string): OfferScalar {
+  const parts = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/.exec(text);
+  if (!parts) return text;
+  const [, major, minor, patch] = parts;
+  return Number(major) * 1_000_000 + Number(minor) * 1000 + Number(patch);
+}
+
+/** A wire value as people write it. */
+export function textOfValue(name: string, value: OfferScalar): string {
+  if (value === null) return 'None';
+  if (typeof value === 'number') {
+    if (name === 'driver_version') return writtenDriver(value);
+    return String(value / (WIRE_UNITS_PER_WRITTEN.get(name) ?? 1));
+  }
+  return typeof value === 'string' ? value.replaceAll(' ', '_') : String(value);
+}
+
+function writtenDriver(value: number): string {
+  const [major, minor, patch] = [value / 1_000_000, (value / 1000) % 1000, value % 1000].map(Math.floor);
+  return `${major}.${minor}.${String(patch).padStart(2, '0')}`;
 }

@@ -1,8 +1,21 @@
 import type { Clock, Timer } from '../../lib/clock.ts';
 import { MarketplaceError } from '../errors/errors.ts';
-import { CLASS_ORDER, DOCUMENTED_GAPS_MS, DOCUMENTED_WINDOWS, type EndpointClass } from './endpoint-class.ts';
-import { Lane, type Waiter } from './pacing-lane.ts';
-import type { Slot } from './pacing-slot.ts';
+import {
+  type CallWindow,
+  CLASS_ORDER,
+  DOCUMENTED_GAPS_MS,
+  DOCUMENTED_WINDOWS,
+  type EndpointClass,
+} from './endpoint-class.ts';
+
+/** The next place of a class, kept for one call until it is used, released or expired. */
+export interface Slot {
+  readonly endpointClass: EndpointClass;
+  /** Milliseconds on `clock.monotonic()` at which it is worth nothing any more. */
+  readonly expiresAt: number;
+  /** Gives it back unused. */
+  release(): void;
+}
 
 /** A place that a call holds while it is in flight. */
 export interface Permit {
@@ -218,4 +231,105 @@ function stoppedError(): MarketplaceError {
     kind: 'aborted',
     outcome: 'refused',
   });
+}
+
+/** A call that waits for its place. */
+export interface Waiter {
+  grant(): void;
+  refuse(reason: unknown): void;
+}
+
+/** A service may not silence a class for longer than this by one reply. */
+const MAX_PAUSE_MS = 600_000;
+
+/** One endpoint class of one login: its gap, its queue, and when its next call may start (monotonic milliseconds). */
+export class Lane {
+  readonly endpointClass: EndpointClass;
+  readonly waiting: Waiter[] = [];
+  held: Slot | undefined;
+  readonly #gapMs: number;
+  readonly #window: CallWindow | undefined;
+  /** When calls of the window started, oldest first. */
+  #starts: readonly number[] = [];
+  #nextStart = Number.NEGATIVE_INFINITY;
+  #slowDown = NO_SLOW_DOWN;
+
+  /** With a window calls are counted over it; without one each keeps the gap from the one before. */
+  constructor(endpointClass: EndpointClass, gapMs: number, window?: CallWindow) {
+    this.endpointClass = endpointClass;
+    this.#gapMs = gapMs;
+    this.#window = window;
+  }
+
+  /** The earliest start of a call that holds no reserved place. */
+  readyAt(): number {
+    return Math.max(this.#nextStart, this.held?.expiresAt ?? Number.NEGATIVE_INFINITY);
+  }
+
+  /** Milliseconds between two calls just now. */
+  gapAt(now: number): number {
+    return slowedGap(this.#gapMs, this.#slowDown, now);
+  }
+
+  /** A call starts. */
+  started(now: number): void {
+    const gapMs = this.gapAt(now);
+    if (!this.#window || gapMs > this.#gapMs) this.#nextStart = now + gapMs;
+    if (this.#window) this.#countIn(this.#window, now);
+  }
+
+  /** Calls of a burst follow at once; what is left of the window is then spread over what is left of its time. */
+  #countIn({ maxCalls, ms, burst }: CallWindow, now: number): void {
+    this.#starts = [...this.#starts.filter((start) => start > now - ms), now];
+    const [oldest = now] = this.#starts;
+    if (this.#starts.length < burst) return;
+    const left = Math.max(1, maxCalls - this.#starts.length);
+    this.#nextStart = Math.max(this.#nextStart, now + (oldest + ms - now) / left);
+  }
+
+  /** The service asked for fewer calls. */
+  throttled(now: number, retryAfterMs: number): void {
+    this.#slowDown = afterThrottling(this.#slowDown, now);
+    const pause = Math.max(this.gapAt(now), Math.min(retryAfterMs, MAX_PAUSE_MS));
+    this.#nextStart = Math.max(this.#nextStart, now + pause);
+  }
+
+  /** Takes a waiter out of the queue; false where it was no longer in it. */
+  remove(waiter: Waiter): boolean {
+    const index = this.waiting.indexOf(waiter);
+    if (index < 0) return false;
+    this.waiting.splice(index, 1);
+    return true;
+  }
+}
+
+/** How much slower than its gap a class goes after a 429, and since when (monotonic milliseconds). */
+export interface SlowDown {
+  readonly factor: number;
+  readonly since: number;
+}
+
+const MAX_FACTOR = 16;
+const HALF_LIFE_MS = 30_000;
+/** What a class without a documented gap falls back to after a 429. */
+const LEAST_GAP_MS = 250;
+
+/** Full speed. */
+export const NO_SLOW_DOWN: SlowDown = { factor: 1, since: 0 };
+
+/** The factor at `now`: what exceeds 1 halves every 30 s without another 429. */
+export function factorAt(slowDown: SlowDown, now: number): number {
+  const excess = (slowDown.factor - 1) * 0.5 ** ((now - slowDown.since) / HALF_LIFE_MS);
+  return excess < 0.05 ? 1 : 1 + excess;
+}
+
+/** Twice as slow as at `now`, up to sixteen times. */
+export function afterThrottling(slowDown: SlowDown, now: number): SlowDown {
+  return { factor: Math.min(MAX_FACTOR, factorAt(slowDown, now) * 2), since: now };
+}
+
+/** Milliseconds between two calls at `now`. */
+export function slowedGap(gapMs: number, slowDown: SlowDown, now: number): number {
+  const factor = factorAt(slowDown, now);
+  return factor === 1 ? gapMs : Math.max(gapMs, LEAST_GAP_MS) * factor;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { afterThrottling, factorAt, NO_SLOW_DOWN, slowedGap } from './slow-down.ts';
+import { afterThrottling, factorAt, NO_SLOW_DOWN, slowedGap } from './pacing.ts';
 
 const HALF_MINUTE = 30_000;
 const ASKED_AT = 1_000_000;

@@ -1,28 +1,40 @@
+import * as z from 'zod';
 import { Secret } from '../../lib/secret.ts';
-import type { ChangeAnswer } from '../http/change.ts';
-import type { Requester } from '../http/request.ts';
-import type { CallOptions } from '../offers/offers.ts';
-import { changeReply } from '../wire/failure-body.ts';
-import {
-  authorizationReply,
-  confirmedReply,
-  removedReply,
-  tfaStatusReply,
-  toSecrets,
-  toTfaMethod,
-  toTfaStatus,
-  totpSetupReply,
-  updatedReply,
-} from '../wire/tfa.ts';
-import { sendTfa } from './call.ts';
-import type { TfaMethod, TfaStatus } from './status.ts';
+import { type CallOptions, type ChangeAnswer, changeReply, type Requester } from '../http/call.ts';
+import { epochMs, looseBoolean, looseInteger, looseNumber, looseText, wireId } from '../scalars.ts';
 import {
   type BackupCode,
+  type BearerVerification,
   type CodeMethod,
   type SentCodeWithSecret,
+  sendTfa,
   type TotpCode,
   toWireVerification,
-} from './verification.ts';
+} from './login.ts';
+
+/** A method that is set up (specification 2.6). Times are epoch milliseconds. */
+export interface TfaMethod {
+  readonly id: number;
+  /** `sms`, `totp`, or a word that we do not know. */
+  readonly method: string;
+  readonly label: string | undefined;
+  /** Masked. */
+  readonly phoneNumber: string | undefined;
+  readonly isPrimary: boolean;
+  readonly failCount: number;
+  /** undefined: not locked. */
+  readonly lockedUntil: number | undefined;
+  readonly createdAt: number | undefined;
+  readonly lastUsedAt: number | undefined;
+}
+
+export interface TfaStatus {
+  readonly enabled: boolean;
+  readonly methods: readonly TfaMethod[];
+  readonly backupCodesRemaining: number;
+  /** The window of 30 minutes in which a new method can be confirmed. */
+  readonly newMethodAuthorized: boolean;
+}
 
 /**
  * Step 1 of adding a method: by a code that is sent or shown, or by a backup code. A method that is set up may
@@ -88,6 +100,65 @@ export type UpdateRequest = (
   | { readonly methodId: number; readonly method?: never }
   | { readonly method: 'sms' | 'totp'; readonly methodId?: never }
 ) & { readonly label?: string; readonly isPrimary?: boolean };
+
+/** A method as status lists it (specification 2.6). */
+export const tfaMethodRow = z.object({
+  id: wireId,
+  method: z.string(),
+  label: looseText,
+  phone_number: looseText,
+  is_primary: looseBoolean,
+  fail_count: looseInteger,
+  locked_until: looseNumber,
+  created_at: looseNumber,
+  last_used: looseNumber,
+});
+
+export const tfaStatusReply = z.object({
+  tfa_enabled: looseBoolean,
+  methods: z.array(tfaMethodRow),
+  backup_codes_remaining: looseInteger,
+  new_method_authorized: looseBoolean,
+});
+
+/** Reply of authorizing a new method: a challenge, or done at once by a backup code. */
+export const authorizationReply = z.object({ secret: looseText, msg: looseText });
+
+export const removedReply = z.object({ remaining_methods: looseInteger, msg: looseText });
+export const confirmedReply = z.object({ msg: looseText, backup_codes: z.array(z.string()).optional() });
+export const backupCodesReply = z.object({ msg: looseText, backup_codes: z.array(z.string()) });
+export const totpSetupReply = z.object({ secret: z.string().min(1), provisioning_uri: z.string() });
+export const updatedReply = z.object({ method: tfaMethodRow, msg: looseText });
+
+/** The method in our names and units. */
+export function toTfaMethod(row: z.infer<typeof tfaMethodRow>): TfaMethod {
+  return {
+    id: row.id,
+    method: row.method,
+    label: row.label,
+    phoneNumber: row.phone_number,
+    isPrimary: row.is_primary ?? false,
+    failCount: row.fail_count ?? 0,
+    lockedUntil: epochMs(row.locked_until),
+    createdAt: epochMs(row.created_at),
+    lastUsedAt: epochMs(row.last_used),
+  };
+}
+
+/** The status in our names and units. */
+export function toTfaStatus(row: z.infer<typeof tfaStatusReply>): TfaStatus {
+  return {
+    enabled: row.tfa_enabled ?? row.methods.length > 0,
+    methods: row.methods.map(toTfaMethod),
+    backupCodesRemaining: row.backup_codes_remaining ?? 0,
+    newMethodAuthorized: row.new_method_authorized ?? false,
+  };
+}
+
+/** Codes that are shown once. */
+export function toSecrets(codes: readonly string[]): Secret[] {
+  return codes.map((code) => new Secret(code));
+}
 
 /** What is set up. The only read of 2FA. */
 export async function readStatus(requester: Requester, bounds: CallOptions | undefined): Promise<TfaStatus> {
@@ -219,4 +290,21 @@ export async function updateMethod(
     bounds,
   });
   return toTfaMethod(value.method);
+}
+
+/** Replaces all backup codes by ten new ones, which are shown this once. */
+export async function regenerateBackupCodes(
+  requester: Requester,
+  verification: BearerVerification,
+  bounds: CallOptions | undefined,
+): Promise<readonly Secret[]> {
+  const { value } = await sendTfa(requester, {
+    operation: 'regenerate backup codes',
+    method: 'PUT',
+    path: 'regen-backup-codes/',
+    body: toWireVerification(verification),
+    reply: backupCodesReply,
+    bounds,
+  });
+  return toSecrets(value.backup_codes);
 }

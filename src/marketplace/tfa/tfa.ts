@@ -1,10 +1,17 @@
 import type { Secret } from '../../lib/secret.ts';
-import type { ChangeAnswer } from '../http/change.ts';
-import type { Requester } from '../http/request.ts';
-import type { CallOptions } from '../offers/offers.ts';
-import { regenerateBackupCodes } from './backup-codes.ts';
-import { type BearerSms, type Challenge, type ChallengePath, type SmsTarget, sendCode } from './challenge.ts';
-import { completeLogin, type Login, type LoginWish } from './login.ts';
+import type { CallOptions, ChangeAnswer, Requester } from '../http/call.ts';
+import {
+  type BearerSms,
+  type BearerVerification,
+  type Challenge,
+  type ChallengePath,
+  completeLogin,
+  type LoggedOutVerification,
+  type Login,
+  type LoginWish,
+  type SmsTarget,
+  sendCode,
+} from './login.ts';
 import {
   type Authorization,
   type AuthorizationRequest,
@@ -16,13 +23,14 @@ import {
   type Removal,
   type RemoveRequest,
   readStatus,
+  regenerateBackupCodes,
   removeMethod,
   setUpTotp,
+  type TfaMethod,
+  type TfaStatus,
   type UpdateRequest,
   updateMethod,
 } from './methods.ts';
-import type { TfaMethod, TfaStatus } from './status.ts';
-import type { BearerVerification, LoggedOutVerification } from './verification.ts';
 
 /** What a caller may do who is logged out and holds nothing but the secret of a login (specification 4.8). */
 export interface LoggedOutTfa {

@@ -13,7 +13,7 @@ import { OPTIONS, type OptionSpec } from '../../../src/config/options.ts';
 import { ConfigError, parseConfig, type RawOptions, variableName } from '../../../src/config.ts';
 import { MarketplaceError } from '../../../src/marketplace/errors/errors.ts';
 import { createAddressRules } from '../../../src/marketplace/http/address-rules.ts';
-import { parseBaseUrl } from '../../../src/marketplace/http/base-url.ts';
+import { parseBaseUrl } from '../../../src/marketplace/http/call.ts';
 import {
   formatQueryText,
   parseOrderText,

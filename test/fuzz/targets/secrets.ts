@@ -8,7 +8,7 @@ import { imageLogin } from '../../../src/controllers/gpu-instance/rental/image-l
 import { readInputs } from '../../../src/controllers/gpu-instance/rental/inputs.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
 import { seededRandom } from '../../../src/lib/random.ts';
-import { UnreadableBody } from '../../../src/marketplace/http/read-body.ts';
+import { UnreadableBody } from '../../../src/marketplace/http/reply-body.ts';
 import { MalformedReplyError } from '../../../src/runtime/kube/json-stream.ts';
 import { KubeError } from '../../../src/runtime/kube/kube-error.ts';
 import { answeringCluster } from '../cluster.ts';

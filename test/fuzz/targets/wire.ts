@@ -1,15 +1,20 @@
 import * as z from 'zod';
-import { parseReply } from '../../../src/marketplace/http/read-body.ts';
-import * as account from '../../../src/marketplace/wire/account.ts';
-import * as autoscaler from '../../../src/marketplace/wire/autoscaler.ts';
-import * as failure from '../../../src/marketplace/wire/failure-body.ts';
-import * as groups from '../../../src/marketplace/wire/groups.ts';
-import * as instance from '../../../src/marketplace/wire/instance.ts';
-import * as offer from '../../../src/marketplace/wire/offer.ts';
-import * as rent from '../../../src/marketplace/wire/rent.ts';
-import * as tfa from '../../../src/marketplace/wire/tfa.ts';
-import * as user from '../../../src/marketplace/wire/user.ts';
-import * as volume from '../../../src/marketplace/wire/volume.ts';
+import * as apiKeys from '../../../src/marketplace/api-keys.ts';
+import * as failure from '../../../src/marketplace/errors/classify-failure.ts';
+import * as autoscaler from '../../../src/marketplace/groups/autoscaler.ts';
+import * as endpointGroups from '../../../src/marketplace/groups/endpoint-groups.ts';
+import * as workerGroups from '../../../src/marketplace/groups/worker-groups.ts';
+import * as change from '../../../src/marketplace/http/call.ts';
+import { parseReply } from '../../../src/marketplace/http/reply-body.ts';
+import * as instance from '../../../src/marketplace/instances/instance.ts';
+import * as rent from '../../../src/marketplace/instances/rent.ts';
+import * as offer from '../../../src/marketplace/offers/offers.ts';
+import * as secrets from '../../../src/marketplace/secrets.ts';
+import * as sshKeys from '../../../src/marketplace/ssh-keys.ts';
+import * as tfaLogin from '../../../src/marketplace/tfa/login.ts';
+import * as tfa from '../../../src/marketplace/tfa/methods.ts';
+import * as user from '../../../src/marketplace/users.ts';
+import * as volume from '../../../src/marketplace/volumes.ts';
 import { type FuzzTarget, soundFields } from '../target.ts';
 import { INSTANCE, OFFER } from './marketplace-rows.ts';
 
@@ -29,7 +34,7 @@ function made<Schema extends z.ZodType>(
 }
 
 interface WireFile {
-  /** The file under `src/marketplace/wire`; every schema that it exports is tried. */
+  /** A file of `src/marketplace`; every schema that it exports is tried. */
   readonly exports: Readonly<Record<string, unknown>>;
   readonly readers: readonly Reader[];
   readonly seeds: readonly string[];
@@ -50,7 +55,7 @@ const TFA_TIMES = ['lockedUntil', 'createdAt', 'lastUsedAt'];
 /** The files of the service's own words, by the name of the target that reads them. */
 const WIRE_FILES: Readonly<Record<string, WireFile>> = {
   'wire-account': {
-    exports: account,
+    exports: { ...apiKeys, ...sshKeys, ...secrets },
     readers: [],
     seeds: [
       '{"apikeys":[{"id":1,"name":"k","user_id":2,"team_id":3,"team_name":"t","permissions":{"api":{"misc":{}}},"rights":{"api":{}}}]}',
@@ -78,10 +83,10 @@ const WIRE_FILES: Readonly<Record<string, WireFile>> = {
     ],
   },
   'wire-groups': {
-    exports: groups,
+    exports: { ...endpointGroups, ...workerGroups },
     readers: [
-      made(groups.endpointGroupRow, groups.toEndpointGroup),
-      made(groups.workerGroupRow, groups.toWorkerGroup),
+      made(endpointGroups.endpointGroupRow, endpointGroups.toEndpointGroup),
+      made(workerGroups.workerGroupRow, workerGroups.toWorkerGroup),
     ],
     seeds: [
       '{"id":1,"endpoint_name":"e","api_key":"k","endpoint_state":"active","min_load":1,"min_cold_load":0,"target_util":0.9,"cold_mult":2.5,"cold_workers":5,"max_workers":20,"max_queue_time":30,"target_queue_time":10,"inactivity_timeout":60}',
@@ -92,7 +97,7 @@ const WIRE_FILES: Readonly<Record<string, WireFile>> = {
     ],
   },
   'wire-tfa': {
-    exports: tfa,
+    exports: { ...tfa, ...tfaLogin },
     readers: [
       made(tfa.tfaStatusReply, tfa.toTfaStatus),
       made(tfa.tfaMethodRow, tfa.toTfaMethod, TFA_TIMES),
@@ -145,7 +150,7 @@ const WIRE_FILES: Readonly<Record<string, WireFile>> = {
     seeds: [OFFER, `{"offers":[${OFFER}]}`],
   },
   'marketplace-reply': {
-    exports: { ...failure, ...rent, ...user },
+    exports: { ...failure, ...change, ...rent, ...user },
     readers: [made(user.userReply, user.toUser)],
     seeds: [
       '{"success":false,"error":"no_such_ask","msg":"gone"}',

@@ -139,7 +139,7 @@ export const OUTSIDE_MUTANTS: readonly Mutant[] = [
   {
     name: 'cached-list-is-believed',
     loses: 'the doubt about a list that a cache has held since before it was asked for',
-    file: 'marketplace/instances/instance-reads.ts',
+    file: 'marketplace/instances/instances.ts',
     find: '  if (Number(age ?? 0) > 0) throw',
     replace: '  if (Number(age ?? 0) > Number.MAX_VALUE) throw',
   },

@@ -85,7 +85,7 @@ export const TEARDOWN_MUTANTS: readonly Mutant[] = [
   {
     name: 'truncated-list-believed',
     loses: 'the count that proves a list complete',
-    file: 'marketplace/instances/instance-reads.ts',
+    file: 'marketplace/instances/instances.ts',
     find: '  if (found !== instances.length) {',
     replace: '  if (found === -1) {',
   },

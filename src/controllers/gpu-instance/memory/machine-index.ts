@@ -1,5 +1,5 @@
 import type { AccountSession } from '../../../accounts/account-session.ts';
-import type { CompleteList } from '../../../marketplace/feed/feed-event.ts';
+import type { CompleteList } from '../../../marketplace/feed/feed-state.ts';
 import type { PurchaseConstants } from '../../../ownership/constants.ts';
 import { whose } from '../../../ownership/ours.ts';
 import type { ListedMachine } from '../views.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { at, holding, NOW, row, time } from '../../../../test/builders/observed.ts';
 import { createVirtualClock } from '../../../../test/builders/virtual-clock.ts';
 import type { GpuInstanceStatus } from '../../../api/v1alpha1/gpu-instance.ts';
-import type { Instance } from '../../../marketplace/instances/instances.ts';
+import type { Instance } from '../../../marketplace/instances/instance.ts';
 import { MachineWatch } from './machine-watch.ts';
 import { SteadyClock } from './steady-clock.ts';
 

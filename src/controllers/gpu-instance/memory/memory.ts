@@ -2,8 +2,8 @@ import { askedWord } from '../../../api/v1alpha1/asked-word.ts';
 import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
 import { annotations } from '../../../api/v1alpha1/names.ts';
 import type { Secret } from '../../../lib/secret.ts';
-import type { CompleteList } from '../../../marketplace/feed/feed-event.ts';
-import type { Instance } from '../../../marketplace/instances/instances.ts';
+import type { CompleteList } from '../../../marketplace/feed/feed-state.ts';
+import type { Instance } from '../../../marketplace/instances/instance.ts';
 import type { IntentReading, RentalIntent } from '../../../ownership/intent.ts';
 import { wordOf } from '../machine-fields.ts';
 import type {

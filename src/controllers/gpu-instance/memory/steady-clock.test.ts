@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { given, held, intent, NOW, row } from '../../../../test/builders/observed.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import type { Feed } from '../../../marketplace/feed/feed.ts';
-import type { CompleteList } from '../../../marketplace/feed/feed-event.ts';
+import type { CompleteList } from '../../../marketplace/feed/feed-state.ts';
 import { ObjectMemory } from './memory.ts';
 import { SteadyClock } from './steady-clock.ts';
 

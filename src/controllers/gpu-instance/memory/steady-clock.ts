@@ -1,6 +1,6 @@
 import type { Clock } from '../../../lib/clock.ts';
 import type { Feed } from '../../../marketplace/feed/feed.ts';
-import type { CompleteList } from '../../../marketplace/feed/feed-event.ts';
+import type { CompleteList } from '../../../marketplace/feed/feed-state.ts';
 
 /** Times of lists that are remembered per feed. */
 const MOST_LISTS = 256;

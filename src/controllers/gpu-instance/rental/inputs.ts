@@ -5,7 +5,7 @@ import { gpuInstanceResource, labels, marketplaceAccountResource } from '../../.
 import { MAX_OFFER_BYTES, trimmedOf } from '../../../api/v1alpha1/trimmed-spec.ts';
 import { ownValue } from '../../../lib/canonical-json.ts';
 import { Secret } from '../../../lib/secret.ts';
-import { ON_START_LIMIT, packOnStart } from '../../../marketplace/instances/onstart.ts';
+import { ON_START_LIMIT, packOnStart } from '../../../marketplace/instances/rent.ts';
 import { secretResource } from '../../../runtime/kube/core-resources.ts';
 import type { KubeClient } from '../../../runtime/kube/kube-client.ts';
 import { isKubeError } from '../../../runtime/kube/kube-error.ts';

@@ -3,7 +3,7 @@ import { diskGB } from '../../../api/v1alpha1/machine-drift.ts';
 import { WORKER_TOKEN_ENV } from '../../../api/v1alpha1/names.ts';
 import type { OfferRequirements } from '../../../api/v1alpha1/offer-requirements.ts';
 import { parseDollars } from '../../../lib/money.ts';
-import type { RentRequest } from '../../../marketplace/instances/instances.ts';
+import type { RentRequest } from '../../../marketplace/instances/rent.ts';
 import { known } from '../known-fields.ts';
 import type { InputsView } from '../views.ts';
 

@@ -1,7 +1,7 @@
 import { LOADING_HARD_CAP } from '../../../api/v1alpha1/gpu-instance-spec.ts';
 import { parseDuration } from '../../../lib/duration.ts';
 import { formatTime, parseTime } from '../../../lib/rfc3339.ts';
-import type { Instance } from '../../../marketplace/instances/instances.ts';
+import type { Instance } from '../../../marketplace/instances/instance.ts';
 import { decision, type Rule } from '../decision.ts';
 import { nextDeadline } from '../due.ts';
 import {

@@ -1,6 +1,6 @@
 import { formatDollars, parseDollars } from '../../../lib/money.ts';
 import { parseTime } from '../../../lib/rfc3339.ts';
-import type { Instance } from '../../../marketplace/instances/instances.ts';
+import type { Instance } from '../../../marketplace/instances/instance.ts';
 import { makeRetainedLabel } from '../../../ownership/label.ts';
 import { decision } from '../decision.ts';
 import { wordOf } from '../machine-fields.ts';

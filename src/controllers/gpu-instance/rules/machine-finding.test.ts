@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { given, held } from '../../../../test/builders/observed.ts';
-import type { Instance } from '../../../marketplace/instances/instances.ts';
+import type { Instance } from '../../../marketplace/instances/instance.ts';
 import { reachable } from './machine-finding.ts';
 
 const ports = [{ containerPort: 8080 }, { containerPort: 53, protocol: 'UDP' as const }];

@@ -1,5 +1,5 @@
 import { formatDollars } from '../../../lib/money.ts';
-import type { Instance } from '../../../marketplace/instances/instances.ts';
+import type { Instance } from '../../../marketplace/instances/instance.ts';
 import { decision } from '../decision.ts';
 import { carriedFields } from '../machine-fields.ts';
 import type { Settlement } from '../settle.ts';

@@ -1,7 +1,7 @@
 import { fittingText } from '../../../lib/fitting-text.ts';
 import { formatDollars } from '../../../lib/money.ts';
 import { formatTime, parseTime } from '../../../lib/rfc3339.ts';
-import type { Instance } from '../../../marketplace/instances/instances.ts';
+import type { Instance } from '../../../marketplace/instances/instance.ts';
 import { makeClaim } from '../../../ownership/claim.ts';
 import { beginCost, withAssumedPrice } from '../cost.ts';
 import { decision } from '../decision.ts';

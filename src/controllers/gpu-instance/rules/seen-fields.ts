@@ -1,6 +1,6 @@
 import { annotations } from '../../../api/v1alpha1/names.ts';
 import { formatTime } from '../../../lib/rfc3339.ts';
-import type { Instance } from '../../../marketplace/instances/instances.ts';
+import type { Instance } from '../../../marketplace/instances/instance.ts';
 import { asHandled, replaceIsHandled } from '../due.ts';
 import { withRow } from '../machine-fields.ts';
 import type { Observed, StatusFields } from '../types.ts';

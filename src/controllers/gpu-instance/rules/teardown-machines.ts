@@ -1,5 +1,5 @@
 import { parseTime } from '../../../lib/rfc3339.ts';
-import type { Instance } from '../../../marketplace/instances/instances.ts';
+import type { Instance } from '../../../marketplace/instances/instance.ts';
 import { startsInWindow } from '../../../ownership/ours.ts';
 import { isDestroyAwaited } from '../gone.ts';
 import { judgedTime } from '../judged-time.ts';

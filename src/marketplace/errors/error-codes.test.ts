@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { classifyFailure } from './classify-failure.ts';
-import { ADVICE_BY_KIND, connectionAdvice, ERROR_CATALOGUE, findErrorCode } from './error-catalogue.ts';
+import { ADVICE_BY_KIND, connectionAdvice, ERROR_CATALOGUE, findErrorCode } from './error-codes.ts';
 import type { MarketplaceErrorKind } from './errors.ts';
 
 /** Specification 7: every code of two-factor authentication with its status. */
