@@ -1,4 +1,8 @@
-/** `npm run build`: one self-contained file, `dist/gpu-rent.mjs`, for the package and the image. */
+/**
+ * `npm run build`: two self-contained files for the package, the command `dist/gpu-rent.mjs` (also for the image) and
+ * the typed client `dist/client.mjs`, with the client's declarations in `dist/types`.
+ */
+import { execFileSync } from 'node:child_process';
 import { chmodSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
@@ -14,14 +18,17 @@ const REQUIRE_FOR_COMMONJS =
 
 rmSync(outdir, { recursive: true, force: true });
 await build({
-  entryPoints: [join(repository, 'src', 'cli', 'main.ts')],
+  entryPoints: {
+    'gpu-rent': join(repository, 'src', 'cli', 'main.ts'),
+    client: join(repository, 'src', 'client.ts'),
+  },
   bundle: true,
   minify: true,
   platform: 'node',
   target: 'node22.22',
   format: 'esm',
   outdir,
-  entryNames: 'gpu-rent',
+  entryNames: '[name]',
   outExtension: { '.js': '.mjs' },
   banner: { js: REQUIRE_FOR_COMMONJS },
   // Kubeconfig loading is all we use of it; its index would bring every generated API.
@@ -32,6 +39,7 @@ await build({
   legalComments: 'linked',
   logLevel: 'warning',
 });
+execFileSync('tsc', ['--project', 'tsconfig.client.json'], { cwd: repository, stdio: 'inherit' });
 const bundle = join(outdir, 'gpu-rent.mjs');
 chmodSync(bundle, 0o755);
 process.stdout.write(`dist/gpu-rent.mjs: ${(statSync(bundle).size / 1024).toFixed(0)} kB\n`);

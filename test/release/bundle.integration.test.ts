@@ -102,7 +102,14 @@ describe('the package', () => {
     const [packed] = Object.values(JSON.parse(stdout) as Record<string, { files: { path: string }[] }>);
     const files = packed?.files.map(({ path }) => path) ?? [];
     expect(files).toEqual(
-      expect.arrayContaining(['dist/gpu-rent.mjs', 'LICENSE', 'README.md', 'package.json']),
+      expect.arrayContaining([
+        'dist/gpu-rent.mjs',
+        'dist/client.mjs',
+        'dist/types/client.d.ts',
+        'LICENSE',
+        'README.md',
+        'package.json',
+      ]),
     );
     expect(files.filter((path) => path.startsWith('crds/'))).toHaveLength(3);
     expect(files.filter((path) => /^(src|test|scripts|node_modules|dist\/package)\//.test(path))).toEqual([]);
