@@ -1,0 +1,44 @@
+/**
+ * The main line of one rental: from the worker that has the key of a new GpuInstance to the status write with its
+ * machine. A row is a call from one file into another: caller, callee, and the name by which it is called. A call
+ * that repeats in a later round is one row, a return is none, and what a call into `accounts`, `marketplace` or
+ * `runtime` does inside that layer is not followed.
+ *
+ * Declared by hand, because callbacks and interfaces hide the callee from a static search. `npm run shape` checks
+ * each row against the sources and names the rows that no longer hold: whoever moves the path moves its rows.
+ */
+export const RENTAL_PATH: readonly (readonly [caller: string, callee: string, call: string])[] = [
+  ['runtime/crew.ts', 'runtime/controller.ts', 'pass'],
+  ['runtime/controller.ts', 'controllers/gpu-instance/controller.ts', 'reconcile'],
+  ['controllers/gpu-instance/controller.ts', 'runtime/list-watch/current-objects.ts', 'read'],
+  ['controllers/gpu-instance/controller.ts', 'controllers/gpu-instance/pass.ts', 'Pass'],
+  ['controllers/gpu-instance/pass.ts', 'controllers/gpu-instance/aftermath.ts', 'Aftermath'],
+  ['controllers/gpu-instance/controller.ts', 'runtime/list-watch/current-objects.ts', 'duringPass'],
+  ['controllers/gpu-instance/controller.ts', 'controllers/gpu-instance/pass.ts', 'run'],
+  ['controllers/gpu-instance/pass.ts', 'controllers/gpu-instance/observe.ts', 'observe'],
+  ['controllers/gpu-instance/pass.ts', 'controllers/gpu-instance/decide.ts', 'decide'],
+  ['controllers/gpu-instance/decide.ts', 'controllers/gpu-instance/rules/unrented.ts', 'whileUnrented'],
+  ['controllers/gpu-instance/rules/unrented.ts', 'controllers/gpu-instance/rules/purchase.ts', 'purchase'],
+  ['controllers/gpu-instance/pass.ts', 'controllers/gpu-instance/look-closer.ts', 'lookCloser'],
+  ['controllers/gpu-instance/look-closer.ts', 'controllers/gpu-instance/rental/inputs.ts', 'readInputs'],
+  ['controllers/gpu-instance/pass.ts', 'runtime/crew.ts', 'aside'],
+  ['controllers/gpu-instance/look-closer.ts', 'accounts/queue/admission-queue.ts', 'offers'],
+  ['controllers/gpu-instance/rules/purchase.ts', 'controllers/gpu-instance/choose-offer.ts', 'chooseOffer'],
+  ['controllers/gpu-instance/pass.ts', 'runtime/kube/access-review.ts', 'may'],
+  ['controllers/gpu-instance/pass.ts', 'controllers/gpu-instance/record.ts', 'record'],
+  ['controllers/gpu-instance/record.ts', 'accounts/tickets/ticket-office.ts', 'request'],
+  ['controllers/gpu-instance/record.ts', 'runtime/kube/kube-client.ts', 'patch'],
+  ['controllers/gpu-instance/pass.ts', 'controllers/gpu-instance/act.ts', 'act'],
+  ['controllers/gpu-instance/act.ts', 'marketplace/instances/instance-rentals.ts', 'rent'],
+  ['controllers/gpu-instance/pass.ts', 'controllers/gpu-instance/aftermath.ts', 'of'],
+  ['controllers/gpu-instance/aftermath.ts', 'controllers/gpu-instance/pass.ts', 'saveResult'],
+  ['controllers/gpu-instance/pass.ts', 'controllers/gpu-instance/rental/save-result.ts', 'saveResult'],
+  [
+    'controllers/gpu-instance/rental/save-result.ts',
+    'controllers/gpu-instance/rules/rented.ts',
+    'saveRented',
+  ],
+  ['controllers/gpu-instance/rental/save-result.ts', 'controllers/gpu-instance/record.ts', 'record'],
+  ['controllers/gpu-instance/record.ts', 'controllers/gpu-instance/status.ts', 'statusOf'],
+  ['controllers/gpu-instance/record.ts', 'runtime/writes/record-status.ts', 'recordStatus'],
+];

@@ -1,0 +1,76 @@
+import { describe, expect, test } from 'vitest';
+import {
+  brokenTransfers,
+  cyclesOf,
+  folderDependencies,
+  quantile,
+  readSource,
+} from '../../scripts/shape/measure.ts';
+
+const TEXT = `import { other } from '../lib/other.ts';
+
+export function open(): void {
+  once();
+  twice();
+  twice();
+}
+
+function once(): void {
+  once();
+}
+
+function twice(): void {}
+
+class Box {
+  #only = () => other();
+  run(): void {
+    this.#only();
+  }
+}
+`;
+
+describe('the shape of a file', () => {
+  const file = readSource('cli/a.ts', TEXT);
+  const named = (name: string) => file.functions.find((one) => one.name === name);
+
+  test('counts lines and imports', () => {
+    expect(file).toMatchObject({ lines: 20, imports: ['lib/other.ts'] });
+  });
+
+  test.each([
+    ['open', { line: 3, lines: 5, isPrivate: false }],
+    ['once', { lines: 3, isPrivate: true, hasSingleCaller: true }],
+    ['twice', { lines: 1, isPrivate: true, hasSingleCaller: false }],
+    ['#only', { isPrivate: true, hasSingleCaller: true }],
+    ['run', { isPrivate: false }],
+  ])('measures the function %s', (name, shape) => {
+    expect(named(name)).toMatchObject(shape);
+  });
+
+  test('names the rows of a path that no longer hold', () => {
+    const files = [file, readSource('lib/other.ts', 'export const other = () => 1;\n')];
+    const path = [
+      ['cli/a.ts', 'lib/other.ts', 'other'],
+      ['cli/a.ts', 'lib/other.ts', 'gone'],
+      ['cli/a.ts', 'lib/gone.ts', 'other'],
+    ] as const;
+    expect(brokenTransfers(files, path)).toEqual([
+      'cli/a.ts → lib/other.ts (gone)',
+      'cli/a.ts → lib/gone.ts (other)',
+    ]);
+  });
+});
+
+test('finds folders that import each other', () => {
+  const files = [
+    readSource('cli/a.ts', "import type { b } from '../lib/b.ts';"),
+    readSource('lib/b.ts', "export { a } from '../controllers/x/a.ts';"),
+    readSource('controllers/x/a.ts', "import { a } from '../../cli/a.ts';"),
+    readSource('controllers/y/a.ts', "import { b } from '../../lib/b.ts';"),
+  ];
+  expect(cyclesOf(folderDependencies(files))).toEqual([['cli', 'controllers/x', 'lib']]);
+});
+
+test('takes the lower of two middle values as the median', () => {
+  expect(quantile([4, 1, 3, 2], 0.5)).toBe(2);
+});
