@@ -5,10 +5,10 @@ import {
   marketplaceAccountConditions,
 } from '../../src/api/v1alpha1/conditions.ts';
 import type { ReasonEntry } from '../../src/api/v1alpha1/reason-entry.ts';
-import { reasonFile } from '../../src/api/v1alpha1/reason-page.ts';
+import { reasonAnchor } from '../../src/api/v1alpha1/reason-page.ts';
 import { reasons } from '../../src/api/v1alpha1/reasons.ts';
 import type { Artifact } from './artifact.ts';
-import { MEANINGS } from './reason-pages.ts';
+import { MEANINGS, reasonSections } from './reason-sections.ts';
 
 const KINDS: Readonly<Record<string, Readonly<Record<string, ConditionType>>>> = {
   GpuInstance: gpuInstanceConditions,
@@ -32,7 +32,7 @@ const reasonRows = Object.entries<ReasonEntry>(reasons)
   .toSorted(([left], [right]) => left.localeCompare(right, 'en'))
   .map(
     ([name, { kind, sentence }]) =>
-      `| [${name}](../reasons/${reasonFile(name)}) | ${MEANINGS[kind].word} | ${sentence.replaceAll('|', '\\|')} |`,
+      `| [${name}](${reasonAnchor(name)}) | ${MEANINGS[kind].word} | ${sentence.replaceAll('|', '\\|')} |`,
   );
 
 /** The catalogue of conditions and reasons. */
@@ -49,12 +49,17 @@ export function reasonsPage(): Artifact {
     ...conditionTables,
     '## Reasons',
     '',
-    'Each has a page; messages of `Ready` and `Stalled` end with its address where something is wrong.',
+    'Each has a section below; messages of `Ready` and `Stalled` end with a link to it if something is wrong.',
+    '',
+    ...Object.values(MEANINGS).map(({ word, tools }) => `- ${word.replaceAll('*', '')}: ${tools}`),
     '',
     '| Reason | Kind | Means |',
     '|---|---|---|',
     ...reasonRows,
     '',
+    '## What to do',
+    '',
+    ...reasonSections(),
   ].join('\n');
   return { path: 'docs/reference/reasons.md', content };
 }

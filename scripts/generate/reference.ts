@@ -2,7 +2,6 @@ import { definitions } from '../../src/api/v1alpha1/definitions.ts';
 import type { Artifact } from './artifact.ts';
 import { flagsPage } from './flags-page.ts';
 import { kindPages } from './kind-pages.ts';
-import { reasonPages } from './reason-pages.ts';
 import { reasonsPage } from './reasons-page.ts';
 import { samplesPage } from './samples-page.ts';
 
@@ -24,7 +23,7 @@ const index: Artifact = {
   ].join('\n'),
 };
 
-/** The reference under `docs/reference`, and the pages of reasons. */
+/** The reference under `docs/reference`, and the page of samples. */
 export function referenceArtifacts(): readonly Artifact[] {
-  return [index, ...kindPages(), reasonsPage(), ...reasonPages(), samplesPage(), flagsPage()];
+  return [index, ...kindPages(), reasonsPage(), samplesPage(), flagsPage()];
 }

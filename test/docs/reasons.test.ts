@@ -12,6 +12,6 @@ const said = globSync('**/*.ts', { cwd: SOURCES })
   .map((path) => readFileSync(join(SOURCES, path), 'utf8'))
   .join('\n');
 
-test.for(Object.keys(reasons))('the reason %s has a page because the operator says it', (reason) => {
+test.for(Object.keys(reasons))('the reason %s has a section because the operator says it', (reason) => {
   expect(said).toMatch(new RegExp(`'${reason}'|\\b${reason}:`));
 });

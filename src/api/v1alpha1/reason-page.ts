@@ -1,11 +1,11 @@
 import { type Reason, reasons } from './reasons.ts';
 
-/** The folder of the reasons' pages, for people who have nothing but a message. */
-const PAGES = 'https://github.com/gpu-rental-operator/gpu-rental-operator/blob/main/docs/reasons';
+/** The page of all reasons, for people who have nothing but a message. */
+const PAGE = 'https://github.com/gpu-rental-operator/gpu-rental-operator/blob/main/docs/reference/reasons.md';
 
-/** The file name of a reason's page: what it means, what to look at, what to do. */
-export function reasonFile(reason: string): string {
-  return `${reason.toLowerCase()}.md`;
+/** The fragment of a reason's section: what it means, what to look at, what to do. */
+export function reasonAnchor(reason: string): string {
+  return `#${reason.toLowerCase()}`;
 }
 
 interface Spoken {
@@ -17,11 +17,11 @@ interface Spoken {
 /** The conditions that people read first. */
 const LEADING = ['Ready', 'Stalled'];
 
-/** The condition with the address of its reason's page, where something is wrong and people look first. */
+/** The condition with the link to its reason's section, if something is wrong and people look there first. */
 export function withPage<Condition extends Spoken>(condition: Condition): Condition {
   const { type, reason, message } = condition;
   if (!LEADING.includes(type) || !isTrouble(reason)) return condition;
-  return { ...condition, message: `${message} See ${PAGES}/${reasonFile(reason)}` };
+  return { ...condition, message: `${message} See ${PAGE}${reasonAnchor(reason)}` };
 }
 
 function isTrouble(reason: string): boolean {
