@@ -155,7 +155,7 @@ export default defineConfig({
     'typescript/unbound-method': 'off',
     'typescript/require-array-sort-compare': 'off',
     'typescript/no-redundant-type-constituents': 'off',
-    complexity: ['warn', { max: 10 }],
+    complexity: ['warn', { max: 20 }],
     'max-depth': ['warn', { max: 3 }],
   },
   overrides: [

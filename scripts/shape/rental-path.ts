@@ -29,7 +29,7 @@ export const RENTAL_PATH: readonly (readonly [caller: string, callee: string, ca
   ['controllers/gpu-instance/record.ts', 'accounts/tickets/ticket-office.ts', 'request'],
   ['controllers/gpu-instance/record.ts', 'runtime/kube/kube-client.ts', 'patch'],
   ['controllers/gpu-instance/pass.ts', 'controllers/gpu-instance/act.ts', 'act'],
-  ['controllers/gpu-instance/act.ts', 'marketplace/instances/instance-rentals.ts', 'rent'],
+  ['controllers/gpu-instance/act.ts', 'marketplace/instances/rent.ts', 'rent'],
   ['controllers/gpu-instance/pass.ts', 'controllers/gpu-instance/aftermath.ts', 'of'],
   ['controllers/gpu-instance/aftermath.ts', 'controllers/gpu-instance/pass.ts', 'saveResult'],
   ['controllers/gpu-instance/pass.ts', 'controllers/gpu-instance/rental/save-result.ts', 'saveResult'],

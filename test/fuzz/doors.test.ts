@@ -6,8 +6,8 @@ import { READ_SCHEMAS, schemasOf } from './targets/wire.ts';
 
 /** Places that parse a text and read nothing that others write, or nothing of it. */
 const NOT_DOORS: Readonly<Record<string, string>> = {
-  'src/cli/commands/api.ts: JSON.parse': 'to be printed again; nothing is read out of it',
   'src/cli/commands/api-keys.ts: JSON.parse': 'a file of the person who calls, guarded beside it',
+  'src/cli/commands/api.ts: JSON.parse': 'to be printed again; nothing is read out of it',
   'src/cli/doctor/cluster-checks.ts: JSON.parse':
     'one field, and any failure of a check is told as its finding',
   'src/cli/output/output.ts: JSON.parse': 'of what was just written',

@@ -6,7 +6,6 @@ import type { EndpointClass } from '../pacing/endpoint-class.ts';
 import type { Slot } from '../pacing/pacing.ts';
 import { looseBoolean, looseText } from '../scalars.ts';
 import type { RowsOf } from './reply-body.ts';
-import type { QueryValues } from './request.ts';
 
 /** Bounds of one call, which every method of the client takes. */
 export interface CallOptions {
@@ -21,6 +20,9 @@ export interface CallOptions {
   /** Checked after the wait for a request slot: if it returns false, nothing is sent (`aborted`, `refused`). */
   readonly mayLeave?: (() => boolean) | undefined;
 }
+
+/** A value of a query: text as it is, anything else as JSON text; undefined is left out. */
+export type QueryValues = Readonly<Record<string, unknown>>;
 
 /** One call of the interface, as data. */
 export interface Call<Schema extends z.ZodType> {

@@ -17,6 +17,7 @@ import {
   keyFor,
   type ListAnswer,
   parseBaseUrl,
+  type QueryValues,
   type Requester,
 } from './call.ts';
 import { parseHttpDate } from './http-date.ts';
@@ -258,9 +259,6 @@ export class Allowance {
     return Math.max(0, this.#ms - elapsed);
   }
 }
-
-/** A value of a query: text as it is, anything else as JSON text; undefined is left out. */
-export type QueryValues = Readonly<Record<string, unknown>>;
 
 /** `?a=b&…`, form-encoded as public clients do; empty where nothing is set. */
 export function queryString(values: QueryValues = {}): string {

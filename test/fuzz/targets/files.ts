@@ -1,6 +1,6 @@
 import { API_VERSION } from '../../../src/api/v1alpha1/names.ts';
-import { CommandError } from '../../../src/cli/failures/command-error.ts';
 import { parseAvoidTarget } from '../../../src/cli/commands/avoid.ts';
+import { CommandError } from '../../../src/cli/failures/command-error.ts';
 import { parseTarget } from '../../../src/cli/objects/object-name.ts';
 import { parseNumber, parseTime } from '../../../src/cli/options/option-values.ts';
 import { parseAmount } from '../../../src/cli/output/amounts.ts';

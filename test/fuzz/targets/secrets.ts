@@ -2,8 +2,8 @@ import { Installation } from '../../../src/accounts/installation/installation.ts
 import { readKeySecret } from '../../../src/accounts/login/key-secret.ts';
 import { type GpuInstance, gpuInstanceSpec } from '../../../src/api/v1alpha1/gpu-instance.ts';
 import { API_VERSION } from '../../../src/api/v1alpha1/names.ts';
-import { readIdentity } from '../../../src/cli/objects/identity-secret.ts';
 import { servedKinds } from '../../../src/cli/objects/cluster-objects.ts';
+import { readIdentity } from '../../../src/cli/objects/identity-secret.ts';
 import { imageLogin } from '../../../src/controllers/gpu-instance/rental/image-login.ts';
 import { readInputs } from '../../../src/controllers/gpu-instance/rental/inputs.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
