@@ -44,6 +44,8 @@ export interface ScheduleResult extends Outcome {
   readonly steps: number;
   /** The faults that struck, in order. */
   readonly faults: readonly Fault[];
+  /** Many machines failed, or their objects went, at once. */
+  readonly isMassive: boolean;
 }
 
 /** What one contract billed for nothing. */
@@ -230,6 +232,7 @@ class Schedule {
       steps: world.scheduler.steps,
       virtualSeconds: world.second,
       faults: this.#storm.struck,
+      isMassive: this.#plan.outage !== undefined || this.#plan.removal !== undefined,
     };
   }
 

@@ -11,10 +11,10 @@ export async function playSeed(seed: number, onBegin: (what: string) => void): P
   for (const mode of MODES) {
     onBegin(`seed ${seed}, ${mode}`);
     const result = await runSchedule({ seed, mode, keepTrace: false });
-    const { wastedSeconds, virtualSeconds, traceHash } = result;
+    const { wastedSeconds, virtualSeconds, traceHash, isMassive } = result;
     const violations = result.violations.length;
     const faultKinds = result.faults.map(({ kind }) => kind);
-    schedules.push({ mode, violations, wastedSeconds, virtualSeconds, faultKinds, traceHash });
+    schedules.push({ mode, violations, wastedSeconds, isMassive, virtualSeconds, faultKinds, traceHash });
   }
   return schedules;
 }

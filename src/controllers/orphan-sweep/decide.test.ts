@@ -194,7 +194,7 @@ describe('what is remembered of unclaimed machines', () => {
 describe('what a consistent list settled', () => {
   test('speaks for the same machines for a minute', () => {
     const memory = new SweepMemory();
-    memory.settle('login', [5, 6], 0);
+    memory.settle('login', { unclaimed: [5, 6], suspects: [5, 6] }, 0);
     expect(memory.isSettled('login', [5, 6], 59_999)).toBe(true);
     expect(memory.isSettled('login', [5, 6], 60_000)).toBe(false);
   });
@@ -202,7 +202,7 @@ describe('what a consistent list settled', () => {
   test('is forgotten once another sweep found others', () => {
     const memory = new SweepMemory();
     const sweep = { listBegunAt: 1, newestRecordAt: 0 };
-    memory.settle('login', [5], 0);
+    memory.settle('login', { unclaimed: [5], suspects: [5] }, 0);
     memory.count('login', sweep, [5]);
     expect(memory.isSettled('login', [5], 1)).toBe(true);
     memory.count('login', sweep, []);
@@ -211,7 +211,7 @@ describe('what a consistent list settled', () => {
 
   test('says nothing about others', () => {
     const memory = new SweepMemory();
-    memory.settle('login', [5], 0);
+    memory.settle('login', { unclaimed: [5], suspects: [5] }, 0);
     expect(memory.isSettled('login', [5, 6], 1)).toBe(false);
     expect(memory.isSettled('other', [5], 1)).toBe(false);
   });

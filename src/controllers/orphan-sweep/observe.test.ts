@@ -6,7 +6,7 @@ import type { ProvenAccount } from '../../accounts/proven-account.ts';
 import type { CensusEntry } from '../../accounts/watch/machine-census.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import { defaultConstants } from '../../ownership/constants.ts';
-import { type ListedObject, observe, type Sweep, type SweepSources } from './observe.ts';
+import { type ListedObject, observe, observeAgain, type Sweep, type SweepSources } from './observe.ts';
 import { SweepMemory } from './sweep-memory.ts';
 
 type Policy = 'Report' | 'Destroy';
@@ -120,6 +120,16 @@ interface More {
 }
 
 function sweepOf(policies: readonly [Policy, ...Policy[]], listed: readonly ListedObject[], more: More = {}) {
+  const { sweep, sources } = sweepAmong(policies, listed, more);
+  return observe(sweep, sources);
+}
+
+/** A sweep, and what it reads. */
+function sweepAmong(
+  policies: readonly [Policy, ...Policy[]],
+  listed: readonly ListedObject[],
+  more: More = {},
+): { readonly sweep: Sweep; readonly sources: SweepSources } {
   const { logins = [], memory = new SweepMemory(), lastRentalAt, gone = false, others = [], cached } = more;
   const sessions = policies.map((_, index) => session(`account-${index}`, logins[index]));
   const connected = policies.map((orphanPolicy, index) =>
@@ -152,12 +162,36 @@ function sweepOf(policies: readonly [Policy, ...Policy[]], listed: readonly List
     endedAt: 2,
     rows: new Map(rows.map((machine) => [machine.id, machine])),
   };
-  return observe({ sessions: sessions as unknown as Sweep['sessions'], list }, sources);
+  for (const each of sessions) Object.assign(each, { feed: { latest: () => list } });
+  return { sweep: { sessions: sessions as unknown as Sweep['sessions'], list }, sources };
 }
 
 test('a machine that the cache does not know is unclaimed only where objects read afterwards do not claim it', async () => {
   expect((await sweepOf(['Destroy'], [claimant])).candidates).toEqual([]);
   expect((await sweepOf(['Destroy'], [])).candidates).toMatchObject([{ instanceId: 5 }]);
+});
+
+describe('a destroy that waits for its place is decided again, and', () => {
+  const candidatesOf = async (listed: readonly ListedObject[], later: readonly ListedObject[]) => {
+    const memory = new SweepMemory();
+    const { sweep, sources } = sweepAmong(['Destroy'], listed, { memory });
+    await observe(sweep, sources);
+    const after = sweepAmong(['Destroy'], later, { memory });
+    if (later !== listed) await observe(after.sweep, after.sources);
+    return observeAgain(after.sweep, after.sources)?.candidates.map(({ instanceId }) => instanceId);
+  };
+
+  test('counts no machine whose object the cache missed and the sweep found (H1)', async () => {
+    expect(await candidatesOf([claimant], [claimant])).toEqual([]);
+  });
+
+  test('counts that machine when a later sweep finds its object gone', async () => {
+    expect(await candidatesOf([claimant], [])).toEqual([ORPHAN.id]);
+  });
+
+  test('counts an orphan that the sweep found', async () => {
+    expect(await candidatesOf([], [])).toEqual([ORPHAN.id]);
+  });
 });
 
 test('a machine that came with a later list is left to the sweep of that list, and of objects read after it', async () => {

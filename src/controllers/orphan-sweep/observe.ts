@@ -58,16 +58,26 @@ export async function observe(sweep: Sweep, sources: SweepSources): Promise<Obse
     const again = countedIn(cached, sweep, sources);
     if (!decide(again).actions.some(({ type }) => type === 'destroy')) return again;
   }
-  return countedIn(await settledCensus(sweep, sources), sweep, sources);
+  return countedIn(await settledCensus(sweep, suspects, sources), sweep, sources);
 }
 
-/** The same from the newest list and the caches, in the moment in which a destroy leaves. Counts as no sweep. */
+/**
+ * The same from the newest list and the caches, in the moment in which a destroy leaves. Counts as no sweep. An object
+ * that the cache lacks since it missed an event claims its machine as in the sweep before: without that, its machine
+ * would count among those that lost their objects, and every destroy would be taken back.
+ */
 export function observeAgain({ sessions }: Sweep, sources: SweepSources): Observed | undefined {
   const list = sessions[0].feed.latest();
   if (!list) return undefined;
   const sweep = { sessions, list };
-  const sights = sources.memory.sights(loginText(sessions[0].login));
-  return observedBy(cachedCensus(sweep, sources), sights, { sweep, sources });
+  const login = loginText(sessions[0].login);
+  const missed = sources.memory.missedByCache(login);
+  const { entries, ...cached } = cachedCensus(sweep, sources);
+  const known = entries.map((entry): CensusEntry => {
+    const isMissed = entry.type === 'unclaimed' && missed.has(entry.row.id);
+    return isMissed ? { type: 'claimed', row: entry.row } : entry;
+  });
+  return observedBy({ ...cached, entries: known }, sources.memory.sights(login), { sweep, sources });
 }
 
 /** The unclaimed machines of this sweep are remembered. */
@@ -190,14 +200,18 @@ function cachedCensus(sweep: Sweep, sources: SweepSources): Census {
 }
 
 /** By objects read now, and by accounts read after them: a machine is listed as kept before its object goes. */
-async function settledCensus(sweep: Sweep, sources: SweepSources): Promise<Census> {
+async function settledCensus(
+  sweep: Sweep,
+  suspects: readonly number[],
+  sources: SweepSources,
+): Promise<Census> {
   const [session] = sweep.sessions;
   const login = loginText(session.login);
   const now = sources.clock.monotonic();
   const objects = await sources.listObjects();
   const accounts = accountsOf(sweep, await sources.listAccounts());
   const settled = session.census(objects, retainedOf(accounts), sweep.list) ?? [];
-  sources.memory.settle(login, idsOf(unclaimedOf(settled)), now);
+  sources.memory.settle(login, { unclaimed: idsOf(unclaimedOf(settled)), suspects }, now);
   return { accounts, newestRecordAt: newestRecord(objects, accounts), entries: settled };
 }
 

@@ -17,10 +17,24 @@ export class SweepMemory {
   >();
 
   readonly #settled = new Map<string, { readonly ids: string; readonly at: number }>();
+  readonly #missedByCache = new Map<string, ReadonlySet<number>>();
 
-  /** A consistent list of objects claimed none of these machines, at `at` on a clock that never goes back. */
-  settle(login: string, unclaimed: readonly number[], at: number): void {
+  /**
+   * A consistent list of objects claimed none of the `unclaimed` machines, at `at` on a clock that never goes back.
+   * `suspects` are those that the cache did not claim: a watch that missed an event lacks their objects.
+   */
+  settle(
+    login: string,
+    { unclaimed, suspects }: { readonly unclaimed: readonly number[]; readonly suspects: readonly number[] },
+    at: number,
+  ): void {
     this.#settled.set(login, { ids: unclaimed.join(), at });
+    this.#missedByCache.set(login, new Set(suspects.filter((id) => !unclaimed.includes(id))));
+  }
+
+  /** Machines that the last consistent list of objects claimed, and the cache did not. */
+  missedByCache(login: string): ReadonlySet<number> {
+    return this.#missedByCache.get(login) ?? new Set();
   }
 
   /** Whether the very same machines were settled a moment ago, so that reporting them needs no other list. */

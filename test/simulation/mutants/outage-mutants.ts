@@ -117,6 +117,13 @@ export const OUTAGE_MUTANTS: readonly Mutant[] = [
     replace: 'return actions.length >= 0 && instanceId > 0;',
   },
   {
+    name: 'missed-object-orphans',
+    loses: 'the claim of an object that the cache lacks, when the destroy of another orphan is decided again',
+    file: 'controllers/orphan-sweep/observe.ts',
+    find: "const isMissed = entry.type === 'unclaimed' && missed.has(entry.row.id);",
+    replace: "const isMissed = entry.type === 'unclaimed' && missed.has(-entry.row.id);",
+  },
+  {
     name: 'breaker-closes-while-recovering',
     loses: 'the open breaker while machines still come back',
     file: 'accounts/watch/breaker.ts',

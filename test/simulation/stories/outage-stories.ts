@@ -149,6 +149,23 @@ export const OUTAGE_STORIES: readonly Story[] = [
     },
   },
   {
+    name: 'three objects are removed by force, and the sweeper missed the event of a fourth (H1)',
+    fleet: 4,
+    sweeps: true,
+    mayLeave: true,
+    seconds: START + 200,
+    plot: (stage) => {
+      stage.at(START, () => {
+        stage.loseFirstObject('gpuinstances', 30);
+        stage.killAll();
+      });
+      stage.at(START + 60, () => {
+        for (const name of namesOf(4).slice(1)) abandon(stage, name);
+      });
+      stage.at(START + 190, () => leftOf(stage, 4, { atLeast: 1, below: 2 }));
+    },
+  },
+  {
     name: 'containers of six machines end for good, and the clock of the operator is an hour ahead (C2)',
     fleet: 6,
     seconds: START + 1_500,
