@@ -1,5 +1,6 @@
 import { parseDuration } from '../../../src/lib/duration.ts';
 import { parseQuantity } from '../../../src/lib/quantity.ts';
+import { hasOperatorPrefix } from '../../../src/ownership/label.ts';
 import type { Contract } from '../../../src/simulator/tables/contracts.ts';
 import { BY_HAND } from '../console.ts';
 import {
@@ -64,9 +65,13 @@ export class MachineWatch {
     return this.#foreign.has(id);
   }
 
-  /** Somebody else ends that contract, in the console. */
+  /**
+   * A person ends that contract in the console. One that was rented by hand with a copied label may have been reported
+   * as ours; of others a person learns nothing.
+   */
   destroyedElsewhere(id: number): void {
     this.#elsewhere.add(id);
+    if (hasOperatorPrefix(this.#scene.contracts()[id]?.label)) this.#foreign.delete(id);
   }
 
   /** Whoever rented that contract by hand labels it in the console: from then on it has to stay as it is then. */

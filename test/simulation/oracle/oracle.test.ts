@@ -309,3 +309,21 @@ test('the oracle says nothing of a machine that is rented, recorded, used and de
   await bench.invariants.checkMemory();
   expect(bench.invariants.violations).toEqual([]);
 });
+
+test.each([
+  ['says so if it carries no label of ours', 'mine', ['I3']],
+  ['says nothing if it carries a copied label', 'gpurental1:00000000:copied', []],
+])(
+  'when a person destroys a machine of another tenant in the console, the oracle %s',
+  async (_, label, expected) => {
+    const bench = new Bench();
+    await bench.users.console.rent(8_000_005, label);
+    bench.invariants.check();
+    const { store } = bench.world.market;
+    const [contract] = Object.values(store.current().tables.contracts);
+    bench.invariants.destroyedElsewhere(contract?.id ?? 0);
+    store.remove('contracts', contract?.id ?? 0);
+    bench.invariants.check();
+    expect(bench.invariants.violations.map(({ invariant }) => invariant)).toEqual(expected);
+  },
+);
