@@ -1,6 +1,6 @@
 import { readText } from '../../src/runtime/kube/json-stream.ts';
 import { isObject, type JsonObject } from './memory-kube/json.ts';
-import type { SimulatedWorld } from './world.ts';
+import { OTHER_API_KEY, type SimulatedWorld } from './world.ts';
 
 /** What machines run that people rented themselves. */
 export const BY_HAND = 'example/by-hand:1';
@@ -36,20 +36,25 @@ export class Console {
 
   /** Writes a label on a machine, whoever rented it; answers the status, or why there is none. */
   async label(id: number, label: string): Promise<string> {
-    const outcome = await this.#outcome('PUT', `/api/v0/instances/${id}/`, { label });
+    const outcome = await this.#outcome('PUT', `/api/v0/instances/${id}/`, { label }, this.#keyOf(id));
     this.#world.tell(`a user labels contract ${id} "${label}" in the console: ${outcome}`);
     return outcome;
   }
 
   /** Stops a machine, whoever rented it. */
   async stop(id: number): Promise<void> {
-    const outcome = await this.#outcome('PUT', `/api/v0/instances/${id}/`, { state: 'stopped' });
+    const outcome = await this.#outcome(
+      'PUT',
+      `/api/v0/instances/${id}/`,
+      { state: 'stopped' },
+      this.#keyOf(id),
+    );
     this.#world.tell(`a user stops contract ${id} in the console: ${outcome}`);
   }
 
   /** Destroys a machine, whoever rented it. */
   async destroy(id: number): Promise<void> {
-    const outcome = await this.#outcome('DELETE', `/api/v0/instances/${id}/`);
+    const outcome = await this.#outcome('DELETE', `/api/v0/instances/${id}/`, undefined, this.#keyOf(id));
     this.#world.tell(`a user destroys contract ${id} in the console: ${outcome}`);
   }
 
@@ -90,9 +95,20 @@ export class Console {
     return { status: response.status, body: parsed(await readText(response.body, LARGEST_REPLY)) };
   }
 
+  /** A person looks into the login that rents the machine. */
+  #keyOf(id: number): string {
+    const { market } = this.#world;
+    const { contracts, apiKeys } = market.store.current().tables;
+    const login = contracts[id]?.userId;
+    const isOther = Object.values(apiKeys).some(
+      ({ secret, userId }) => secret === OTHER_API_KEY && userId === login,
+    );
+    return isOther ? OTHER_API_KEY : market.apiKey;
+  }
+
   /** The status, or why there is none: a fault meets people's calls as well. */
-  #outcome(method: string, path: string, body?: JsonObject): Promise<string> {
-    return this.call(method, path, body).then(
+  #outcome(method: string, path: string, body?: JsonObject, apiKey?: string): Promise<string> {
+    return this.call(method, path, body, apiKey).then(
       ({ status }) => String(status),
       (error: unknown) => String(error),
     );

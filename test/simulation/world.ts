@@ -29,7 +29,8 @@ const DEFINITIONS: readonly JsonObject[] = readDefinitions();
 const START_MS = Date.UTC(2026, 0, 5, 12, 0, 0);
 /** Unlike anything else, so that it is found wherever it should not be. */
 const API_KEY = 'canary-5f1e7c0a9d3b';
-const OTHER_API_KEY = 'canary-83d0b6e2f714';
+/** The key of the login that a schedule adds. */
+export const OTHER_API_KEY = 'canary-83d0b6e2f714';
 const MARKETPLACE = 'http://127.0.0.1:9';
 export const SYSTEM_NAMESPACE = 'gpu-rental-system';
 export const NAMESPACE = 'default';
