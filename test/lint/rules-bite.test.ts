@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, globSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import config from '../../oxlint.config.ts';
 
 const repository = join(import.meta.dirname, '..', '..');
 
@@ -62,6 +63,41 @@ const PLANTED: readonly Planted[] = [
     file: 'src/controllers/gpu-instance/stage.ts',
     source: 'export const stage = async () => await Promise.resolve(1);\n',
     rule: 'no-async-await',
+  },
+  {
+    title: 'a new file of a controller that waits, unless it is listed with a reason',
+    file: 'src/controllers/orphan-sweep/planted-wait.ts',
+    source: 'export const later = async () => await Promise.resolve(1);\n',
+    rule: 'no-async-await',
+  },
+  {
+    title: 'a new file of a controller that imports code of the runtime',
+    file: 'src/controllers/marketplace-account/planted-runtime.ts',
+    source: "import { x } from '../../runtime/kube/kube-client.ts';\nexport const y = x;\n",
+    rule: 'no-restricted-imports',
+    says: 'A pure file takes values',
+  },
+  {
+    title: 'a rule that calls a file with effects',
+    file: 'src/controllers/gpu-instance/rules/planted-effect.ts',
+    source: "import { act } from '../act.ts';\nexport const y = act;\n",
+    rule: 'no-restricted-imports',
+    says: 'never by a rule',
+  },
+  {
+    title: 'a pure file that calls a file with effects beside it',
+    file: 'src/controllers/endpoint-group/publish/planted-effect.ts',
+    source: "import { x } from './publisher.ts';\nexport const y = x;\n",
+    rule: 'no-restricted-imports',
+    says: 'never by a rule',
+  },
+  {
+    title: 'a pure file that is handed a clock',
+    file: 'src/controllers/endpoint-group/scaling/planted-clock.ts',
+    source:
+      "import type { Clock } from '../../../lib/clock.ts';\nexport const now = (clock: Clock) => clock.now();\n",
+    rule: 'no-restricted-imports',
+    says: 'the time as a number',
   },
   {
     title: 'a decision that reads the clock',
@@ -159,4 +195,12 @@ test.each(PLANTED)('refuses $title', ({ file, rule, says }) => {
   const hit = found.find((diagnostic) => diagnostic.code.includes(rule));
   expect(hit, `no ${rule} for ${file}, only ${JSON.stringify(found)}`).toBeDefined();
   if (says) expect(`${hit?.message} ${hit?.help}`).toContain(says);
+});
+
+test('lists no file as excluded that is not there', () => {
+  const excluded = config.overrides.flatMap((override) =>
+    'excludeFiles' in override ? (override.excludeFiles ?? []) : [],
+  );
+  const idle = excluded.filter((pattern) => globSync(pattern, { cwd: repository }).length === 0);
+  expect(idle).toEqual([]);
 });

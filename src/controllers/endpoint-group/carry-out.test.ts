@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { workerObject } from '../../../test/builders/group-worker.ts';
 import { worker } from '../../../test/builders/observed-group.ts';
 import { KubeError, type KubeErrorKind } from '../../runtime/kube/kube-error.ts';
-import { actionKey, carryOut, changesBy, cheapestFirst } from './carry-out.ts';
+import { actionKey, changesBy, cheapestFirst } from './actions.ts';
+import { carryOut } from './carry-out.ts';
 import type { Change } from './scaling/plan.ts';
 import type { Action } from './types.ts';
 

@@ -1,5 +1,5 @@
 import { parseDuration } from '../../lib/duration.ts';
-import { cheapestFirst } from './carry-out.ts';
+import { cheapestFirst } from './actions.ts';
 import { type Counts, countWorkers } from './counts.ts';
 import { decideDeletion } from './deletion.ts';
 import { RULES } from './explain.ts';

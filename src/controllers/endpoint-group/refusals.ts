@@ -1,4 +1,4 @@
-import { actionKey } from './carry-out.ts';
+import { actionKey } from './actions.ts';
 import type { Action, Refusal } from './types.ts';
 
 /** What was refused and is still to be done. */

@@ -1,13 +1,6 @@
 import { type Clock, sleep } from '../../../lib/clock.ts';
 import type { Transport, TransportResponse } from '../../../lib/transport.ts';
-
-/** A reply that did not come, was no success, was too long or too slow. The message is our own, never the peer's. */
-export class SourceError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'SourceError';
-  }
-}
+import { SourceError } from './record.ts';
 
 export interface BoundedGet {
   readonly transport: Transport;

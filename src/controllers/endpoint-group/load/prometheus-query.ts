@@ -1,6 +1,5 @@
 import type { LoadSource } from '../../../api/v1alpha1/load-source.ts';
-import { SourceError } from './bounded-get.ts';
-import { believable, FigureError, type LoadRecord } from './record.ts';
+import { believable, FigureError, type LoadRecord, SourceError } from './record.ts';
 import { groupRecord } from './static.ts';
 
 /** Gives the text of a reply of the query API. */

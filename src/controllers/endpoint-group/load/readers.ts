@@ -11,11 +11,11 @@ import type { ScalingTimes } from '../scaling/scaling-times.ts';
 import type { Worker } from '../workers/worker.ts';
 import { GROUP_REPORTER } from './book.ts';
 import type { LoadBooks } from './books.ts';
-import { boundedGet, SourceError } from './bounded-get.ts';
+import { boundedGet } from './bounded-get.ts';
 import { certificateProblem } from './certificate-problem.ts';
 import { originOf, pullTarget, readReply } from './http-pull.ts';
 import { prometheusRecord } from './prometheus-query.ts';
-import { FigureError, type LoadRecord } from './record.ts';
+import { FigureError, type LoadRecord, SourceError } from './record.ts';
 import { staticRecord } from './static.ts';
 
 export interface ReaderOptions {

@@ -30,6 +30,14 @@ export const LARGEST_FIGURE = 1e12;
 /** No worker does as little: performances below, but 0, are lies or mistakes. */
 export const SMALLEST_PERF = 1e-6;
 
+/** A reply that did not come, was no success, was too long or too slow. The message is our own, never the peer's. */
+export class SourceError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'SourceError';
+  }
+}
+
 /** Figures that cannot be true. The message names the figure. */
 export class FigureError extends Error {
   constructor(message: string) {
