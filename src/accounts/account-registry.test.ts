@@ -85,10 +85,16 @@ const ask = {
 };
 
 describe('an account', () => {
-  test('that nobody has seen is missing', () => {
-    const { registry, ref } = setUp();
+  test('is missing when no object of its name exists', () => {
+    const { registry, ref, cache } = setUp();
+    cache.clear();
     expect(registry.get(ref)).toEqual({ type: 'missing' });
     expect(registry.get({ ...ref, namespace: 'unwatched' })).toEqual({ type: 'missing', isUnwatched: true });
+  });
+
+  test('is not ready, and not missing, before its controller has looked at its key', () => {
+    const { registry, ref } = setUp();
+    expect(registry.get(ref)).toMatchObject({ type: 'notReady', reason: 'Connecting', session: undefined });
   });
 
   test('has a book before anybody has looked at its key, and one for good', () => {
@@ -354,9 +360,10 @@ test('an account that was tried in vain is told from one that was not tried', ()
 });
 
 test('an account that is gone is missing, and tells who listens', () => {
-  const { registry, account, ref, told } = setUp();
+  const { registry, account, ref, told, cache } = setUp();
   registry.connect(account, proof());
   told.length = 0;
+  cache.clear();
   registry.forget(ref);
   expect(registry.get(ref)).toEqual({ type: 'missing' });
   expect(told.length).toBeGreaterThan(0);

@@ -87,7 +87,8 @@ export class AccountRegistry implements AccountDirectory {
 
   get(ref: AccountRef): AccountLookup {
     const known = this.#byKey.get(keyOf(ref));
-    if (!known)
+    // An account that exists is not missing while its own controller reads and proves its key for the first time.
+    if (!known && !this.#options.accountOf(ref))
       return this.#options.isWatched(ref.namespace)
         ? { type: 'missing' }
         : { type: 'missing', isUnwatched: true };
@@ -95,7 +96,7 @@ export class AccountRegistry implements AccountDirectory {
     if (installation.type !== 'known') {
       return { type: 'notReady', ...installation.why, session: undefined };
     }
-    const { session, notReady } = known;
+    const { session, notReady } = known ?? {};
     if (session?.connected() && !notReady) return { type: 'ready', session };
     const why = notReady ?? CONNECTING;
     return { type: 'notReady', ...why, session };
