@@ -24,14 +24,20 @@ export interface InstalledOperator {
   close(): Promise<void>;
 }
 
+/** How the chart is installed, and which flags its values would give the operator's Pod. */
+export interface Installation {
+  readonly values?: readonly string[];
+  readonly flags?: readonly string[];
+}
+
 /** Nothing of it outlives `close`, nor a start that fails midway. */
-export async function installOperator(values: readonly string[] = []): Promise<InstalledOperator> {
+export async function installOperator(installation: Installation = {}): Promise<InstalledOperator> {
   const undo: (() => unknown)[] = [];
   const close = async () => {
     for (const step of undo.splice(0).reverse()) await step();
   };
   try {
-    return { ...(await install(values, undo)), close };
+    return { ...(await install(installation, undo)), close };
   } catch (error) {
     await close();
     throw error;
@@ -39,7 +45,7 @@ export async function installOperator(values: readonly string[] = []): Promise<I
 }
 
 async function install(
-  values: readonly string[],
+  { values = [], flags = [] }: Installation,
   undo: (() => unknown)[],
 ): Promise<Omit<InstalledOperator, 'close'>> {
   const home = mkdtempSync(join(tmpdir(), 'helm-'));
@@ -67,6 +73,7 @@ async function install(
       ...['--marketplace-url', market.url, '--address-map', '203.0.113.0/24=127.0.0.1'],
       ...['--metrics-bind-address', '127.0.0.1:0', '--health-probe-bind-address', '0'],
       ...Object.entries(DEMO_DURATIONS).flat(),
+      ...flags,
     ],
   });
   undo.push(() => operator.stop());

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readLedger } from '../../scripts/demo/simulator-control.ts';
 import { REPOSITORY } from '../../scripts/generate/artifact.ts';
 import { metricFamilies } from '../../scripts/generate/monitoring/metric-families.ts';
-import { clusterGrants, ownGrants, watchedGrants } from '../../src/api/access.ts';
+import { clusterGrants, metricsGrants, ownGrants, watchedGrants } from '../../src/api/access.ts';
 import { IN_USE_RECORD, labels } from '../../src/api/v1alpha1/names.ts';
 import { until } from '../builders/until.ts';
 import { readAuditLog } from '../cluster/audit-log.ts';
@@ -15,7 +15,7 @@ import { brokenRules } from '../status-contract/contract.ts';
 import { recordVersions, type VersionRecorder } from '../status-contract/version-recorder.ts';
 import { goToolPath, HELM } from '../tools/go-tool.ts';
 import { rightsOf, rightsUsed } from './granted.ts';
-import { type InstalledOperator, installOperator, NAMESPACE } from './installed-operator.ts';
+import { type InstalledOperator, installOperator, NAMESPACE, RELEASE } from './installed-operator.ts';
 
 const canRun = existsSync(goToolPath(HELM, process.env)) || findOnPath('go', process.env.PATH) !== undefined;
 
@@ -73,7 +73,10 @@ async function replaceMachine(object: string): Promise<void> {
 
 beforeAll(async () => {
   if (!canRun) return;
-  installed = await installOperator();
+  installed = await installOperator({
+    values: ['--set', 'metrics.authentication.enabled=true'],
+    flags: ['--metrics-authentication', 'kubernetes'],
+  });
   recorder = await recordVersions(installed.cluster);
 }, 15 * 60_000);
 afterAll(async () => {
@@ -192,8 +195,23 @@ describe.skipIf(!canRun)('the operator as exactly the ServiceAccount of the char
     await waitFor('gpui/trainer', 'condition=Ready');
   });
 
-  test('exposes every family that the dashboards, alerts and rules read', async () => {
-    const text = await (await fetch(installed.metricsUrl)).text();
+  test('shows a reader with the role of the chart every family that dashboards, alerts and rules read', async () => {
+    const reader = { namespace: 'default', name: 'prometheus' };
+    await kubectl('create', 'serviceaccount', reader.name);
+    const { token } = await installed.cluster.kubeconfigFor({ serviceAccount: reader });
+    const headers = { authorization: `Bearer ${token}` };
+    expect((await fetch(installed.metricsUrl)).status).toBe(401);
+    expect((await fetch(installed.metricsUrl, { headers })).status).toBe(403);
+    await kubectl(
+      ...['create', 'clusterrolebinding', reader.name, `--clusterrole=${RELEASE}-metrics-reader`],
+      `--serviceaccount=${reader.namespace}:${reader.name}`,
+    );
+    let text = '';
+    await until('metrics that the new binding lets it read', async () => {
+      const reply = await fetch(installed.metricsUrl, { headers });
+      text = await reply.text();
+      return reply.status === 200;
+    });
     const exposed = new Set([...text.matchAll(/^# TYPE (\S+) /gm)].map(([, name]) => name));
     for (const { name } of metricFamilies()) expect(exposed).toContain(name);
   });
@@ -239,7 +257,7 @@ describe.skipIf(!canRun)('the operator as exactly the ServiceAccount of the char
 
   test('has no right that it does not use, but for those with a reason', () => {
     const used = rightsUsed(readAuditLog(installed.auditLogPath, installed.operatorUser));
-    const granted = rightsOf([...watchedGrants, ...clusterGrants, ...ownGrants]);
+    const granted = rightsOf([...watchedGrants, ...clusterGrants, ...ownGrants, ...metricsGrants]);
     const unused = [...granted].filter((right) => !used.has(right)).toSorted();
     // What an exception names may have been used all the same: that depends on the timing of the run.
     expect(unused.filter((right) => !(right in EXCEPTIONS))).toEqual([]);
