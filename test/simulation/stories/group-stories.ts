@@ -29,7 +29,7 @@ export const GROUP_STORIES: readonly Story[] = [
   },
   {
     name: 'a group is deleted while copies begin anew, without its worker',
-    seconds: 300,
+    seconds: 900,
     group: { load: 100 },
     plot: (stage) =>
       stage.at(100, () => {

@@ -29,7 +29,8 @@ export const RESTRAINT_STORIES: readonly Story[] = [
         stage.users.setCeiling(name, '200.00');
       }
       stage.at(100, () => {
-        for (const name of ['c', 'd']) stage.users.delete(name);
+        for (const name of ['a', 'b', 'c', 'd'])
+          if (Number.isNaN(stage.machineOf(name))) stage.users.delete(name);
       });
     },
   },
