@@ -8,6 +8,7 @@ const LAYERS = [
   'server',
   'controllers',
   'accounts',
+  'instance',
   'ownership',
   'runtime',
   'simulator',
@@ -51,8 +52,14 @@ const ARROWS: readonly { layer: Layer; refuses: readonly Layer[]; because: strin
   },
   {
     layer: 'ownership',
-    refuses: ['main', 'config', 'cli', 'server', 'controllers', 'accounts', 'simulator'],
+    refuses: ['main', 'config', 'cli', 'server', 'controllers', 'accounts', 'instance', 'simulator'],
     because: 'ownership says whose a machine is from plain values; who acts on it lies above.',
+  },
+  {
+    layer: 'instance',
+    refuses: LAYERS.filter((layer) => !['instance', 'ownership', 'api', 'lib'].includes(layer)),
+    because:
+      'instance says what a GpuInstance means, from the object alone: it imports api, ownership and lib, and takes the rest as values.',
   },
   {
     layer: 'accounts',
@@ -62,7 +69,7 @@ const ARROWS: readonly { layer: Layer; refuses: readonly Layer[]; because: strin
   {
     layer: 'server',
     refuses: ['main', 'config', 'cli', 'controllers', 'accounts', 'ownership', 'marketplace', 'simulator'],
-    because: 'server shows what it is given: api, runtime and lib only.',
+    because: 'server shows what it is given: api, instance, runtime and lib only.',
   },
 ];
 
@@ -252,7 +259,7 @@ export default defineConfig({
     ...controllerRules,
     {
       files: [
-        'src/{api,marketplace,runtime,ownership,accounts,controllers,simulator}/**/*.ts',
+        'src/{api,marketplace,runtime,ownership,instance,accounts,controllers,simulator}/**/*.ts',
         'src/config.ts',
         'src/config/*.ts',
       ],
@@ -285,6 +292,7 @@ export default defineConfig({
     {
       files: [
         'src/ownership/{label,intent,claim,ours}.ts',
+        'src/instance/**/*.ts',
         'src/accounts/{avoid-list,watch/breaker,tickets/spend-brake}.ts',
         'src/simulator/{world/world,steps/advance}.ts',
         'src/simulator/tfa/*.ts',

@@ -1,7 +1,7 @@
 import type { GpuInstance } from '../../src/api/v1alpha1/gpu-instance.ts';
 import type { MarketplaceAccount } from '../../src/api/v1alpha1/marketplace-account.ts';
 import { gpuInstanceResource, marketplaceAccountResource } from '../../src/api/v1alpha1/names.ts';
-import { totalCost } from '../../src/controllers/gpu-instance/cost.ts';
+import { totalCost } from '../../src/instance/cost.ts';
 import { formatDollars, parseDollars } from '../../src/lib/money.ts';
 import type { View } from './live-view.ts';
 import { injectFault, readLedger } from './simulator-control.ts';

@@ -1,9 +1,9 @@
+import type { AvoidTarget } from '../instance/avoidance.ts';
 import type { Clock } from '../lib/clock.ts';
 import {
   type AvoidEntry,
   type Avoided,
   type AvoidList,
-  type AvoidTarget,
   avoidedAt,
   fairShare,
   isSameTarget,

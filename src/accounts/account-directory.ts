@@ -1,5 +1,6 @@
+import type { AccountRef } from '../instance/account-ref.ts';
 import type { AccountBook } from './account-book.ts';
-import type { AccountRef, AccountSession } from './account-session.ts';
+import type { AccountSession } from './account-session.ts';
 
 /**
  * `notReady` carries the session where the login was proven before: its feed and its `get` and `destroy`
@@ -15,6 +16,11 @@ export type AccountLookup =
     }
   /** `isUnwatched`: whether there is one in its namespace, this installation does not look. */
   | { readonly type: 'missing'; readonly isUnwatched?: boolean };
+
+/** The session behind a lookup, also where it may only be used for teardown. */
+export function sessionOf(lookup: AccountLookup): AccountSession | undefined {
+  return lookup.type === 'missing' ? undefined : lookup.session;
+}
 
 /** The accounts that this process knows, by name. */
 export interface AccountDirectory {

@@ -1,5 +1,7 @@
 import type { MarketplaceAccount, MarketplaceAccountStatus } from '../api/v1alpha1/marketplace-account.ts';
 import { marketplaceAccountResource } from '../api/v1alpha1/names.ts';
+import { monthName } from '../instance/cost.ts';
+import { recentRentals, rentalTimes } from '../instance/rentals.ts';
 import { inBackground } from '../lib/background.ts';
 import { type Clock, sleep } from '../lib/clock.ts';
 import { formatDollars, parseDollars } from '../lib/money.ts';
@@ -7,7 +9,6 @@ import type { KubeClient } from '../runtime/kube/kube-client.ts';
 import { recordStatus } from '../runtime/writes/record-status.ts';
 import { timestampOf } from '../runtime/writes/timestamp.ts';
 import type { AccountBook, DepartedObject, RetainedMachine, SweptMachine } from './account-book.ts';
-import { monthName } from './account-object.ts';
 
 /** A change of an account's status that must not be lost: from the newest status to the one to write. */
 type StatusChange = (status: MarketplaceAccountStatus) => MarketplaceAccountStatus;
@@ -117,9 +118,8 @@ export function withDeparted(departed: DepartedObject, now: number): StatusChang
     const month = monthName(now);
     const before = status.deletedObjects;
     const spentBefore = before?.month === month ? (parseDollars(before.spent) ?? 0) : 0;
-    const rentals = [...(before?.rentals ?? []).map((text) => Date.parse(text)), ...departed.rentals]
-      .filter((at) => at > now - HOUR_MS)
-      .sort((a, b) => a - b)
+    const rentals = recentRentals([...rentalTimes(before), ...departed.rentals], now)
+      .toSorted((a, b) => a - b)
       .slice(-MOST_RENTALS);
     const newest = Math.max(Date.parse(status.lastRentalAt ?? '') || 0, departed.newestRentalAt ?? 0);
     return {

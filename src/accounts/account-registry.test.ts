@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { accountObject } from '../../test/builders/account-object.ts';
 import { answeringTransport, reply } from '../../test/builders/answering-transport.ts';
+import { instanceSummary } from '../../test/builders/instance-summary.ts';
 import { observed } from '../../test/builders/observed-account.ts';
 import { createVirtualClock } from '../../test/builders/virtual-clock.ts';
 import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
@@ -59,7 +59,7 @@ function setUp(state: InstallationState = KNOWN) {
     brake: { maxRentalsPerHour: 3, maxLiveMachines: 100, maxDollarsPerHour: 1_000_000_000 },
     constants: defaultConstants,
     minPollIntervalMs: 5_000,
-    objectsOf: () => ['team/a', 'other/b', 'unread/c'].map((key) => accountObject({ key, instanceId: 7 })),
+    objectsOf: () => ['team/a', 'other/b', 'unread/c'].map((key) => instanceSummary({ key, instanceId: 7 })),
     isWatched: (namespace) => namespace !== 'unwatched',
     accounts: () => known,
     accountOf: ({ name }) => cache.get(name),

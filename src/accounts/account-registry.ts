@@ -1,4 +1,6 @@
 import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
+import { type AccountRef, accountKey } from '../instance/account-ref.ts';
+import type { InstanceSummary } from '../instance/summary.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Secret } from '../lib/secret.ts';
 import type { FeedEvent } from '../marketplace/feed/feed-state.ts';
@@ -8,9 +10,8 @@ import type { KubeClient } from '../runtime/kube/kube-client.ts';
 import { uidOf } from '../runtime/kube/kube-object.ts';
 import type { AccountBook } from './account-book.ts';
 import type { AccountDirectory, AccountLookup } from './account-directory.ts';
-import type { AccountObject } from './account-object.ts';
 import { AccountRecords } from './account-records.ts';
-import type { AccountRef, AccountSession } from './account-session.ts';
+import type { AccountSession } from './account-session.ts';
 import { pollIntervalOf } from './account-status.ts';
 import { countedObjects } from './counted-objects.ts';
 import type { Installation } from './installation/installation.ts';
@@ -28,7 +29,7 @@ export interface AccountRegistryOptions {
   readonly constants: PurchaseConstants;
   readonly minPollIntervalMs: number;
   /** GpuInstances that name this account, as the cache has them. */
-  readonly objectsOf: (ref: AccountRef) => readonly AccountObject[];
+  readonly objectsOf: (ref: AccountRef) => readonly InstanceSummary[];
   /** Whether objects of that namespace are seen by this installation at all. */
   readonly isWatched: (namespace: string) => boolean;
   /** Every account of the watched scope, as the cache has them. */
@@ -86,7 +87,7 @@ export class AccountRegistry implements AccountDirectory {
   }
 
   get(ref: AccountRef): AccountLookup {
-    const known = this.#byKey.get(keyOf(ref));
+    const known = this.#byKey.get(accountKey(ref));
     // An account that exists is not missing while its own controller reads and proves its key for the first time.
     if (!known && !this.#options.accountOf(ref))
       return this.#options.isWatched(ref.namespace)
@@ -109,7 +110,7 @@ export class AccountRegistry implements AccountDirectory {
 
   /** An account has one as soon as it exists: what its objects leave must not wait for its first look at its key. */
   book(ref: AccountRef): AccountBook | undefined {
-    const known = this.#byKey.get(keyOf(ref));
+    const known = this.#byKey.get(accountKey(ref));
     if (known) return known.records;
     const account = this.#options.accountOf(ref);
     return account && this.#known(account).records;
@@ -132,12 +133,12 @@ export class AccountRegistry implements AccountDirectory {
   }
 
   /** The objects that the account rents for, or did, as the cache has them. */
-  objectsOf(account: MarketplaceAccount): readonly AccountObject[] {
+  objectsOf(account: MarketplaceAccount): readonly InstanceSummary[] {
     return this.counted(account, this.#options.objectsOf(refOf(account)));
   }
 
   /** Of these objects, which all name the account, those that it rents for, or did. */
-  counted(account: MarketplaceAccount, objects: readonly AccountObject[]): readonly AccountObject[] {
+  counted(account: MarketplaceAccount, objects: readonly InstanceSummary[]): readonly InstanceSummary[] {
     const { namespaceAllowed, installation } = this.#options;
     return countedObjects(objects, {
       permits: (namespace) => namespaceAllowed(account, namespace) === true,
@@ -148,7 +149,7 @@ export class AccountRegistry implements AccountDirectory {
 
   /** The session behind an account for its own controller, whatever its state. */
   session(ref: AccountRef): ProvenAccount | undefined {
-    return this.#byKey.get(keyOf(ref))?.session;
+    return this.#byKey.get(accountKey(ref))?.session;
   }
 
   /** A key has proved the account's login: opens or continues its session. */
@@ -181,7 +182,7 @@ export class AccountRegistry implements AccountDirectory {
 
   /** Ends the session: the key was refused or proves another login. Nothing is sent for the account any more. */
   disconnect(ref: AccountRef): void {
-    const known = this.#byKey.get(keyOf(ref));
+    const known = this.#byKey.get(accountKey(ref));
     if (!known?.session) return;
     known.session.close();
     this.#options.connections.close(known.session.login, known.uid);
@@ -192,16 +193,16 @@ export class AccountRegistry implements AccountDirectory {
   /** The account is gone. */
   forget(ref: AccountRef): void {
     this.disconnect(ref);
-    const known = this.#byKey.get(keyOf(ref));
+    const known = this.#byKey.get(accountKey(ref));
     if (!known) return;
     this.#options.connections.forget(known.uid);
-    this.#byKey.delete(keyOf(ref));
+    this.#byKey.delete(accountKey(ref));
     this.announce(ref);
   }
 
   /** Whether the account's key was tried and opened no session. */
   wasTried(ref: AccountRef): boolean {
-    const known = this.#byKey.get(keyOf(ref));
+    const known = this.#byKey.get(accountKey(ref));
     return known?.notReady !== undefined && known.session === undefined;
   }
 
@@ -229,13 +230,13 @@ export class AccountRegistry implements AccountDirectory {
   #known(account: MarketplaceAccount): Known {
     const ref = refOf(account);
     const uid = uidOf(account);
-    const before = this.#byKey.get(keyOf(ref));
+    const before = this.#byKey.get(accountKey(ref));
     if (before?.uid === uid) return before;
     this.forget(ref);
     const { client, clock, onWritten } = this.#options;
     const records = new AccountRecords({ client, clock, onWritten, ref: { ...ref, uid } });
     const known: Known = { uid, records, session: undefined, notReady: undefined };
-    this.#byKey.set(keyOf(ref), known);
+    this.#byKey.set(accountKey(ref), known);
     return known;
   }
 
@@ -260,7 +261,7 @@ export class AccountRegistry implements AccountDirectory {
   }
 
   #isUntried(account: MarketplaceAccount): boolean {
-    const known = this.#byKey.get(keyOf(refOf(account)));
+    const known = this.#byKey.get(accountKey(refOf(account)));
     return !known?.session && !known?.notReady && account.status?.login === undefined;
   }
 
@@ -282,11 +283,6 @@ export class AccountRegistry implements AccountDirectory {
       onLook: (look) => this.#tell(ref, look),
     });
   }
-}
-
-/** namespace/name, as caches and queues have it. */
-export function keyOf(ref: AccountRef): string {
-  return `${ref.namespace}/${ref.name}`;
 }
 
 /** The name of an account. */

@@ -1,3 +1,4 @@
+import type { AccountRef } from '../instance/account-ref.ts';
 import type { MarketplaceClient } from '../marketplace/client.ts';
 import type { Feed } from '../marketplace/feed/feed.ts';
 import type { Identity } from '../ownership/identity.ts';
@@ -13,12 +14,6 @@ import type { LabelEcho } from './watch/label-echo.ts';
 
 /** The queue of a login, as the objects that wait in it use it. */
 export type RentalQueue = Pick<AdmissionQueue, 'offers' | 'explain' | 'place' | 'leave'>;
-
-/** Name of a MarketplaceAccount. */
-export interface AccountRef {
-  readonly namespace: string;
-  readonly name: string;
-}
 
 /**
  * An account whose login was proven by a key in this process. It stays the same object while the login

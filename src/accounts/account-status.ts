@@ -1,4 +1,5 @@
 import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
+import { rentalTimes } from '../instance/rentals.ts';
 import { parseDuration } from '../lib/duration.ts';
 import { parseDollars } from '../lib/money.ts';
 import type { AvoidEntry } from './avoid-list.ts';
@@ -43,6 +44,5 @@ export function breakerOf(account: MarketplaceAccount): BreakerState {
 export function departedOf(account: MarketplaceAccount): DepartedSums | undefined {
   const departed = account.status?.deletedObjects;
   if (!departed) return undefined;
-  const rentals = departed.rentals.map((text) => Date.parse(text));
-  return { month: departed.month, spent: parseDollars(departed.spent) ?? 0, rentals };
+  return { month: departed.month, spent: parseDollars(departed.spent) ?? 0, rentals: rentalTimes(departed) };
 }

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { avoidSpanMs } from '../instance/avoidance.ts';
 import {
   type AvoidEntry,
   avoidedAt,
-  avoidSpanMs,
   fairShare,
   mergeAvoided,
   remembered,

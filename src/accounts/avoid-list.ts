@@ -1,10 +1,5 @@
+import { type AvoidTarget, avoidSpanMs } from '../instance/avoidance.ts';
 import type { Witness } from './blame.ts';
-
-/** What is kept off: one offer (10 min, in memory), one machine (1 h) or all machines of a host (24 h). */
-export type AvoidTarget =
-  | { readonly type: 'offer'; readonly id: number }
-  | { readonly type: 'machine'; readonly id: number }
-  | { readonly type: 'host'; readonly id: number };
 
 /** The ids to leave out at this moment, as plain data for a pure choice. */
 export interface Avoided {
@@ -35,23 +30,8 @@ export interface AvoidEntry {
   readonly namespace?: string | undefined;
 }
 
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
-
-const SPANS: Readonly<Record<AvoidTarget['type'], { readonly firstMs: number; readonly mostMs: number }>> = {
-  offer: { firstMs: 10 * MINUTE, mostMs: 10 * MINUTE },
-  machine: { firstMs: HOUR, mostMs: 24 * HOUR },
-  host: { firstMs: 24 * HOUR, mostMs: 7 * 24 * HOUR },
-};
-
 /** The status of an account holds no more. */
 const MOST_ENTRIES = 256;
-
-/** How long a target is avoided after that many failures. */
-export function avoidSpanMs(type: AvoidTarget['type'], failures: number): number {
-  const { firstMs, mostMs } = SPANS[type];
-  return Math.min(mostMs, firstMs * 2 ** Math.min(failures - 1, 16));
-}
 
 /** The list after one more failure. Something that fails while it is avoided counts again. */
 export function withFailure(

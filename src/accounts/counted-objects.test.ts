@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { accountObject } from '../../test/builders/account-object.ts';
+import { instanceSummary } from '../../test/builders/instance-summary.ts';
 import { Secret } from '../lib/secret.ts';
 import { makeClaim } from '../ownership/claim.ts';
 import type { KeyRing } from '../ownership/key-ring.ts';
@@ -13,8 +13,8 @@ const facts = { uid: 'u1', attempt: 1, instanceId: 7 };
 const claim = { ...facts, claim: makeClaim(KEYS, { ...facts, login }) };
 
 describe('an object of a namespace that the account does not permit', () => {
-  const counts = (change: Parameters<typeof accountObject>[0], more = {}) =>
-    countedObjects([accountObject({ key: 'other/a', ...change })], { permits, keys: KEYS, login, ...more })
+  const counts = (change: Parameters<typeof instanceSummary>[0], more = {}) =>
+    countedObjects([instanceSummary({ key: 'other/a', ...change })], { permits, keys: KEYS, login, ...more })
       .length === 1;
 
   test.each([
@@ -51,7 +51,7 @@ test('every object of a permitted namespace counts, and each namespace is asked 
     keys: KEYS,
     login,
   };
-  const objects = ['team/a', 'other/a', 'team/b', 'other/b'].map((key) => accountObject({ key }));
+  const objects = ['team/a', 'other/a', 'team/b', 'other/b'].map((key) => instanceSummary({ key }));
   expect(countedObjects(objects, counting).map(({ key }) => key)).toEqual(['team/a', 'team/b']);
   expect(asked).toEqual(['team', 'other']);
 });

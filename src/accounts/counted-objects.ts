@@ -1,7 +1,7 @@
+import type { InstanceSummary } from '../instance/summary.ts';
 import { claimVerifies } from '../ownership/claim.ts';
 import type { KeyRing } from '../ownership/key-ring.ts';
 import type { Login } from '../ownership/login.ts';
-import type { AccountObject } from './account-object.ts';
 
 /** What tells whether an object counts for an account. */
 export interface Counting {
@@ -17,9 +17,9 @@ export interface Counting {
  * rented counts as long as it is there, also where its namespace is not permitted any more.
  */
 export function countedObjects(
-  objects: readonly AccountObject[],
+  objects: readonly InstanceSummary[],
   { permits, keys, login }: Counting,
-): readonly AccountObject[] {
+): readonly InstanceSummary[] {
   if (keys === undefined) return objects;
   const known = new Map<string, boolean>();
   const isPermitted = (namespace: string) => {
@@ -30,12 +30,12 @@ export function countedObjects(
   return objects.filter((object) => isPermitted(namespaceOf(object)) || hasRented(object, keys, login));
 }
 
-function namespaceOf({ key }: AccountObject): string {
+function namespaceOf({ key }: InstanceSummary): string {
   return key.slice(0, key.indexOf('/'));
 }
 
 function hasRented(
-  { claim, hasProvenIntent }: AccountObject,
+  { claim, hasProvenIntent }: InstanceSummary,
   keys: KeyRing,
   login: Login | undefined,
 ): boolean {

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
-import { accountObject } from '../../test/builders/account-object.ts';
 import { answeringTransport, reply, type Script } from '../../test/builders/answering-transport.ts';
+import { instanceSummary } from '../../test/builders/instance-summary.ts';
 import { observed } from '../../test/builders/observed-account.ts';
 import { createVirtualClock, type VirtualClock } from '../../test/builders/virtual-clock.ts';
 import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
@@ -288,7 +288,7 @@ describe('the machines of a proven account', () => {
   const label = makeLabel(identity, { uid, attempt: 1, issuedAt: Date.parse(`${MONTH}-20T12:00:00Z`) });
   const started = Date.parse(`${MONTH}-20T12:00:00Z`) / 1000;
   const machine = { id: 5, actual_status: 'running', label, start_date: started };
-  const object = accountObject({ uid, key: 'team/job' });
+  const object = instanceSummary({ uid, key: 'team/job' });
 
   async function listing(row: object = machine) {
     const account = proven({ answer: reply({ instances: [row], instances_found: 1 }) });

@@ -1,4 +1,7 @@
 import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
+import type { AccountRef } from '../instance/account-ref.ts';
+import { monthName } from '../instance/cost.ts';
+import type { InstanceSummary } from '../instance/summary.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { MicroDollars } from '../lib/money.ts';
 import type { MarketplaceClient } from '../marketplace/client.ts';
@@ -10,9 +13,7 @@ import type { Identity } from '../ownership/identity.ts';
 import type { Login } from '../ownership/login.ts';
 import { uidOf } from '../runtime/kube/kube-object.ts';
 import { AccountAvoidList } from './account-avoid-list.ts';
-import type { AccountObject } from './account-object.ts';
-import { monthName } from './account-object.ts';
-import type { AccountRef, AccountSession, RentalQueue } from './account-session.ts';
+import type { AccountSession, RentalQueue } from './account-session.ts';
 import { avoidOf, departedOf, pollIntervalOf } from './account-status.ts';
 import type { LoginConnection } from './login/login-connection.ts';
 import type { ServiceTime } from './login/service-clock.ts';
@@ -77,7 +78,7 @@ export interface ProvenAccountOptions {
   readonly constants: PurchaseConstants;
   readonly minPollIntervalMs: number;
   /** GpuInstances that count for this account, as the cache has them. */
-  readonly objects: (account: MarketplaceAccount) => readonly AccountObject[];
+  readonly objects: (account: MarketplaceAccount) => readonly InstanceSummary[];
   /** Accounts that have proved the same login, without this one. */
   readonly ofSameLogin: () => readonly ProvenAccount[];
   /** `spec.adoption` of all accounts of the login together; undefined while one of them may not be known yet. */
@@ -227,7 +228,7 @@ export class ProvenAccount implements AccountSession {
 
   /** Whose each machine of a list is, by these objects; undefined before the first list. */
   census(
-    objects: readonly AccountObject[],
+    objects: readonly InstanceSummary[],
     retained: readonly number[] = this.retained(),
     list = this.feed.latest(),
   ): readonly CensusEntry[] | undefined {
@@ -318,7 +319,7 @@ export class ProvenAccount implements AccountSession {
     return this.#account.metadata.deletionTimestamp !== undefined;
   }
 
-  #objects(): readonly AccountObject[] {
+  #objects(): readonly InstanceSummary[] {
     return this.#options.objects(this.#account);
   }
 
@@ -349,7 +350,7 @@ export class ProvenAccount implements AccountSession {
    * Of machines that the latest sweep found unclaimed, or that are on record as orphaned in mass, and that are still listed;
    * an unknown price counts as the most.
    */
-  #unclaimedPrices(objects: readonly AccountObject[]): readonly MicroDollars[] {
+  #unclaimedPrices(objects: readonly InstanceSummary[]): readonly MicroDollars[] {
     const { massOrphaned = [], orphansConfirmed = [] } = this.#account.status ?? {};
     const found = new Set([...unclaimedOf(this.findings()), ...massOrphaned, ...orphansConfirmed]);
     if (found.size === 0) return [];

@@ -1,4 +1,3 @@
-import { accountObject, monthName } from '../accounts/account-object.ts';
 import { departedOf } from '../accounts/account-status.ts';
 import { countedObjects } from '../accounts/counted-objects.ts';
 import { OfferReservations } from '../accounts/login/offer-reservations.ts';
@@ -8,7 +7,9 @@ import { TicketOffice } from '../accounts/tickets/ticket-office.ts';
 import type { StartDecision, TicketDecision, TicketRefusal } from '../accounts/tickets/tickets.ts';
 import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
 import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
-import { accountRefOf } from '../controllers/gpu-instance/observe.ts';
+import { accountRefOf } from '../instance/account-ref.ts';
+import { monthName } from '../instance/cost.ts';
+import { summarize } from '../instance/summary.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { MicroDollars } from '../lib/money.ts';
 import type { Identity } from '../ownership/identity.ts';
@@ -62,7 +63,7 @@ export function accountGate(facts: GateFacts): TicketOffice {
 
 function viewsOf({ account, objects, identity }: GateFacts, now: number) {
   const keys = identity?.keys;
-  const views = objects.map((object) => accountObject(object, now, keys));
+  const views = objects.map((object) => summarize(object, now, keys));
   const permits = (namespace: string) => mayUse(account, namespace);
   return countedObjects(views, { permits, keys, login: account.status?.login });
 }

@@ -8,6 +8,7 @@ import {
 } from '../api/v1alpha1/names.ts';
 import { BY_GROUP, BY_STEM, groupKeysOf, stemOf } from '../controllers/endpoint-group/workers/families.ts';
 import { machineIndexes } from '../controllers/gpu-instance/other-objects.ts';
+import { accountKey, accountRefOf } from '../instance/account-ref.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
@@ -59,12 +60,7 @@ export function createCaches(options: CacheOptions): Caches {
   };
 }
 
-/** namespace/name of the account that an object names. */
-export function accountKeyOf({ metadata, spec }: GpuInstance): string {
-  return `${spec.accountRef.namespace ?? metadata.namespace ?? ''}/${spec.accountRef.name}`;
-}
-
-const accountOf = (instance: GpuInstance): readonly string[] => [accountKeyOf(instance)];
+const accountOf = (instance: GpuInstance): readonly string[] => [accountKey(accountRefOf(instance))];
 
 /** A kind, and what is kept of its objects. */
 export interface KeptKind<T> {

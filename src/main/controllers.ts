@@ -1,6 +1,3 @@
-import { accountObject } from '../accounts/account-object.ts';
-import { keyOf } from '../accounts/account-registry.ts';
-import type { AccountRef } from '../accounts/account-session.ts';
 import { KeptKeys } from '../accounts/login/kept-key.ts';
 import { createGpuInstanceController } from '../controllers/gpu-instance/controller.ts';
 import { createMarketplaceAccountController } from '../controllers/marketplace-account/controller.ts';
@@ -8,9 +5,11 @@ import { KeyChecks } from '../controllers/marketplace-account/key-checks.ts';
 import { createOrphanSweep } from '../controllers/orphan-sweep/controller.ts';
 import type { ListedObject } from '../controllers/orphan-sweep/observe.ts';
 import { SweepMemory } from '../controllers/orphan-sweep/sweep-memory.ts';
+import { type AccountRef, accountKey, accountRefOf } from '../instance/account-ref.ts';
+import { summarize } from '../instance/summary.ts';
 import { createMarketplaceClient } from '../marketplace/client.ts';
 import type { Controller } from '../runtime/controller.ts';
-import { accountKeyOf, KEPT } from './caches.ts';
+import { KEPT } from './caches.ts';
 import { ALWAYS_LEADING, isLeading } from './leading.ts';
 import { listAll, type Wiring } from './wiring.ts';
 
@@ -93,12 +92,12 @@ async function listObjects(wiring: Wiring): Promise<readonly ListedObject[]> {
   const now = wiring.env.clock.now();
   const keys = wiring.installation.identity()?.keys;
   return instances.map((instance) => ({
-    ...accountObject(instance, now, keys),
-    account: accountKeyOf(instance),
+    ...summarize(instance, now, keys),
+    account: accountKey(accountRefOf(instance)),
   }));
 }
 
 /** Those that name an account. */
 async function listObjectsOf(wiring: Wiring, ref: AccountRef): Promise<readonly ListedObject[]> {
-  return (await listObjects(wiring)).filter(({ account }) => account === keyOf(ref));
+  return (await listObjects(wiring)).filter(({ account }) => account === accountKey(ref));
 }

@@ -1,3 +1,4 @@
+import { sessionOf } from '../accounts/account-directory.ts';
 import type { AccountRegistry } from '../accounts/account-registry.ts';
 import type { AccountSession } from '../accounts/account-session.ts';
 import { witnessOf } from '../accounts/blame.ts';
@@ -14,8 +15,8 @@ import { PushIntake } from '../controllers/endpoint-group/load/push.ts';
 import { LoadReaders, type Prometheus } from '../controllers/endpoint-group/load/readers.ts';
 import { timesAt } from '../controllers/endpoint-group/scaling/scaling-times.ts';
 import { groupKeysOf, isChildOf } from '../controllers/endpoint-group/workers/families.ts';
-import { accountRefOf, sessionOf } from '../controllers/gpu-instance/observe.ts';
 import { BY_MACHINE } from '../controllers/gpu-instance/other-objects.ts';
+import { accountRefOf } from '../instance/account-ref.ts';
 import type { Env } from '../lib/env.ts';
 import { Secret } from '../lib/secret.ts';
 import { type Transport, TransportError } from '../lib/transport.ts';

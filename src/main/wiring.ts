@@ -1,14 +1,14 @@
-import type { AccountObject } from '../accounts/account-object.ts';
-import { AccountObjectCache } from '../accounts/account-object-cache.ts';
-import { AccountRegistry, keyOf } from '../accounts/account-registry.ts';
-import type { AccountRef } from '../accounts/account-session.ts';
+import { AccountRegistry } from '../accounts/account-registry.ts';
 import { Installation } from '../accounts/installation/installation.ts';
 import { rentalTraces } from '../accounts/installation/rental-traces.ts';
 import { LoginConnections } from '../accounts/login/login-connection.ts';
 import { isNamespaceAllowed, NamespaceLabels } from '../accounts/namespace-labels.ts';
+import { SummaryCache } from '../accounts/summary-cache.ts';
 import { CONTROLLER_NAME, OPERATOR_NAME } from '../api/v1alpha1/names.ts';
 import type { Config } from '../config/options.ts';
 import type { Prober } from '../controllers/gpu-instance/probe/probe.ts';
+import { type AccountRef, accountKey } from '../instance/account-ref.ts';
+import type { InstanceSummary } from '../instance/summary.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Env } from '../lib/env.ts';
 import type { Transport } from '../lib/transport.ts';
@@ -60,8 +60,8 @@ export interface Wiring extends OperatorOptions {
 
 /** GpuInstances as accounts and sweeps see them. */
 export interface ObjectViews {
-  all(): readonly AccountObject[];
-  ofAccount(ref: AccountRef): readonly AccountObject[];
+  all(): readonly InstanceSummary[];
+  ofAccount(ref: AccountRef): readonly InstanceSummary[];
 }
 
 /** The lease that replicas compete for. */
@@ -114,10 +114,10 @@ function kubeClient(
 }
 
 function objectViews({ instances }: Caches, clock: Clock, installation: Installation): ObjectViews {
-  const views = new AccountObjectCache(clock, () => installation.identity()?.keys);
+  const views = new SummaryCache(clock, () => installation.identity()?.keys);
   return {
     all: () => instances.list().map((instance) => views.of(instance)),
-    ofAccount: (ref) => instances.byIndex(BY_ACCOUNT, keyOf(ref)).map((instance) => views.of(instance)),
+    ofAccount: (ref) => instances.byIndex(BY_ACCOUNT, accountKey(ref)).map((instance) => views.of(instance)),
   };
 }
 
@@ -157,7 +157,7 @@ function accounts(wiring: Unaccounted): Pick<Wiring, 'installation' | 'registry'
     objectsOf: (ref) => objects.ofAccount(ref),
     isWatched: (namespace) => !namespaced || watchNamespace.includes(namespace),
     accounts: () => caches.accounts.list(),
-    accountOf: (ref) => caches.accounts.get(keyOf(ref)),
+    accountOf: (ref) => caches.accounts.get(accountKey(ref)),
     namespaceAllowed: (account, namespace) =>
       isNamespaceAllowed(account, namespace, { namespaced, labelsOf }),
     onWritten: (account) => caches.accounts.wrote(account),

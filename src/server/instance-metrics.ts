@@ -1,6 +1,8 @@
 import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
+import { accountRefOf } from '../instance/account-ref.ts';
+import { totalCost } from '../instance/cost.ts';
 import type { Clock } from '../lib/clock.ts';
-import { costOver, type MicroDollars, parseDollars } from '../lib/money.ts';
+import { type MicroDollars, parseDollars } from '../lib/money.ts';
 import { uidOf } from '../runtime/kube/kube-object.ts';
 import type { Change } from '../runtime/list-watch/object-store.ts';
 import type { MetricRegistry } from './metric-registry.ts';
@@ -113,7 +115,7 @@ function countSpending(
   const counted = new Map<string, MicroDollars>();
   const count = (instance: GpuInstance) => {
     const uid = uidOf(instance);
-    const total = spentBy(instance, clock.now());
+    const total = totalCost(instance.status?.cost, clock.now());
     const before = counted.get(uid) ?? total;
     counted.set(uid, Math.max(before, total));
     if (total > before) spent.inc(accountOf(instance), (total - before) / MICRO);
@@ -127,13 +129,6 @@ function countSpending(
   });
 }
 
-/** What an object has cost until `now`: what is written down, and its price since then. */
-export function spentBy({ status }: GpuInstance, now: number): MicroDollars {
-  const { accrued, pricePerHour, since } = status?.cost ?? {};
-  const begun = since === undefined ? now : Date.parse(since);
-  return dollarsIn(accrued) + costOver(dollarsIn(pricePerHour), Math.max(0, now - begun));
-}
-
 /** 0 where nothing is written. */
 function dollarsIn(text: string | undefined): MicroDollars {
   return parseDollars(text) ?? 0;
@@ -143,6 +138,7 @@ function nameOf({ metadata }: GpuInstance): { namespace: string; name: string } 
   return { namespace: metadata.namespace ?? '', name: metadata.name };
 }
 
-function accountOf({ metadata, spec }: GpuInstance): { namespace: string; account: string } {
-  return { namespace: spec.accountRef.namespace ?? metadata.namespace ?? '', account: spec.accountRef.name };
+function accountOf(instance: GpuInstance): { namespace: string; account: string } {
+  const { namespace, name } = accountRefOf(instance);
+  return { namespace, account: name };
 }

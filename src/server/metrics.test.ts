@@ -2,12 +2,13 @@ import { describe, expect, test } from 'vitest';
 import { createVirtualClock } from '../../test/builders/virtual-clock.ts';
 import type { EndpointGroup } from '../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
+import { totalCost } from '../instance/cost.ts';
 import { TransportError } from '../lib/transport.ts';
 import type { Change } from '../runtime/list-watch/object-store.ts';
 import { showAccounts } from './account-metrics.ts';
 import { type Conditioned, watchConditions } from './condition-metrics.ts';
 import { showGroups } from './group-metrics.ts';
-import { bootSeconds, endedReasons, spentBy, watchInstances } from './instance-metrics.ts';
+import { bootSeconds, endedReasons, watchInstances } from './instance-metrics.ts';
 import { countedTransport, routeOf } from './marketplace-request-metrics.ts';
 import { createMetricRegistry } from './metric-registry.ts';
 import { createRentalMetrics, endFailingDestroys } from './rental-metrics.ts';
@@ -297,7 +298,7 @@ describe('machines', () => {
     const running = instance({
       cost: { accrued: '1.00', pricePerHour: '2.00', since: '2026-11-20T10:00:00Z' },
     });
-    expect(spentBy(running, Date.parse('2026-11-20T10:30:00Z'))).toBe(2_000_000);
+    expect(totalCost(running.status?.cost, Date.parse('2026-11-20T10:30:00Z'))).toBe(2_000_000);
   });
 
   test('spending is counted once, through writes, extrapolation and the end of the object', async () => {

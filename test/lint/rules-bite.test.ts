@@ -31,6 +31,19 @@ const PLANTED: readonly Planted[] = [
     says: 'a shared mistake would pass every test',
   },
   {
+    title: 'an instance that asks an account',
+    file: 'src/instance/planted-account.ts',
+    source: "import { x } from '../accounts/account-session.ts';\nexport const y = x;\n",
+    rule: 'no-restricted-imports',
+    says: 'what a GpuInstance means, from the object alone',
+  },
+  {
+    title: 'an instance that waits',
+    file: 'src/instance/planted-wait.ts',
+    source: 'export const read = async () => await Promise.resolve(1);\n',
+    rule: 'no-async-await',
+  },
+  {
     title: 'a runtime that learns a GPU word',
     file: 'src/runtime/planted-gpu.ts',
     source: "import type { X } from '../api/v1alpha1/gpu-instance.ts';\nexport type Y = X;\n",

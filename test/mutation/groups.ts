@@ -19,7 +19,7 @@ const GLOBS: readonly Globs[] = [
     name: 'instances',
     files: [
       'src/controllers/gpu-instance/rules/*.ts',
-      'src/controllers/gpu-instance/{choose-offer,conditions,cost,decide,decision,failure,gone,history,limits,machine-fields,observe,recorded,row-address,settle,stage,status,still-decided,surplus}.ts',
+      'src/controllers/gpu-instance/{choose-offer,conditions,decide,decision,failure,gone,history,limits,machine-fields,observe,recorded,row-address,settle,stage,status,still-decided,surplus}.ts',
       'src/controllers/gpu-instance/{memory,offers}/*.ts',
       'src/controllers/gpu-instance/publish/{children,left-over,publication,write-child}.ts',
       'src/controllers/gpu-instance/rental/{image-login,offer-fields,rent-request}.ts',
@@ -29,7 +29,8 @@ const GLOBS: readonly Globs[] = [
   {
     name: 'accounts',
     files: [
-      'src/accounts/{account-object,account-status,avoid-list,blame,counted-objects,object-intent}.ts',
+      'src/instance/*.ts',
+      'src/accounts/{account-status,avoid-list,blame,counted-objects}.ts',
       'src/accounts/tickets/{limits,pending-rentals,pending-starts,spend-brake,ticket-office}.ts',
       'src/accounts/queue/*.ts',
       'src/accounts/watch/{absences,breaker,feed-watch,held-spans,label-echo,machine-census,slow-turns,unclaimed-machines}.ts',
@@ -38,7 +39,7 @@ const GLOBS: readonly Globs[] = [
       'src/ownership/{claim,identity,intent,key-ring,label,login,ours}.ts',
       'src/lib/{deadline,duration,fitting-text,machine-address,money,networks,quantity,rfc3339}.ts',
     ],
-    tests: ['src/{accounts,ownership,lib}/**/*.test.ts'],
+    tests: ['src/{instance,accounts,ownership,lib}/**/*.test.ts'],
   },
   {
     name: 'groups',

@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: [
-      'src/{lib,ownership,accounts}/**/*.test.ts',
+      'src/{lib,ownership,instance,accounts}/**/*.test.ts',
       'src/controllers/{gpu-instance,endpoint-group,marketplace-account,orphan-sweep}/**/*.test.ts',
       'src/marketplace/{offers,pacing}/*.test.ts',
       'src/runtime/queue/*.test.ts',

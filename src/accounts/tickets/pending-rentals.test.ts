@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { accountObject } from '../../../test/builders/account-object.ts';
+import { instanceSummary } from '../../../test/builders/instance-summary.ts';
 import { createVirtualClock, type VirtualClock } from '../../../test/builders/virtual-clock.ts';
-import type { AccountObject } from '../account-object.ts';
+import type { InstanceSummary } from '../../instance/summary.ts';
 import { PendingRentals, type RentalBooking, TICKET_MS } from './pending-rentals.ts';
 
 const PRICE = 500_000;
@@ -15,14 +15,15 @@ beforeEach(() => {
   rentals = new PendingRentals(clock);
 });
 
-const object = (change: Partial<AccountObject> = {}): AccountObject => accountObject({ uid: 'a', ...change });
+const object = (change: Partial<InstanceSummary> = {}): InstanceSummary =>
+  instanceSummary({ uid: 'a', ...change });
 /** As its record is once the intent of a booking stands on it. */
-const intended = (change: Partial<AccountObject> = {}) =>
+const intended = (change: Partial<InstanceSummary> = {}) =>
   object({ hasOpenIntent: true, newestRentalAt: clock.now(), ...change });
-const prices = (...objects: AccountObject[]) =>
+const prices = (...objects: InstanceSummary[]) =>
   rentals.pending(objects).map(({ pricePerHour, recorded }) => [pricePerHour, recorded]);
 
-function called(before: AccountObject | undefined = object()): RentalBooking {
+function called(before: InstanceSummary | undefined = object()): RentalBooking {
   const booking = rentals.begin('a', PRICE, before);
   expect(booking.use()).toBe(true);
   return booking;

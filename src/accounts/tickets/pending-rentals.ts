@@ -1,6 +1,6 @@
+import type { InstanceSummary } from '../../instance/summary.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { MicroDollars } from '../../lib/money.ts';
-import type { AccountObject } from '../account-object.ts';
 import type { PendingRental } from './spend-brake.ts';
 
 /** A ticket is worth nothing after this. */
@@ -49,7 +49,7 @@ export class PendingRentals {
   }
 
   /** A ticket is given to this object, which the account's cache shows like that. */
-  begin(objectUid: string, pricePerHour: MicroDollars, object: AccountObject | undefined): RentalBooking {
+  begin(objectUid: string, pricePerHour: MicroDollars, object: InstanceSummary | undefined): RentalBooking {
     let booking: Booking = {
       at: this.#clock.now(),
       pricePerHour,
@@ -77,7 +77,7 @@ export class PendingRentals {
   }
 
   /** What the records of these objects do not show in full yet. */
-  pending(objects: readonly AccountObject[]): readonly PendingRental[] {
+  pending(objects: readonly InstanceSummary[]): readonly PendingRental[] {
     if (this.#byObject.size === 0) return [];
     const now = this.#clock.monotonic();
     const byUid = new Map(objects.map((object) => [object.uid, object]));
@@ -115,19 +115,19 @@ const UNSETTLED: ReadonlySet<Outcome> = new Set<Outcome>(['asked', 'called', 'un
 const OUTCOMES = { true: 'rented', false: 'nothing', unknown: 'unknown' } as const;
 
 /** Whether the object's record shows the intent of this booking, or more of it. */
-function isRecorded({ recordedBefore }: Booking, object: AccountObject | undefined): boolean {
+function isRecorded({ recordedBefore }: Booking, object: InstanceSummary | undefined): boolean {
   return (object?.newestRentalAt ?? 0) > recordedBefore;
 }
 
 /** A ticket ends with its time, a call when its record is closed, and what came to nothing is kept as long as a record still shows it. */
-function isOver(booking: Booking, object: AccountObject | undefined, now: number): boolean {
+function isOver(booking: Booking, object: InstanceSummary | undefined, now: number): boolean {
   if (booking.outcome === 'nothing') return object?.hasOpenIntent !== true;
   if (booking.outcome === 'asked' || !isRecorded(booking, object)) return booking.until <= now;
   return object?.hasOpenIntent !== true;
 }
 
 /** What of a booking its object's record leaves out. */
-function unshown(booking: Booking, object: AccountObject | undefined): readonly PendingRental[] {
+function unshown(booking: Booking, object: InstanceSummary | undefined): readonly PendingRental[] {
   const { at, pricePerHour, outcome } = booking;
   const recorded = isRecorded(booking, object);
   const isShown = outcome === 'nothing' || (recorded && (object?.pricePerHour ?? 0) > 0);

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import { accountObject } from '../../../test/builders/account-object.ts';
+import { instanceSummary } from '../../../test/builders/instance-summary.ts';
 import { createVirtualClock, type VirtualClock } from '../../../test/builders/virtual-clock.ts';
 import { PendingStarts } from './pending-starts.ts';
 
@@ -15,7 +15,7 @@ beforeEach(() => {
   starts = new PendingStarts(clock);
 });
 
-const machine = (pricePerHour: number, uid = 'a') => accountObject({ uid, instanceId: 7, pricePerHour });
+const machine = (pricePerHour: number, uid = 'a') => instanceSummary({ uid, instanceId: 7, pricePerHour });
 const prices = (pricePerHour = DISK, exceptUid?: string) =>
   starts.pending([machine(pricePerHour)], exceptUid).map((start) => start.pricePerHour);
 
@@ -61,7 +61,7 @@ test('a start is not ended by a record that shows its price, which may be of bef
 
 test('a start counts for nothing while its machine or its object is not there', () => {
   starts.begin(START);
-  expect(starts.pending([accountObject({ uid: 'a' })])).toEqual([]);
+  expect(starts.pending([instanceSummary({ uid: 'a' })])).toEqual([]);
   expect(starts.pending([])).toEqual([]);
   expect(prices()).toEqual([PRICE - DISK]);
 });

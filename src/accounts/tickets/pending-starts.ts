@@ -1,6 +1,6 @@
+import type { InstanceSummary } from '../../instance/summary.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { MicroDollars } from '../../lib/money.ts';
-import type { AccountObject } from '../account-object.ts';
 import type { PendingRental } from './spend-brake.ts';
 import type { StartRequest } from './tickets.ts';
 
@@ -38,7 +38,7 @@ export class PendingStarts {
   }
 
   /** What the records of these objects leave out of the prices of machines that start. */
-  pending(objects: readonly AccountObject[], exceptUid?: string): readonly PendingRental[] {
+  pending(objects: readonly InstanceSummary[], exceptUid?: string): readonly PendingRental[] {
     if (this.#byObject.size === 0) return [];
     const now = this.#clock.monotonic();
     const byUid = new Map(objects.map((object) => [object.uid, object]));
@@ -51,7 +51,10 @@ export class PendingStarts {
 }
 
 /** What of a start its object's record leaves out. */
-function unshown({ at, pricePerHour }: Booking, object: AccountObject | undefined): readonly PendingRental[] {
+function unshown(
+  { at, pricePerHour }: Booking,
+  object: InstanceSummary | undefined,
+): readonly PendingRental[] {
   if (object?.instanceId === undefined) return [];
   const missing = pricePerHour - object.pricePerHour;
   return missing <= 0 ? [] : [{ at, pricePerHour: missing, recorded: true }];

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { accountObject } from '../../../test/builders/account-object.ts';
-import type { AccountObject } from '../account-object.ts';
+import { instanceSummary } from '../../../test/builders/instance-summary.ts';
+import type { InstanceSummary } from '../../instance/summary.ts';
 import type { AccountLimits } from './limits.ts';
 import { type AccountSums, mayRent, mayStart, type SumInput, sumAccount } from './spend-brake.ts';
 
@@ -9,8 +9,8 @@ const DOLLAR = 1_000_000;
 const HOUR = 3_600_000;
 const NOW = Date.UTC(2026, 10, 20, 12);
 
-const object = (changes: Partial<AccountObject> = {}): AccountObject =>
-  accountObject({ instanceId: 1, pricePerHour: DOLLAR, ...changes });
+const object = (changes: Partial<InstanceSummary> = {}): InstanceSummary =>
+  instanceSummary({ instanceId: 1, pricePerHour: DOLLAR, ...changes });
 
 const sums = (changes: Partial<AccountSums> = {}): AccountSums => ({
   rentalsLastHour: 0,

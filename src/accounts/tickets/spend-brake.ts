@@ -1,5 +1,6 @@
+import { countsFor, recentRentals } from '../../instance/rentals.ts';
+import type { InstanceSummary } from '../../instance/summary.ts';
 import { formatDollars, type MicroDollars } from '../../lib/money.ts';
-import type { AccountObject } from '../account-object.ts';
 import type { AccountLimits } from './limits.ts';
 import type { TicketRefusal } from './tickets.ts';
 
@@ -46,7 +47,7 @@ export interface DepartedSums {
 }
 
 export interface SumInput {
-  readonly objects: readonly AccountObject[];
+  readonly objects: readonly InstanceSummary[];
   readonly pending: readonly PendingRental[];
   /** Hourly prices of the machines of ours that no object claims. */
   readonly unclaimed?: readonly MicroDollars[];
@@ -57,7 +58,6 @@ export interface SumInput {
   readonly month: string;
 }
 
-const HOUR_MS = 3_600_000;
 /** Soon enough for a person who has just raised a limit, and no hot loop. */
 const ASK_AGAIN_MS = 10_000;
 
@@ -65,9 +65,8 @@ const ASK_AGAIN_MS = 10_000;
 export function sumAccount(input: SumInput): AccountSums {
   const { objects, pending, unclaimed = [], departed, now } = input;
   const unrecorded = pending.filter((rental) => !rental.recorded);
-  const rentals = [...objects.flatMap((object) => object.rentals), ...(departed?.rentals ?? [])].filter(
-    (at) => at > now - HOUR_MS,
-  );
+  const remembered = [...objects.flatMap((object) => object.rentals), ...(departed?.rentals ?? [])];
+  const rentals = recentRentals(remembered, now);
   const underWay = unrecorded.length + objects.filter(({ hasOpenIntent }) => hasOpenIntent).length;
   const live = objects.filter((object) => isPaid(object) && isLive(object));
   const left = departed?.month === input.month ? departed.spent : 0;
@@ -166,7 +165,7 @@ const RULES: readonly BrakeRule[] = [
     message: ({ sums, settings }) =>
       `The account rented ${sums.rentalsLastHour} machines within the hour; --max-rentals-per-hour is ${settings.maxRentalsPerHour}.`,
     retryAfterMs: ({ sums, now }) =>
-      sums.rentalsUnderWay > 0 ? ASK_AGAIN_MS : (sums.oldestRentalAt ?? now) + HOUR_MS - now,
+      sums.rentalsUnderWay > 0 ? ASK_AGAIN_MS : countsFor(sums.oldestRentalAt ?? now, now),
   },
   {
     reason: 'AccountLimitReached',
@@ -204,11 +203,11 @@ function firstStop(rules: readonly BrakeRule[], input: BrakeInput): BrakeDecisio
   return { type: 'stopped', reason: rule.reason, message: rule.message(input), retryAfterMs };
 }
 
-function isPaid(object: AccountObject): boolean {
+function isPaid(object: InstanceSummary): boolean {
   return object.adopted !== 'Observe';
 }
 
-function isLive(object: AccountObject): boolean {
+function isLive(object: InstanceSummary): boolean {
   return object.instanceId !== undefined || object.hasOpenIntent;
 }
 

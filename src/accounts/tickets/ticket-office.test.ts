@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { accountObject } from '../../../test/builders/account-object.ts';
+import { instanceSummary } from '../../../test/builders/instance-summary.ts';
 import { createVirtualClock, type VirtualClock } from '../../../test/builders/virtual-clock.ts';
+import type { InstanceSummary } from '../../instance/summary.ts';
 import { createPacer, type Pacer } from '../../marketplace/pacing/pacing.ts';
-import type { AccountObject } from '../account-object.ts';
 import { OfferReservations, RESERVATION_MS } from '../login/offer-reservations.ts';
 import { AdmissionQueue } from '../queue/admission-queue.ts';
 import type { LabelEcho } from '../watch/label-echo.ts';
@@ -19,7 +19,7 @@ interface Setting {
   refusal: AccountRefusal | undefined;
   echo: LabelEcho;
   isLoginRenting: boolean;
-  objects: readonly AccountObject[];
+  objects: readonly InstanceSummary[];
 }
 
 let clock: VirtualClock;
@@ -67,8 +67,8 @@ function ticketOf(decision: TicketDecision): Ticket {
   return decision;
 }
 
-const recorded = (uid: string, changes: Partial<AccountObject> = {}): AccountObject =>
-  accountObject({ uid, key: `team/${uid}`, hasOpenIntent: true, newestRentalAt: clock.now(), ...changes });
+const recorded = (uid: string, changes: Partial<InstanceSummary> = {}): InstanceSummary =>
+  instanceSummary({ uid, key: `team/${uid}`, hasOpenIntent: true, newestRentalAt: clock.now(), ...changes });
 
 test('a ticket is used once', () => {
   const ticket = ticketOf(office().request(ask('a', 1)));
@@ -290,7 +290,7 @@ describe('where labels are not known to come back', () => {
   });
 
   test('an object waits for one whose intent nobody can read, since nobody knows what that comes to', () => {
-    setting.objects = [accountObject({ uid: 'a', hasDoubtfulIntent: true })];
+    setting.objects = [instanceSummary({ uid: 'a', hasDoubtfulIntent: true })];
     expect(office().request(ask('b', 2))).toMatchObject({ reason: 'Queued' });
   });
 
@@ -417,9 +417,9 @@ function permitted(decision: StartDecision): Extract<StartDecision, { type: 'per
 }
 
 /** Stopped machines of that many objects, which cost a cent an hour each. */
-const sleepers = (count: number): readonly AccountObject[] =>
+const sleepers = (count: number): readonly InstanceSummary[] =>
   Array.from({ length: count }, (_, index) =>
-    accountObject({ uid: `s${index}`, instanceId: index + 1, pricePerHour: DOLLAR / 100 }),
+    instanceSummary({ uid: `s${index}`, instanceId: index + 1, pricePerHour: DOLLAR / 100 }),
   );
 
 test('starting a stopped machine asks for money, not for a turn or a place', () => {
@@ -477,7 +477,7 @@ describe('a start', () => {
 
   test('of a machine that is recorded at its running price asks for no more than that', () => {
     setting.limits = { maxSpendPerHour: DOLLAR };
-    setting.objects = [accountObject({ uid: 'a', instanceId: 1, pricePerHour: DOLLAR })];
+    setting.objects = [instanceSummary({ uid: 'a', instanceId: 1, pricePerHour: DOLLAR })];
     expect(office().requestStart(start('a')).type).toBe('permitted');
   });
 

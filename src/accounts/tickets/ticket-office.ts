@@ -1,7 +1,7 @@
+import type { InstanceSummary } from '../../instance/summary.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { MicroDollars } from '../../lib/money.ts';
 import type { Slot } from '../../marketplace/pacing/pacing.ts';
-import type { AccountObject } from '../account-object.ts';
 import type { OfferReservations } from '../login/offer-reservations.ts';
 import type { AdmissionQueue } from '../queue/admission-queue.ts';
 import type { LabelEcho } from '../watch/label-echo.ts';
@@ -45,12 +45,12 @@ export interface TicketOfficeOptions {
   readonly labelEcho: () => LabelEcho;
   /** Whether another account of the same login is {@link TicketOffice.isRenting}. */
   readonly isLoginRenting: () => boolean;
-  readonly objects: () => readonly AccountObject[];
-  readonly sums: (objects: readonly AccountObject[], pending: readonly PendingRental[]) => AccountSums;
+  readonly objects: () => readonly InstanceSummary[];
+  readonly sums: (objects: readonly InstanceSummary[], pending: readonly PendingRental[]) => AccountSums;
 }
 
 interface UnderWay {
-  readonly objects: readonly AccountObject[];
+  readonly objects: readonly InstanceSummary[];
   readonly pending: readonly PendingRental[];
 }
 
@@ -131,11 +131,11 @@ export class TicketOffice implements Tickets {
     const { limits, settings } = this.#options;
     const objects = this.#options.objects();
     const pending = [...this.#pending.pending(objects), ...this.#starts.pending(objects, startingUid)];
-    const unknown = (object: AccountObject) =>
+    const unknown = (object: InstanceSummary) =>
       object.hasUnknownPrice || (object.hasOpenIntent && !this.#pending.knows(object.uid));
     if (!objects.some(unknown)) return { objects, pending };
     const account = limits();
-    const most = ({ pricePerHour, dearestPrice }: AccountObject) =>
+    const most = ({ pricePerHour, dearestPrice }: InstanceSummary) =>
       Math.max(pricePerHour, dearestRental(dearestPrice, account, settings.maxDollarsPerHour));
     return {
       objects: objects.map((object) =>
@@ -153,7 +153,7 @@ export class TicketOffice implements Tickets {
   /** What is asked for counts at its price, and without one at the most that it may cost: never as nothing. */
   #countedPrice(
     { objectUid, pricePerHour }: Pick<TicketRequest, 'objectUid' | 'pricePerHour'>,
-    objects: readonly AccountObject[],
+    objects: readonly InstanceSummary[],
   ): MicroDollars {
     const { limits, settings } = this.#options;
     const dearest = objects.find(({ uid }) => uid === objectUid)?.dearestPrice;
@@ -194,7 +194,7 @@ export class TicketOffice implements Tickets {
     return !this.#isRentingBeside(request.objectUid, objects) && !this.#options.isLoginRenting();
   }
 
-  #isRentingBeside(objectUid: string | undefined, objects: readonly AccountObject[]): boolean {
+  #isRentingBeside(objectUid: string | undefined, objects: readonly InstanceSummary[]): boolean {
     const isOpen = objects.some((object) => object.hasOpenIntent || object.hasDoubtfulIntent);
     return isOpen || this.#pending.isBusyFor(objectUid);
   }
@@ -223,12 +223,12 @@ export class TicketOffice implements Tickets {
 }
 
 /** Who asks for a rental knows that its last one came to nothing, also where its record does not say so yet. */
-function settledFor(object: AccountObject, { objectUid }: TicketRequest): AccountObject {
+function settledFor(object: InstanceSummary, { objectUid }: TicketRequest): InstanceSummary {
   return object.uid === objectUid ? { ...object, hasOpenIntent: false } : object;
 }
 
 /** Who asks for a start asks for the whole price of its machine, of which the disk is a part. */
-function withoutPrice(object: AccountObject, { objectUid }: StartRequest): AccountObject {
+function withoutPrice(object: InstanceSummary, { objectUid }: StartRequest): InstanceSummary {
   return object.uid === objectUid ? { ...object, pricePerHour: 0 } : object;
 }
 

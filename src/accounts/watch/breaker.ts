@@ -1,3 +1,4 @@
+import { isLost, isUnseen } from '../../instance/status-class.ts';
 import type { ActualStatus } from '../../marketplace/instances/instance.ts';
 
 /**
@@ -93,10 +94,6 @@ const POLLS_TO_CLOSE = 2;
 const TOGETHER_MS = 120_000;
 /** In a large fleet more than these change together because of something that they share. */
 const MAX_TURNS = 5;
-/** The container has ended: the host answers, and the machine will not come back by itself. */
-const DEAD: ReadonlySet<string> = new Set(['exited', 'destroyed'] satisfies ActualStatus[]);
-/** The host does not answer: the machine may well be at work. */
-const UNSEEN: ReadonlySet<string> = new Set(['unknown', 'offline'] satisfies ActualStatus[]);
 
 /** Before the first poll of a process: what the account's status said, so that a restart forgets nothing. */
 export function breakerAtStart(
@@ -134,11 +131,6 @@ export function breakerState(memory: BreakerMemory, turn?: string): BreakerState
 /** Whether nobody has looked yet: also when the maximum hold lets machines be replaced slowly. */
 export function isUnresolved(state: BreakerState): boolean {
   return state.type === 'open' || (state.type === 'slow' && state.releasedBy === 'hold');
-}
-
-/** Whether a machine that shows this word counts as well. */
-export function isWellWord(word: string | null): boolean {
-  return word === null || !(DEAD.has(word) || UNSEEN.has(word));
 }
 
 /**
@@ -199,7 +191,7 @@ export function unhealthyOf({
 }: Pick<Extract<BreakerPoll, { type: 'complete' }>, 'expected' | 'rows'>): readonly number[] {
   return [...expected.keys()].filter((id) => {
     const row = rows.get(id);
-    return row === undefined || !isWellWord(row.actualStatus);
+    return row === undefined || isLost(row.actualStatus);
   });
 }
 
@@ -211,7 +203,7 @@ interface Health {
 
 function healthOf(poll: Extract<BreakerPoll, { type: 'complete' }>): Health {
   const unhealthy = unhealthyOf(poll);
-  const unseen = unhealthy.filter((id) => UNSEEN.has(poll.rows.get(id)?.actualStatus ?? ''));
+  const unseen = unhealthy.filter((id) => isUnseen(poll.rows.get(id)?.actualStatus));
   return { machines: poll.expected.size, unhealthy: unhealthy.length, unseen: unseen.length };
 }
 

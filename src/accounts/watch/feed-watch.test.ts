@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest';
-import { accountObject } from '../../../test/builders/account-object.ts';
+import { instanceSummary } from '../../../test/builders/instance-summary.ts';
 import { row } from '../../../test/builders/observed.ts';
 import { observed } from '../../../test/builders/observed-account.ts';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
+import type { InstanceSummary } from '../../instance/summary.ts';
 import { MarketplaceError } from '../../marketplace/errors/errors.ts';
 import type { FeedEvent } from '../../marketplace/feed/feed-state.ts';
 import type { Instance } from '../../marketplace/instances/instance.ts';
 import { type ClaimFacts, makeClaim } from '../../ownership/claim.ts';
 import { newIdentity } from '../../ownership/identity.ts';
 import { makeLabel } from '../../ownership/label.ts';
-import type { AccountObject } from '../account-object.ts';
 import type { ServiceTime } from '../login/service-clock.ts';
 import { FeedWatch } from './feed-watch.ts';
 
@@ -20,13 +20,13 @@ const identity = newIdentity(
 );
 const label = makeLabel(identity, { uid: 'a', attempt: 1, issuedAt: 1 });
 
-const object = (instanceId: number, change: Partial<AccountObject> = {}): AccountObject =>
-  accountObject({ uid: `uid-${instanceId}`, key: `team/job-${instanceId}`, instanceId, ...change });
+const object = (instanceId: number, change: Partial<InstanceSummary> = {}): InstanceSummary =>
+  instanceSummary({ uid: `uid-${instanceId}`, key: `team/job-${instanceId}`, instanceId, ...change });
 
 const login = { url: 'https://market.example', userId: 7 };
 
 /** What an object records of a machine that it rented as its first purchase. */
-function claimOf(instanceId: number, change: Partial<ClaimFacts> = {}): AccountObject['claim'] {
+function claimOf(instanceId: number, change: Partial<ClaimFacts> = {}): InstanceSummary['claim'] {
   const facts = { uid: `uid-${instanceId}`, attempt: 1, instanceId };
   return { ...facts, claim: makeClaim(identity.keys, { ...facts, login, ...change }) };
 }
@@ -37,7 +37,7 @@ const list = (rows: readonly Instance[], endedAt = 1): FeedEvent => ({
 });
 
 function watch(
-  objects: readonly AccountObject[],
+  objects: readonly InstanceSummary[],
   status?: MarketplaceAccount['status'],
   spec: Partial<MarketplaceAccount['spec']> = {},
   serviceTime: ServiceTime = { type: 'unknown' },
@@ -65,7 +65,7 @@ function watch(
 const IDS = [1, 2, 3, 4, 5];
 
 /** The breaker after all five machines ran and then all were gone. */
-function afterMassEnd(change: Partial<AccountObject>): string {
+function afterMassEnd(change: Partial<InstanceSummary>): string {
   const { watched } = watch(IDS.map((id) => object(id, change)));
   watched.hear(list(IDS.map((id) => row({ id }))));
   watched.hear(list([]));
@@ -219,7 +219,7 @@ describe('the maximum hold of an open breaker', () => {
 
 describe('the turn to replace a machine while many are bad', () => {
   /** A watch whose machines are all offline, after a person closed its breaker. */
-  function released(objects: readonly AccountObject[], serviceTime?: ServiceTime) {
+  function released(objects: readonly InstanceSummary[], serviceTime?: ServiceTime) {
     const watching = watch(objects, undefined, {}, serviceTime);
     const { watched } = watching;
     const ids = objects.flatMap(({ instanceId }) => instanceId ?? []);
@@ -384,9 +384,9 @@ describe('whether labels come back', () => {
     expect(watched.labelEcho()).toBe('notEchoed');
   });
 
-  test.each<readonly [string, AccountObject['claim']]>([
+  test.each<readonly [string, InstanceSummary['claim']]>([
     ['without a claim', undefined],
-    ['beside the claim of another machine', { ...claimOf(2), instanceId: 1 } as AccountObject['claim']],
+    ['beside the claim of another machine', { ...claimOf(2), instanceId: 1 } as InstanceSummary['claim']],
     ['with a claim for another login', claimOf(1, { login: { ...login, userId: 8 } })],
     ['with a claim for another object', claimOf(1, { uid: 'uid-2' })],
   ])('is not denied by somebody’s machine whose id a person wrote into a status %s', (_, claim) => {

@@ -1,4 +1,5 @@
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
+import type { InstanceSummary } from '../../instance/summary.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { parseDuration } from '../../lib/duration.ts';
 import type { FeedEvent } from '../../marketplace/feed/feed-state.ts';
@@ -6,7 +7,6 @@ import { claimVerifies } from '../../ownership/claim.ts';
 import type { PurchaseConstants } from '../../ownership/constants.ts';
 import type { Identity } from '../../ownership/identity.ts';
 import type { Login } from '../../ownership/login.ts';
-import type { AccountObject } from '../account-object.ts';
 import { breakerOf } from '../account-status.ts';
 import { type ServiceTime, serviceNow } from '../login/service-clock.ts';
 import { Absences } from './absences.ts';
@@ -29,7 +29,7 @@ export interface FeedWatchOptions {
   readonly clock: Clock;
   readonly constants: Pick<PurchaseConstants, 'listLagMs'>;
   readonly identity: () => Identity | undefined;
-  readonly objects: () => readonly AccountObject[];
+  readonly objects: () => readonly InstanceSummary[];
   /** Machines to be followed until they are gone, beside those that the status names. */
   readonly remembered: () => readonly number[];
   readonly onChange: () => void;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { accountObject } from '../../../test/builders/account-object.ts';
-import type { AccountObject } from '../account-object.ts';
+import { instanceSummary } from '../../../test/builders/instance-summary.ts';
+import type { InstanceSummary } from '../../instance/summary.ts';
 import { SlowTurns } from './slow-turns.ts';
 
 const MINUTE = 60_000;
@@ -9,16 +9,16 @@ const START = 1_000 * MINUTE;
 const UPTIME = 60 * MINUTE;
 
 /** So many objects, all of whose machines are bad. */
-function fleet(size: number): AccountObject[] {
+function fleet(size: number): InstanceSummary[] {
   return Array.from({ length: size }, (_, index) => {
     const uid = `u${String(index).padStart(3, '0')}`;
-    return accountObject({ uid, key: `team/${uid}`, instanceId: index });
+    return instanceSummary({ uid, key: `team/${uid}`, instanceId: index });
   });
 }
 
 /** An account over time: what `at` minutes later, with these objects, the turn is. */
 function account(turns = new SlowTurns()) {
-  return (minutes: number, objects: readonly AccountObject[], running: readonly number[] = []) => {
+  return (minutes: number, objects: readonly InstanceSummary[], running: readonly number[] = []) => {
     const ids = objects.flatMap(({ instanceId }) => instanceId ?? []);
     turns.look({
       now: START + minutes * MINUTE,
@@ -31,7 +31,7 @@ function account(turns = new SlowTurns()) {
   };
 }
 
-const changed = (objects: readonly AccountObject[], index: number, change: Partial<AccountObject>) =>
+const changed = (objects: readonly InstanceSummary[], index: number, change: Partial<InstanceSummary>) =>
   objects.map((object, each) => (each === index ? { ...object, ...change } : object));
 
 describe('whose turn it is while machines are replaced slowly (C2)', () => {
@@ -74,7 +74,7 @@ describe('whose turn it is while machines are replaced slowly (C2)', () => {
     [200, 20],
   ])('comes, for %d machines, to %d within ten minutes', (size, most) => {
     const at = account();
-    let objects: readonly AccountObject[] = fleet(size);
+    let objects: readonly InstanceSummary[] = fleet(size);
     const running: number[] = [];
     const replace = (index: number, minutes: number) => {
       const lastEndedAt = START + minutes * MINUTE;

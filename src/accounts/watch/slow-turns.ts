@@ -1,4 +1,4 @@
-import type { AccountObject } from '../account-object.ts';
+import type { InstanceSummary } from '../../instance/summary.ts';
 
 /** Replacements within one window: this share of the machines, and one at least. */
 const SHARE = 0.1;
@@ -27,7 +27,7 @@ export interface SlowLook {
   readonly now: number;
   /** Monotonic milliseconds. */
   readonly monotonic: number;
-  readonly objects: readonly AccountObject[];
+  readonly objects: readonly InstanceSummary[];
   /** Ids of machines that are bad or have vanished. */
   readonly unhealthy: ReadonlySet<number>;
   /** Ids of machines that run. */
@@ -69,13 +69,13 @@ export class SlowTurns {
   }
 
   /** A destroy that was carried out although its reply said no: the machine is only missing, and not yet proven gone. */
-  #isStillEnding({ uid, instanceId }: AccountObject, { monotonic, running }: SlowLook): boolean {
+  #isStillEnding({ uid, instanceId }: InstanceSummary, { monotonic, running }: SlowLook): boolean {
     const before = this.#underWay.get(uid);
     if (!before || instanceId === undefined || instanceId !== before.instanceId) return false;
     return !running.has(instanceId) && monotonic - before.since < WINDOW_MS;
   }
 
-  #note(underWay: readonly AccountObject[], monotonic: number): void {
+  #note(underWay: readonly InstanceSummary[], monotonic: number): void {
     const uids = new Set(underWay.map(({ uid }) => uid));
     for (const uid of this.#underWay.keys()) if (!uids.has(uid)) this.#underWay.delete(uid);
     for (const { uid, instanceId } of underWay) {
@@ -85,7 +85,7 @@ export class SlowTurns {
   }
 
   /** Whoever had it longest ago, or never. */
-  #next(waiting: readonly AccountObject[], monotonic: number): Turn | undefined {
+  #next(waiting: readonly InstanceSummary[], monotonic: number): Turn | undefined {
     const standing = this.#turn;
     if (standing && monotonic - standing.at < TURN_MS && waiting.some(({ uid }) => uid === standing.uid))
       return standing;
@@ -99,17 +99,17 @@ export class SlowTurns {
   }
 }
 
-function isBad({ instanceId }: AccountObject, { unhealthy }: SlowLook): boolean {
+function isBad({ instanceId }: InstanceSummary, { unhealthy }: SlowLook): boolean {
   return instanceId !== undefined && unhealthy.has(instanceId);
 }
 
 /** Its machine is being ended, or it was a moment ago and the next one does not run yet. */
-function isUnderWay(object: AccountObject, look: SlowLook): boolean {
+function isUnderWay(object: InstanceSummary, look: SlowLook): boolean {
   const { leaving, instanceId } = object;
   const hasNext = instanceId !== undefined && look.running.has(instanceId);
   return leaving || (hasEndedLately(object, look) && !hasNext);
 }
 
-function hasEndedLately({ lastEndedAt }: AccountObject, { now }: SlowLook): boolean {
+function hasEndedLately({ lastEndedAt }: InstanceSummary, { now }: SlowLook): boolean {
   return lastEndedAt !== undefined && now - lastEndedAt < WINDOW_MS;
 }

@@ -1,6 +1,7 @@
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { endpointGroupResource, gpuInstanceResource, labels } from '../../api/v1alpha1/names.ts';
-import { totalCost } from '../../controllers/gpu-instance/cost.ts';
+import { accountKey, accountRefOf } from '../../instance/account-ref.ts';
+import { totalCost } from '../../instance/cost.ts';
 import { parseDollars } from '../../lib/money.ts';
 import type { Command } from '../command.ts';
 import { getObject, listInstances } from '../objects/cluster-objects.ts';
@@ -74,11 +75,12 @@ function isMeant({ resource, name }: Wanted, { metadata }: GpuInstance): boolean
   return metadata.labels?.[labels.endpointGroup] === name;
 }
 
-function costRow({ metadata, spec, status }: GpuInstance, now: number): CostRow {
+function costRow(instance: GpuInstance, now: number): CostRow {
+  const { metadata, spec, status } = instance;
   const { namespace = '', name } = metadata;
   const { phase, cost } = status ?? {};
   const perHour = inDollars(parseDollars(cost?.pricePerHour)) ?? 0;
-  const account = `${spec.accountRef.namespace ?? namespace}/${spec.accountRef.name}`;
+  const account = accountKey(accountRefOf(instance));
   return {
     ...{ namespace, name, account },
     phase,

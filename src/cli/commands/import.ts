@@ -1,6 +1,6 @@
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { API_VERSION, gpuInstanceResource } from '../../api/v1alpha1/names.ts';
-import { known } from '../../controllers/gpu-instance/known-fields.ts';
+import { omitUndefined } from '../../lib/omit-undefined.ts';
 import type { Instance } from '../../marketplace/instances/instance.ts';
 import { hasOperatorPrefix } from '../../ownership/label.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
@@ -64,11 +64,11 @@ function manifestOf(row: Instance, { options }: CommandInput): Manifest {
   return {
     apiVersion: API_VERSION,
     kind: 'GpuInstance',
-    metadata: { name: textOption(options, '--name') ?? `gpu-${row.id}`, ...known({ namespace }) },
+    metadata: { name: textOption(options, '--name') ?? `gpu-${row.id}`, ...omitUndefined({ namespace }) },
     spec: {
       ...(account === undefined ? {} : { accountRef: { name: account } }),
       adopt: { instanceId: row.id, policy },
-      ...known({ image: row.image, disk: row.diskGB && `${Math.ceil(row.diskGB)}G` }),
+      ...omitUndefined({ image: row.image, disk: row.diskGB && `${Math.ceil(row.diskGB)}G` }),
       offers: [offerLike(row)],
       replacement: { policy: 'Never' },
     },
@@ -81,9 +81,9 @@ const PRICE_MARGIN = 1.2;
 function offerLike({ gpuName, gpuCount = 1, pricePerHour }: Instance) {
   const cents = pricePerHour === undefined ? undefined : Math.ceil((pricePerHour * PRICE_MARGIN) / 10_000);
   return {
-    ...known({ gpuNames: gpuName === undefined ? undefined : [gpuName] }),
+    ...omitUndefined({ gpuNames: gpuName === undefined ? undefined : [gpuName] }),
     gpuCount,
-    ...known({ maxPricePerHour: cents === undefined ? undefined : (cents / 100).toFixed(2) }),
+    ...omitUndefined({ maxPricePerHour: cents === undefined ? undefined : (cents / 100).toFixed(2) }),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { gpuInstanceResource } from '../../api/v1alpha1/names.ts';
+import { isAtRest } from '../../instance/status-class.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
 import { failed, notFound, usageError } from '../failures/command-error.ts';
 import { makeFolder } from '../make-folder.ts';
@@ -88,7 +89,8 @@ async function addressOfInstance(id: number, input: CommandInput, context: Comma
   const row = await withMarketplace(input, context, ({ client }) => client.instances.get(id));
   if (!row) throw notFound(`There is no instance ${id}.`, 'gpu-rent list instances shows those there are.');
   const { sshHost: host, sshPort: port, actualStatusWord: state } = row;
-  if (state !== null && STANDING.has(state))
+  // The marketplace still names the address of before.
+  if (isAtRest(state))
     throw failed(
       `Instance ${id} is ${state}, and nothing answers there.`,
       `Start it: gpu-rent start instance ${id}`,
@@ -99,9 +101,6 @@ async function addressOfInstance(id: number, input: CommandInput, context: Comma
     `Look again in a while: gpu-rent show instance ${id}`,
   );
 }
-
-/** States in which the marketplace still names the address of before. */
-const STANDING: ReadonlySet<string> = new Set(['stopped', 'exited', 'frozen']);
 
 /** The file of one machine's host key. Its folder is made here: ssh makes none, and would store no key. */
 async function knownHostsFile(name: string, { env }: CommandContext): Promise<string> {

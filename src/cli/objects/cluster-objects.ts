@@ -10,6 +10,7 @@ import {
   marketplaceAccountResource,
   VERSION,
 } from '../../api/v1alpha1/names.ts';
+import { accountRefOf } from '../../instance/account-ref.ts';
 import { readBody } from '../../marketplace/http/reply-body.ts';
 import { constantsFromData, defaultConstants, type PurchaseConstants } from '../../ownership/constants.ts';
 import { configMapResource, eventResource } from '../../runtime/kube/core-resources.ts';
@@ -49,10 +50,10 @@ export async function absent(cluster: ClusterSession, resource: KindNames, name:
 /** The account that an instance names. */
 export function accountOf(
   cluster: ClusterSession,
-  { spec, metadata }: GpuInstance,
+  { spec, metadata: { namespace: own = cluster.namespace } }: GpuInstance,
 ): Promise<MarketplaceAccount> {
-  const namespace = spec.accountRef.namespace ?? metadata.namespace ?? cluster.namespace;
-  return getObject({ ...cluster, namespace }, marketplaceAccountResource, spec.accountRef.name);
+  const { namespace, name } = accountRefOf({ spec, metadata: { namespace: own } });
+  return getObject({ ...cluster, namespace }, marketplaceAccountResource, name);
 }
 
 /** Instances of a namespace, or of all. */

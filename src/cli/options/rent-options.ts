@@ -1,4 +1,4 @@
-import { known } from '../../controllers/gpu-instance/known-fields.ts';
+import { omitUndefined } from '../../lib/omit-undefined.ts';
 import type { ContainerPort, RentRequest, VolumeRequest } from '../../marketplace/instances/rent.ts';
 import type { CommandContext, CommandInput, CommandOption, OptionValues } from '../command.ts';
 import { usageError } from '../failures/command-error.ts';
@@ -57,7 +57,7 @@ export async function rentRequest(input: CommandInput, context: CommandContext):
     env: await environment(options, context),
     ports: listOption(options, '--port').map(portOf),
     runType: runType(options),
-    ...known({ image, templateHashId, onStart, bidPerHour, imageLogin, volume }),
+    ...omitUndefined({ image, templateHashId, onStart, bidPerHour, imageLogin, volume }),
     ...(args.length === 0 ? {} : { args }),
     ...(switchOption(options, '--cancel-unavail') ? { cancelUnavailable: true } : {}),
     ...(switchOption(options, '--force') ? { force: true } : {}),

@@ -5,6 +5,7 @@ import type { Tickets } from '../../accounts/tickets/tickets.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import { marketplaceAccountResource } from '../../api/v1alpha1/names.ts';
 import type { Exclusions } from '../../controllers/gpu-instance/choose-offer.ts';
+import { accountRefOf } from '../../instance/account-ref.ts';
 import { parseDollars } from '../../lib/money.ts';
 import { accountGate, countedInstances } from '../limits.ts';
 import { readIdentity } from '../objects/identity-secret.ts';
@@ -33,10 +34,9 @@ export function withoutAccount(why: string): AccountView {
 /** The account that a spec names, as the cluster has it. */
 export function accountNamed(
   { kube, namespace }: ClusterSession,
-  planned: Pick<PlannedObject, 'spec' | 'namespace'>,
+  { spec, namespace: own = namespace }: Pick<PlannedObject, 'spec' | 'namespace'>,
 ): Promise<MarketplaceAccount | undefined> {
-  const { name, namespace: own } = planned.spec.accountRef;
-  const ref = { namespace: own ?? planned.namespace ?? namespace, name };
+  const ref = accountRefOf({ spec, metadata: { namespace: own } });
   return kube.get<MarketplaceAccount>(marketplaceAccountResource, ref);
 }
 

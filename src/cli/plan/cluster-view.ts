@@ -1,4 +1,5 @@
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
+import { accountRefOf } from '../../instance/account-ref.ts';
 import type { CommandContext, CommandInput } from '../command.ts';
 import { usageError } from '../failures/command-error.ts';
 import { tellFailure } from '../failures/describe-failure.ts';
@@ -101,8 +102,8 @@ async function unseen(
   cluster: ClusterSession,
   { spec, namespace = cluster.namespace }: PlannedObject,
 ): Promise<Seen> {
-  const { name, namespace: own = namespace } = spec.accountRef;
-  const view = withoutAccount(`there is no gpuacct/${name} in ${own}`);
+  const ref = accountRefOf({ spec, metadata: { namespace } });
+  const view = withoutAccount(`there is no gpuacct/${ref.name} in ${ref.namespace}`);
   return { view, target: undefined, note: [] };
 }
 

@@ -1,6 +1,6 @@
 import { gpuInstanceConditions } from '../../api/v1alpha1/conditions.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
-import { totalCost } from '../../controllers/gpu-instance/cost.ts';
+import { totalCost } from '../../instance/cost.ts';
 import { parseDuration } from '../../lib/duration.ts';
 import { costOver, parseDollars } from '../../lib/money.ts';
 import { parseTime } from '../../lib/rfc3339.ts';

@@ -1,16 +1,16 @@
 import type { AccountBook, DepartedObject } from '../../accounts/account-book.ts';
-import { spentThisMonth } from '../../accounts/account-object.ts';
 import type { AccountSession } from '../../accounts/account-session.ts';
 import { type ServiceTime, timeOfAnswer } from '../../accounts/login/service-clock.ts';
 import type { StartDecision } from '../../accounts/tickets/tickets.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { gpuInstanceResource, MACHINE_FINALIZER } from '../../api/v1alpha1/names.ts';
 import type { Reason } from '../../api/v1alpha1/reasons.ts';
+import { spentThisMonth } from '../../instance/cost.ts';
+import { recentRentals, rentalTimes } from '../../instance/rentals.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { parseDuration } from '../../lib/duration.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { parseDollars } from '../../lib/money.ts';
-import { parseTime } from '../../lib/rfc3339.ts';
 import { MarketplaceError } from '../../marketplace/errors/errors.ts';
 import type { CallOptions } from '../../marketplace/http/call.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
@@ -341,9 +341,7 @@ function departed(observed: Observed): DepartedObject {
   const { object, uid, now, intent, memory } = observed;
   return {
     uid,
-    rentals: (object.status?.rentals ?? [])
-      .map((time) => parseTime(time) ?? 0)
-      .filter((time) => time > now - 3_600_000),
+    rentals: recentRentals(rentalTimes(object.status), now),
     spentThisMonth: spentThisMonth(object, now, memory.destroys.at(-1)?.endedAt),
     newestRentalAt: intent.type === 'intent' ? intent.intent.issuedAt : undefined,
   };

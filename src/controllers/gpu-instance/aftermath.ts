@@ -1,7 +1,7 @@
-import { keyOf } from '../../accounts/account-registry.ts';
 import type { AccountSession } from '../../accounts/account-session.ts';
 import { witnessOf } from '../../accounts/blame.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
+import { accountKey, accountRefOf } from '../../instance/account-ref.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { parseDollars } from '../../lib/money.ts';
 import { objectKey } from '../../runtime/kube/kube-object.ts';
@@ -10,7 +10,6 @@ import type { AfterFailure, Failure } from './failure.ts';
 import type { ObjectMemory } from './memory/memory.ts';
 import type { SteadyClock } from './memory/steady-clock.ts';
 import type { GpuInstanceMetrics } from './metrics.ts';
-import { accountRefOf } from './observe.ts';
 import type { RentalContext } from './rental/save-result.ts';
 import type { Action, Look } from './types.ts';
 import type { RentedFacts } from './views.ts';
@@ -100,6 +99,6 @@ export class Aftermath {
   }
 
   #account(): string {
-    return keyOf(accountRefOf(this.#object));
+    return accountKey(accountRefOf(this.#object));
   }
 }

@@ -1,5 +1,5 @@
-import type { AvoidTarget } from '../../accounts/avoid-list.ts';
 import type { Reason } from '../../api/v1alpha1/reasons.ts';
+import type { AvoidTarget } from '../../instance/avoidance.ts';
 import type { MarketplaceErrorKind, Outcome } from '../../marketplace/errors/errors.ts';
 import { backoffMs } from './decision.ts';
 import type { Action, Observed } from './types.ts';

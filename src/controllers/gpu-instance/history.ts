@@ -1,10 +1,10 @@
-import type { AvoidTarget } from '../../accounts/avoid-list.ts';
 import type { GpuInstanceStatus } from '../../api/v1alpha1/gpu-instance.ts';
 import type { Reason } from '../../api/v1alpha1/reasons.ts';
+import { type AvoidTarget, withAvoided } from '../../instance/avoidance.ts';
+import { endCost, HISTORY_LENGTH, machineCost } from '../../instance/cost.ts';
 import { formatDollars } from '../../lib/money.ts';
+import { omitUndefined } from '../../lib/omit-undefined.ts';
 import { formatTime, parseTime } from '../../lib/rfc3339.ts';
-import { endCost, HISTORY_LENGTH, machineCost } from './cost.ts';
-import { known } from './known-fields.ts';
 import { carriedFields, withoutMachine } from './machine-fields.ts';
 import { factsOf, type Recorded } from './recorded.ts';
 import type { Observed, StatusFields } from './types.ts';
@@ -26,9 +26,6 @@ const AVOID_KIND: Partial<Readonly<Record<Reason, 'machine' | 'host'>>> = {
   CannotStart: 'machine',
   Outbid: 'machine',
 };
-
-const AVOID_MS = { machine: 3_600_000, host: 24 * 3_600_000 } as const;
-const MOST_AVOIDED = 64;
 
 /** What the account should keep off after such an end; undefined if the machine is not to blame, or many failed together. */
 export function avoidTarget(observed: Observed, reason: Reason): AvoidTarget | undefined {
@@ -62,7 +59,7 @@ function pastMachine(status: GpuInstanceStatus = {}, { machine, reason, endedAt 
   return {
     attempt: machine.attempt,
     instanceId: machine.instanceId,
-    ...known({ machineId, hostId, gpuName: gpu?.name }),
+    ...omitUndefined({ machineId, hostId, gpuName: gpu?.name }),
     reason,
     endedAt: formatTime(endedAt),
     minutes: Math.max(0, Math.round((endedAt - begun) / 60_000)),
@@ -71,12 +68,6 @@ function pastMachine(status: GpuInstanceStatus = {}, { machine, reason, endedAt 
 }
 
 function avoidField(observed: Observed, reason: Reason): Pick<StatusFields, 'avoid'> {
-  const { object, now } = observed;
-  const target = avoidTarget(observed, reason);
-  const live = (object.status?.avoid ?? []).filter((entry) => (parseTime(entry.until) ?? 0) > now);
-  if (!target || target.type === 'offer') return live.length === 0 ? {} : { avoid: live };
-  const kind = target.type === 'host' ? ('Host' as const) : ('Machine' as const);
-  const others = live.filter((entry) => entry.kind !== kind || entry.id !== target.id);
-  const entry = { kind, id: target.id, until: formatTime(now + AVOID_MS[target.type]) };
-  return { avoid: [...others, entry].slice(-MOST_AVOIDED) };
+  const avoid = withAvoided(observed.object.status?.avoid, avoidTarget(observed, reason), observed.now);
+  return avoid.length === 0 ? {} : { avoid };
 }

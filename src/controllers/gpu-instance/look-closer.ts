@@ -1,4 +1,5 @@
 import type { AccountSession } from '../../accounts/account-session.ts';
+import { isLost } from '../../instance/status-class.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { MarketplaceError } from '../../marketplace/errors/errors.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
@@ -95,14 +96,12 @@ function failedView(error: unknown): OffersView {
   return { type: 'failed', kind: error.kind, detail: error.message, retryAfterMs: error.retryAfterMs };
 }
 
-const LOST: ReadonlySet<string | null> = new Set(['unknown', 'offline', 'exited', 'destroyed']);
-
 /** A list may be minutes old, and a host that answers again does not lose its machine. */
 async function confirmLost(instanceId: number, { session }: CloserSources): Promise<ConfirmedView['says']> {
   try {
     const row = await session?.feed.get(instanceId);
     if (row === undefined) return 'failed';
-    return row === null ? 'absent' : LOST.has(row.actualStatus) ? 'lost' : 'well';
+    return row === null ? 'absent' : isLost(row.actualStatus) ? 'lost' : 'well';
   } catch (error) {
     if (!(error instanceof MarketplaceError)) throw error;
     return 'failed';

@@ -1,13 +1,14 @@
 import { askedWord } from '../../api/v1alpha1/asked-word.ts';
 import { currentHash, machineFacts, satisfiedOffers } from '../../api/v1alpha1/machine-drift.ts';
 import { annotations } from '../../api/v1alpha1/names.ts';
+import { beginCost, type Cost, corrected, repriced, withAssumedPrice } from '../../instance/cost.ts';
+import { isStopped } from '../../instance/status-class.ts';
 import { fittingText } from '../../lib/fitting-text.ts';
 import { formatDollars, parseDollars } from '../../lib/money.ts';
+import { omitUndefined } from '../../lib/omit-undefined.ts';
 import { formatTime, parseTime } from '../../lib/rfc3339.ts';
 import type { Instance } from '../../marketplace/instances/instance.ts';
-import { beginCost, type Cost, corrected, repriced, withAssumedPrice } from './cost.ts';
 import { judgedTime } from './judged-time.ts';
-import { known } from './known-fields.ts';
 import { unknownPrice } from './offers/offer-price.ts';
 import { factsOf } from './recorded.ts';
 import { addressFields } from './row-address.ts';
@@ -101,7 +102,7 @@ export function withRow(observed: Observed, row: Instance): StatusFields {
     ...fields,
     actualStatus: wordOf(row),
     actualStatusSince: formatTime(wordSince(observed, row)),
-    ...known({ machineId: row.machineId, hostId: row.hostId }),
+    ...omitUndefined({ machineId: row.machineId, hostId: row.hostId }),
     ...driftFields(fields, observed, row),
     ...addressFields(row, observed.object.spec),
     ...(row.gpuName === undefined ? {} : { gpu: gpuOf(row, fields) }),
@@ -130,17 +131,13 @@ function gpuOf(row: Instance, fields: StatusFields): NonNullable<StatusFields['g
   return {
     name: row.gpuName ?? '',
     count: row.gpuCount ?? fields.gpu?.count ?? 1,
-    ...known({ memoryMB: row.gpuMemoryMB ?? fields.gpu?.memoryMB }),
+    ...omitUndefined({ memoryMB: row.gpuMemoryMB ?? fields.gpu?.memoryMB }),
   };
 }
 
 /** A stopped machine costs its disk, any other its whole price. */
 export function currentPrice(row: Instance): number | undefined {
-  return isStopped(row) ? row.storagePricePerHour : row.pricePerHour;
-}
-
-function isStopped({ actualStatus }: Instance): boolean {
-  return actualStatus === 'stopped' || actualStatus === 'frozen';
+  return isStopped(row.actualStatus) ? row.storagePricePerHour : row.pricePerHour;
 }
 
 /** A machine that is listed has begun: a date beyond tomorrow says nothing. */
@@ -188,7 +185,7 @@ function pricedFrom(observed: Observed, row: Instance): number | undefined {
   const { status } = observed.object;
   const now = judgedTime(observed);
   if (now === undefined || status?.actualStatus === wordOf(row)) return now;
-  const stoppedAt = isStopped(row) ? observed.memory.stopAnsweredAt : undefined;
+  const stoppedAt = isStopped(row.actualStatus) ? observed.memory.stopAnsweredAt : undefined;
   return Math.max(stoppedAt ?? listedAt(observed, now), parseTime(status?.cost?.since) ?? 0);
 }
 

@@ -27,7 +27,7 @@ import { decide } from './decide.ts';
 import { MachineIndex } from './memory/machine-index.ts';
 import { ObjectMemory } from './memory/memory.ts';
 import { SteadyClock } from './memory/steady-clock.ts';
-import { accountRefOf, observe, type Sources } from './observe.ts';
+import { observe, type Sources } from './observe.ts';
 import { BY_ADOPTED, BY_MACHINE, machineIndexes } from './other-objects.ts';
 
 const OTHER_UID = '99999999-2222-4333-8444-555555555555';
@@ -163,12 +163,6 @@ describe('a machine that came too late for its purchase (H6)', () => {
 });
 
 describe('the account of an object', () => {
-  test('is one of its own namespace unless it names another', () => {
-    expect(accountRefOf(given().object)).toEqual({ namespace: 'team', name: 'default' });
-    const shared = given({ spec: { accountRef: { name: 'shared', namespace: 'platform' } } });
-    expect(accountRefOf(shared.object)).toEqual({ namespace: 'platform', name: 'shared' });
-  });
-
   test('says what it allows this object', () => {
     expect(seen()?.account).toMatchObject({
       state: 'ready',

@@ -1,5 +1,5 @@
-import type { AccountDirectory, AccountLookup } from '../../accounts/account-directory.ts';
-import type { AccountRef, AccountSession } from '../../accounts/account-session.ts';
+import { type AccountDirectory, type AccountLookup, sessionOf } from '../../accounts/account-directory.ts';
+import type { AccountSession } from '../../accounts/account-session.ts';
 import { witnessOf } from '../../accounts/blame.ts';
 import { serviceNow } from '../../accounts/login/service-clock.ts';
 import type { BreakerState } from '../../accounts/watch/breaker.ts';
@@ -8,6 +8,7 @@ import type { LabelEcho } from '../../accounts/watch/label-echo.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { annotations } from '../../api/v1alpha1/names.ts';
 import { reasons } from '../../api/v1alpha1/reasons.ts';
+import { accountRefOf } from '../../instance/account-ref.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Random } from '../../lib/random.ts';
 import type { CompleteList } from '../../marketplace/feed/feed-state.ts';
@@ -58,16 +59,6 @@ export interface Sources {
   readonly leaseRemainingMs: () => number;
   /** Logins (as text) whose service knows no start. */
   readonly withoutStart: ReadonlySet<string>;
-}
-
-/** The account that an object names. */
-export function accountRefOf({ spec, metadata }: Pick<GpuInstance, 'spec' | 'metadata'>): AccountRef {
-  return { namespace: spec.accountRef.namespace ?? metadata.namespace ?? '', name: spec.accountRef.name };
-}
-
-/** The session behind a lookup, also where it may only be used for teardown. */
-export function sessionOf(lookup: AccountLookup): AccountSession | undefined {
-  return lookup.type === 'missing' ? undefined : lookup.session;
 }
 
 function loginsOf({ accounts }: Sources): LoginOf {

@@ -1,9 +1,10 @@
-import { keyOf } from '../../accounts/account-registry.ts';
+import { sessionOf } from '../../accounts/account-directory.ts';
 import type { AccountSession } from '../../accounts/account-session.ts';
 import { witnessOf } from '../../accounts/blame.ts';
 import type { TicketDecision } from '../../accounts/tickets/tickets.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { gpuInstanceResource } from '../../api/v1alpha1/names.ts';
+import { accountKey, accountRefOf } from '../../instance/account-ref.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { makeLabel } from '../../ownership/label.ts';
 import type { ReconcileContext } from '../../runtime/controller.ts';
@@ -19,7 +20,7 @@ import { actionFields, searchFields } from './log-fields.ts';
 import { lookCloser } from './look-closer.ts';
 import type { ObjectMemory } from './memory/memory.ts';
 import type { GpuInstanceMetrics } from './metrics.ts';
-import { accountRefOf, observe, type Sources, sessionOf } from './observe.ts';
+import { observe, type Sources } from './observe.ts';
 import { publish } from './publish/publish.ts';
 import type { Receipt } from './receipt.ts';
 import { type RecordPorts, record } from './record.ts';
@@ -322,6 +323,6 @@ export class Pass {
   }
 
   #account(): string {
-    return keyOf(accountRefOf(this.#object));
+    return accountKey(accountRefOf(this.#object));
   }
 }

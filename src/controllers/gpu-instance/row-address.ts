@@ -1,6 +1,6 @@
 import type { GpuInstanceSpec, GpuInstanceStatus } from '../../api/v1alpha1/gpu-instance.ts';
+import { omitUndefined } from '../../lib/omit-undefined.ts';
 import type { Instance } from '../../marketplace/instances/instance.ts';
-import { known } from './known-fields.ts';
 import type { StatusFields } from './types.ts';
 
 type MappedPort = NonNullable<GpuInstanceStatus['ports']>[number];
@@ -14,7 +14,7 @@ export function addressFields(
 ): Pick<StatusFields, 'publicAddress' | 'endpoint' | 'ssh' | 'ports'> {
   const ports = mappedPorts(row, spec);
   return {
-    ...known({ publicAddress: row.publicAddress, endpoint: endpointOf(row, ports) }),
+    ...omitUndefined({ publicAddress: row.publicAddress, endpoint: endpointOf(row, ports) }),
     ...(row.sshHost === undefined || row.sshPort === undefined
       ? {}
       : { ssh: { host: row.sshHost, port: row.sshPort } }),
@@ -31,7 +31,7 @@ function mappedPorts(row: Instance, spec: GpuInstanceSpec): MappedPort[] {
       const [port = '', transport = ''] = key.split('/');
       const protocol: MappedPort['protocol'] = transport === 'udp' ? 'UDP' : 'TCP';
       const name = names.get(`${port}/${protocol}`);
-      return [{ containerPort: Number(port), protocol, publicPort, ...known({ name }) }];
+      return [{ containerPort: Number(port), protocol, publicPort, ...omitUndefined({ name }) }];
     })
     .filter((port) => Number.isInteger(port.containerPort))
     .sort(

@@ -1,4 +1,5 @@
 import type { Reason } from '../../api/v1alpha1/reasons.ts';
+import { isUnseen, statusClass } from '../../instance/status-class.ts';
 import type { Instance } from '../../marketplace/instances/instance.ts';
 import { isForLogin } from '../../ownership/intent.ts';
 import { endedIds, factsOf, isDeleting, type Recorded, recordedMachine, settledAttempt } from './recorded.ts';
@@ -169,26 +170,24 @@ function machineState({ list, object }: Observed): MachineState {
 
 type RowState = Exclude<MachineState, { type: 'absent' }>;
 
-const BOOTING = (row: Instance): RowState => ({ type: 'booting', row });
-const STOPPED = (row: Instance): RowState => ({ type: 'stopped', row });
-const UNRECOGNIZED = (row: Instance): RowState => ({ type: 'unrecognized', row });
-
-/** What each word means (specification 3.1 and the words that the public service adds). */
-const STATES: Readonly<Record<Exclude<Instance['actualStatus'], null>, (row: Instance) => RowState>> = {
-  running: (row) => ({ type: 'running', row }),
-  created: BOOTING,
-  loading: BOOTING,
-  rebooting: BOOTING,
-  stopped: STOPPED,
-  frozen: STOPPED,
-  exited: (row) => ({ type: 'failing', row, reason: 'Exited' }),
-  unknown: (row) => ({ type: 'failing', row, reason: 'HostSilent' }),
-  offline: (row) => ({ type: 'failing', row, reason: 'HostOffline' }),
-  destroyed: UNRECOGNIZED,
-  unrecognized: UNRECOGNIZED,
-};
-
-/** What a listed machine is doing; without a word it is being provisioned. */
+/** What a listed machine is doing. */
 export function stateOf(row: Instance): RowState {
-  return row.actualStatus === null ? BOOTING(row) : STATES[row.actualStatus](row);
+  const type = statusClass(row.actualStatus);
+  switch (type) {
+    case 'provisioning':
+    case 'booting':
+      return { type: 'booting', row };
+    case 'running':
+    case 'stopped':
+      return { type, row };
+    case 'failing':
+      return { type, row, reason: failureOf(row) };
+    case 'unrecognized':
+      return { type: 'unrecognized', row };
+  }
+}
+
+function failureOf({ actualStatus }: Instance): 'Exited' | 'HostSilent' | 'HostOffline' {
+  if (!isUnseen(actualStatus)) return 'Exited';
+  return actualStatus === 'offline' ? 'HostOffline' : 'HostSilent';
 }

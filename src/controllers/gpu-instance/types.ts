@@ -1,8 +1,8 @@
-import type { AvoidTarget } from '../../accounts/avoid-list.ts';
 import type { QueuePlace } from '../../accounts/queue/admission-queue.ts';
 import type { GpuInstance, GpuInstancePhase, GpuInstanceStatus } from '../../api/v1alpha1/gpu-instance.ts';
 import type { MachineFacts } from '../../api/v1alpha1/machine-drift.ts';
 import type { Reason } from '../../api/v1alpha1/reasons.ts';
+import type { AvoidTarget } from '../../instance/avoidance.ts';
 import type { MicroDollars } from '../../lib/money.ts';
 import type { RentRequest } from '../../marketplace/instances/rent.ts';
 import type { Offer, OfferQuery } from '../../marketplace/offers/offers.ts';

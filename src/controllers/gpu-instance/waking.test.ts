@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { given, identity, labelOf, NOW, row } from '../../../test/builders/observed.ts';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
-import type { AccountRef } from '../../accounts/account-session.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
+import type { AccountRef } from '../../instance/account-ref.ts';
 import type { FeedEvent } from '../../marketplace/feed/feed-state.ts';
 import type { Change } from '../../runtime/list-watch/informer.ts';
 import { SteadyClock } from './memory/steady-clock.ts';

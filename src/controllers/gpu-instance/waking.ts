@@ -1,6 +1,8 @@
 import type { AccountDirectory } from '../../accounts/account-directory.ts';
+import { sessionOf } from '../../accounts/account-directory.ts';
 import type { AccountSession } from '../../accounts/account-session.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
+import { accountRefOf } from '../../instance/account-ref.ts';
 import type { Feed } from '../../marketplace/feed/feed.ts';
 import type { FeedEvent } from '../../marketplace/feed/feed-state.ts';
 import type { Instance } from '../../marketplace/instances/instance.ts';
@@ -8,7 +10,6 @@ import { readLabel } from '../../ownership/label.ts';
 import { objectKey, uidOf } from '../../runtime/kube/kube-object.ts';
 import type { Informer } from '../../runtime/list-watch/informer.ts';
 import type { SteadyClock } from './memory/steady-clock.ts';
-import { accountRefOf, sessionOf } from './observe.ts';
 
 export interface WakingOptions {
   readonly accounts: AccountDirectory;

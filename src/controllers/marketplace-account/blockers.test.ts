@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'vitest';
-import { accountObject } from '../../../test/builders/account-object.ts';
+import { instanceSummary } from '../../../test/builders/instance-summary.ts';
 import { accountWith } from '../../../test/builders/observed-account.ts';
-import type { AccountObject } from '../../accounts/account-object.ts';
+import type { InstanceSummary } from '../../instance/summary.ts';
 import { type BlockerSources, blockersOf } from './blockers.ts';
 
-const FREE = accountObject();
-const BOUGHT = accountObject({ key: 'team/a', hasOpenIntent: true });
+const FREE = instanceSummary();
+const BOUGHT = instanceSummary({ key: 'team/a', hasOpenIntent: true });
 
 interface Given {
   readonly isDeleted?: boolean;
-  readonly cached?: readonly AccountObject[];
+  readonly cached?: readonly InstanceSummary[];
   readonly renting?: readonly string[];
-  readonly listed?: readonly AccountObject[];
+  readonly listed?: readonly InstanceSummary[];
   readonly permitted?: boolean;
 }
 

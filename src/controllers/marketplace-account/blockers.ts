@@ -1,13 +1,13 @@
-import type { AccountObject } from '../../accounts/account-object.ts';
 import { type AccountRegistry, refOf } from '../../accounts/account-registry.ts';
-import type { AccountRef } from '../../accounts/account-session.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
+import type { AccountRef } from '../../instance/account-ref.ts';
+import type { InstanceSummary } from '../../instance/summary.ts';
 
 /** Where an account looks before it lets go. */
 export interface BlockerSources {
   readonly registry: AccountRegistry;
   /** GpuInstances that name the account, read now, so that every write which was answered before is in them. */
-  readonly listObjects: (ref: AccountRef) => Promise<readonly AccountObject[]>;
+  readonly listObjects: (ref: AccountRef) => Promise<readonly InstanceSummary[]>;
 }
 
 /**
@@ -17,7 +17,7 @@ export interface BlockerSources {
  */
 export async function blockersOf(
   account: MarketplaceAccount,
-  objects: readonly AccountObject[],
+  objects: readonly InstanceSummary[],
   { registry, listObjects }: BlockerSources,
 ): Promise<readonly string[]> {
   const known = blocking(objects);
@@ -29,14 +29,14 @@ export async function blockersOf(
   return blocking(registry.counted(account, await listObjects(refOf(account))));
 }
 
-function blocking(objects: readonly AccountObject[]): readonly string[] {
+function blocking(objects: readonly InstanceSummary[]): readonly string[] {
   return objects.filter(isBlocking).map((object) => object.key);
 }
 
-function isBlocking(object: AccountObject): boolean {
+function isBlocking(object: InstanceSummary): boolean {
   return object.instanceId !== undefined || object.hasOpenIntent || object.hasDoubtfulIntent;
 }
 
-function keyOf(uid: string, objects: readonly AccountObject[]): string {
+function keyOf(uid: string, objects: readonly InstanceSummary[]): string {
   return objects.find((object) => object.uid === uid)?.key ?? uid;
 }

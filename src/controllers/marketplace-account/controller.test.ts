@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { accountWith, LOGIN, proven } from '../../../test/builders/observed-account.ts';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
-import { type AccountNews, keyOf } from '../../accounts/account-registry.ts';
-import type { AccountRef } from '../../accounts/account-session.ts';
+import type { AccountNews } from '../../accounts/account-registry.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import { ACCOUNT_FINALIZER } from '../../api/v1alpha1/names.ts';
+import { type AccountRef, accountKey } from '../../instance/account-ref.ts';
 import { sleep } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { seededRandom } from '../../lib/random.ts';
@@ -105,7 +105,7 @@ function situation(setting: Setting = {}) {
       connect: note('connect'),
       disconnect: note('disconnect'),
       setNotReady: note('set readiness'),
-      forget: (ref: AccountRef) => did.push(`forget ${keyOf(ref)}`),
+      forget: (ref: AccountRef) => did.push(`forget ${accountKey(ref)}`),
       onChange: (listener: typeof onAccess) => {
         onAccess = listener;
       },

@@ -1,7 +1,6 @@
-import { keyOf } from '../../accounts/account-registry.ts';
-import type { AccountRef } from '../../accounts/account-session.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import { marketplaceAccountResource } from '../../api/v1alpha1/names.ts';
+import { type AccountRef, accountKey } from '../../instance/account-ref.ts';
 import type { MarketplaceErrorKind } from '../../marketplace/errors/errors.ts';
 import type { ControllerOptions } from '../../runtime/controller.ts';
 import {
@@ -84,11 +83,11 @@ function sourcesOf(
 /** What the accounts of this process learn is looked at; a refusal makes the key be read again first. */
 function wakeByNews(controller: Controller, options: MarketplaceAccountControllerOptions): void {
   const { accounts, registry, keyChecks } = options;
-  registry.onChange((ref) => controller.queue.add(keyOf(ref)));
+  registry.onChange((ref) => controller.queue.add(accountKey(ref)));
   registry.onNews((ref, news) => {
-    const uid = accounts.get(keyOf(ref))?.metadata.uid;
+    const uid = accounts.get(accountKey(ref))?.metadata.uid;
     if (uid !== undefined && news.type === 'failed' && REFUSALS.has(news.error.kind)) keyChecks.refused(uid);
-    controller.queue.add(keyOf(ref));
+    controller.queue.add(accountKey(ref));
   });
 }
 

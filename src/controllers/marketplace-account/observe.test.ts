@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { accountObject } from '../../../test/builders/account-object.ts';
+import { instanceSummary } from '../../../test/builders/instance-summary.ts';
 import { accountWith, LOGIN, proven } from '../../../test/builders/observed-account.ts';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
-import type { AccountObject } from '../../accounts/account-object.ts';
 import type { ServiceTime } from '../../accounts/login/service-clock.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
+import type { InstanceSummary } from '../../instance/summary.ts';
 import { type AccountSources, observe } from './observe.ts';
 
 const ALLOWED = ['https://console.vast.ai', 'https://market.example:8443'];
@@ -19,7 +19,7 @@ interface Setting {
   readonly url?: string | undefined;
   /** Of the pinned login. */
   readonly pinnedUrl?: string;
-  readonly objects?: readonly AccountObject[];
+  readonly objects?: readonly InstanceSummary[];
   /** Of the account that is looked at. */
   readonly status?: MarketplaceAccount['status'];
   readonly others?: readonly MarketplaceAccount[];
@@ -48,7 +48,7 @@ async function seen(setting: Setting = {}) {
         login: LOGIN,
         feed: { health: () => ({ lastCompleteAt: undefined, consecutiveFailures: 0 }) },
         avoid: { durable: () => [] },
-        census: (claimants: readonly AccountObject[]) => {
+        census: (claimants: readonly InstanceSummary[]) => {
           censuses.push(claimants.map(({ key }) => key));
           return [];
         },
@@ -75,7 +75,7 @@ async function seen(setting: Setting = {}) {
     allowedUrls: allowed,
     minPollIntervalMs: 5_000,
     keyCheckIntervalMs: 60_000,
-    allObjects: () => [...objects, accountObject({ key: 'elsewhere/of-another-account' })],
+    allObjects: () => [...objects, instanceSummary({ key: 'elsewhere/of-another-account' })],
     allAccounts: () => [account, ...others],
     figuresWrittenAt: () => undefined,
   } as unknown as AccountSources;
@@ -143,7 +143,7 @@ describe('the key is shown to allowed addresses alone', () => {
 });
 
 test('machines are counted by the objects of all accounts: another one may have the same login', async () => {
-  const { censuses } = await seen({ objects: [accountObject({ key: 'team/own' })] });
+  const { censuses } = await seen({ objects: [instanceSummary({ key: 'team/own' })] });
   expect(censuses).toEqual([['team/own', 'elsewhere/of-another-account']]);
 });
 
@@ -153,12 +153,12 @@ describe('what keeps an account from going', () => {
     ['an object with an open intent', { hasOpenIntent: true }],
     ['an object whose purchase is in doubt', { hasDoubtfulIntent: true }],
   ])('%s blocks', async (_, change) => {
-    const objects = [accountObject({ key: 'team/free' }), accountObject({ key: 'team/busy', ...change })];
+    const objects = [instanceSummary({ key: 'team/free' }), instanceSummary({ key: 'team/busy', ...change })];
     expect((await seen({ objects })).observed.blockers).toEqual(['team/busy']);
   });
 
   test('objects that have nothing do not', async () => {
-    expect((await seen({ objects: [accountObject()] })).observed.blockers).toEqual([]);
+    expect((await seen({ objects: [instanceSummary()] })).observed.blockers).toEqual([]);
   });
 });
 
@@ -229,7 +229,7 @@ test('the session hears of the account as it is now', async () => {
 });
 
 test('the newest rental is that of all objects', async () => {
-  const objects = [7, undefined, 9, 8].map((newestRentalAt) => accountObject({ newestRentalAt }));
+  const objects = [7, undefined, 9, 8].map((newestRentalAt) => instanceSummary({ newestRentalAt }));
   expect((await seen({ objects })).observed.newestRentalAt).toBe(9);
   expect((await seen()).observed.newestRentalAt).toBeUndefined();
 });

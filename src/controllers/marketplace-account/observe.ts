@@ -1,10 +1,10 @@
-import type { AccountObject } from '../../accounts/account-object.ts';
 import { refOf } from '../../accounts/account-registry.ts';
 import { pollIntervalOf } from '../../accounts/account-status.ts';
 import type { Installation } from '../../accounts/installation/installation.ts';
 import { serviceNow } from '../../accounts/login/service-clock.ts';
 import type { ProvenAccount } from '../../accounts/proven-account.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
+import type { InstanceSummary } from '../../instance/summary.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { ReconcileContext } from '../../runtime/controller.ts';
 import { objectKey } from '../../runtime/kube/kube-object.ts';
@@ -23,7 +23,7 @@ export interface AccountSources extends BlockerSources {
   readonly minPollIntervalMs: number;
   readonly keyCheckIntervalMs: number;
   /** Every GpuInstance in the cache, whatever account it names. */
-  readonly allObjects: () => readonly AccountObject[];
+  readonly allObjects: () => readonly InstanceSummary[];
   /** Every account in the cache. */
   readonly allAccounts: () => readonly MarketplaceAccount[];
   readonly figuresWrittenAt: (uid: string) => number | undefined;
@@ -100,7 +100,7 @@ function besideOf(
   return others.some(({ spec }) => spec.orphanPolicy === 'Report') ? 'reports' : 'nothing';
 }
 
-function newestOf(objects: readonly AccountObject[]): number | undefined {
+function newestOf(objects: readonly InstanceSummary[]): number | undefined {
   const times = objects.flatMap(({ newestRentalAt }) =>
     newestRentalAt === undefined ? [] : [newestRentalAt],
   );
@@ -108,7 +108,7 @@ function newestOf(objects: readonly AccountObject[]): number | undefined {
 }
 
 interface SessionContext {
-  readonly objects: readonly AccountObject[];
+  readonly objects: readonly InstanceSummary[];
   readonly sources: AccountSources;
   readonly aside: ReconcileContext['aside'];
 }

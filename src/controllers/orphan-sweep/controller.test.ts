@@ -3,10 +3,10 @@ import { row } from '../../../test/builders/observed.ts';
 import { accountWith, LOGIN } from '../../../test/builders/observed-account.ts';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
 import type { SweptMachine } from '../../accounts/account-book.ts';
-import { type AccountNews, keyOf } from '../../accounts/account-registry.ts';
-import type { AccountRef } from '../../accounts/account-session.ts';
+import type { AccountNews } from '../../accounts/account-registry.ts';
 import type { SweepFindings } from '../../accounts/proven-account.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
+import { type AccountRef, accountKey } from '../../instance/account-ref.ts';
 import { sleep } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { seededRandom } from '../../lib/random.ts';
@@ -82,7 +82,7 @@ function sweeper({ users, knowsIdentity = true, withoutAccount, openBreakerOf, s
           if (account) accounts[index] = { ...account, status: { ...account.status, orphansSwept: [entry] } };
         },
       }),
-      session: (ref: AccountRef) => sessions.find((session) => keyOf(session.ref) === keyOf(ref)),
+      session: (ref: AccountRef) => sessions.find((session) => accountKey(session.ref) === accountKey(ref)),
       onNews: (listener: typeof hear) => {
         hear = listener;
       },

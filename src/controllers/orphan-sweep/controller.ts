@@ -1,6 +1,6 @@
-import { keyOf } from '../../accounts/account-registry.ts';
 import { serviceNow } from '../../accounts/login/service-clock.ts';
 import type { ProvenAccount } from '../../accounts/proven-account.ts';
+import { accountKey } from '../../instance/account-ref.ts';
 import { loginText } from '../../ownership/login.ts';
 import type { ControllerOptions, ReconcileContext } from '../../runtime/controller.ts';
 import { type Controller, createController, done, type Result } from '../../runtime/controller.ts';
@@ -52,7 +52,7 @@ export function createOrphanSweep(options: OrphanSweepOptions): Controller {
 
   const controller = createController({ ...options, name: 'orphansweep', reconcile });
   registry.onNews((ref, news) => {
-    if (news.type === 'list') controller.queue.add(keyOf(ref));
+    if (news.type === 'list') controller.queue.add(accountKey(ref));
   });
   return controller;
 }
@@ -79,5 +79,5 @@ function sameLogin(all: readonly ProvenAccount[], session: ProvenAccount): reado
   const login = loginText(session.login);
   return all
     .filter((other) => loginText(other.login) === login)
-    .toSorted((a, b) => keyOf(a.ref).localeCompare(keyOf(b.ref)));
+    .toSorted((a, b) => accountKey(a.ref).localeCompare(accountKey(b.ref)));
 }

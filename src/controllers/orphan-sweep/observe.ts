@@ -1,12 +1,13 @@
-import type { AccountObject } from '../../accounts/account-object.ts';
 import type { AccountRegistry } from '../../accounts/account-registry.ts';
-import { keyOf, refOf } from '../../accounts/account-registry.ts';
+import { refOf } from '../../accounts/account-registry.ts';
 import type { Installation } from '../../accounts/installation/installation.ts';
 import { serviceNow } from '../../accounts/login/service-clock.ts';
 import type { ProvenAccount } from '../../accounts/proven-account.ts';
 import { allowedUnhealthy, type BreakerState, isUnresolved } from '../../accounts/watch/breaker.ts';
 import type { CensusEntry } from '../../accounts/watch/machine-census.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
+import { accountKey } from '../../instance/account-ref.ts';
+import type { InstanceSummary } from '../../instance/summary.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { CompleteList } from '../../marketplace/feed/feed-state.ts';
 import type { PurchaseConstants } from '../../ownership/constants.ts';
@@ -17,7 +18,7 @@ import type { Sight, SweepMemory } from './sweep-memory.ts';
 import type { Candidate, Observed } from './types.ts';
 
 /** An object together with the account that it names (namespace/name). */
-export interface ListedObject extends AccountObject {
+export interface ListedObject extends InstanceSummary {
   readonly account: string;
 }
 
@@ -27,7 +28,7 @@ export interface SweepSources {
   readonly installation: Installation;
   readonly accounts: Informer<MarketplaceAccount>;
   /** Every GpuInstance in the cache, whatever account it names. */
-  readonly allObjects: () => readonly AccountObject[];
+  readonly allObjects: () => readonly InstanceSummary[];
   /** Every GpuInstance of the watched scope, read now: it contains each write that was answered before. */
   readonly listObjects: () => Promise<readonly ListedObject[]>;
   /** Every account of the watched scope, read now. */
@@ -125,10 +126,10 @@ function accountsOf(
   all: readonly MarketplaceAccount[],
 ): readonly MarketplaceAccount[] {
   const login = loginText(session.login);
-  const connected = new Set([session, ...others].map(({ ref }) => keyOf(ref)));
+  const connected = new Set([session, ...others].map(({ ref }) => accountKey(ref)));
   return all.filter(
     (account) =>
-      connected.has(keyOf(refOf(account))) ||
+      connected.has(accountKey(refOf(account))) ||
       (account.status?.login !== undefined && loginText(account.status.login) === login),
   );
 }
@@ -250,7 +251,7 @@ function candidatesOf(
 
 /** The newest rental that these accounts, or objects that name one of them, remember. */
 function newestRecord(objects: readonly ListedObject[], accounts: readonly MarketplaceAccount[]): number {
-  const names = new Set(accounts.map((account) => keyOf(refOf(account))));
+  const names = new Set(accounts.map((account) => accountKey(refOf(account))));
   const fromObjects = objects
     .filter(({ account }) => names.has(account))
     .map(({ newestRentalAt }) => newestRentalAt ?? 0);

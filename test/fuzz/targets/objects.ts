@@ -1,5 +1,4 @@
 import type * as z from 'zod';
-import { accountObject } from '../../../src/accounts/account-object.ts';
 import { avoidOf, breakerOf, departedOf, pollIntervalOf } from '../../../src/accounts/account-status.ts';
 import { endpointGroupStatus } from '../../../src/api/v1alpha1/endpoint-group.ts';
 import { endpointGroupSpec } from '../../../src/api/v1alpha1/endpoint-group-spec.ts';
@@ -14,6 +13,7 @@ import {
   marketplaceAccountStatus,
 } from '../../../src/api/v1alpha1/marketplace-account.ts';
 import { API_VERSION, annotations } from '../../../src/api/v1alpha1/names.ts';
+import { summarize } from '../../../src/instance/summary.ts';
 import { formatDuration, parseDuration } from '../../../src/lib/duration.ts';
 import { formatDollars, parseDollars } from '../../../src/lib/money.ts';
 import { parseQuantity, wholeGigabytes } from '../../../src/lib/quantity.ts';
@@ -48,10 +48,10 @@ const SPEC = gpuInstanceSpec.parse({ image: 'a', offers: [{ maxPricePerHour: '1'
 /** Sums of an account over one object, whose status and annotations users can edit. */
 function readInstance(given: Pick<GpuInstance, 'metadata' | 'status'>): void {
   const whole: GpuInstance = { apiVersion: API_VERSION, kind: 'GpuInstance', spec: SPEC, ...given };
-  const { rentals, ...read } = accountObject(whole, NOW, KEYS);
+  const { rentals, ...read } = summarize(whole, NOW, KEYS);
   soundFields(read);
   soundFields(rentals);
-  soundFields(accountObject(whole, NOW, undefined));
+  soundFields(summarize(whole, NOW, undefined));
 }
 
 function readAccount({ status }: Pick<MarketplaceAccount, 'status'>): void {

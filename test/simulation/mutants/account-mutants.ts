@@ -45,8 +45,8 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     replace: 'return pricePerHour ?? 0 * dearestRental(dearest, limits(), settings.maxDollarsPerHour);',
     also: [
       {
-        file: 'accounts/account-object.ts',
-        find: 'return heldPrice(status) ?? (isHeld ? dearestPriceOf(instance) : undefined) ?? 0;',
+        file: 'instance/cost.ts',
+        find: 'return heldPrice(status) ?? (isHeld ? dearestPrice(instance) : undefined) ?? 0;',
         replace: 'return (status.cost?.priceAssumed ? undefined : heldPrice(status)) ?? (isHeld ? 0 : 0);',
       },
       {
@@ -241,14 +241,14 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
   {
     name: 'any-intent-counts',
     loses: 'the proof of the intents by which an account dates its rentals',
-    file: 'accounts/object-intent.ts',
+    file: 'instance/object-intent.ts',
     find: 'const reading = keys ? proven(annotation, metadata.uid, keys) : unproven(annotation);',
     replace: 'const reading = { ...unproven(annotation), isProven: true } as Reading;',
   },
   {
     name: 'former-self-counts',
     loses: 'the uid in an intent, where an account adds up what its objects may come to',
-    file: 'accounts/object-intent.ts',
+    file: 'instance/object-intent.ts',
     find: 'return read.intent.uid === uid ?',
     replace: "return read.intent.uid !== '' ?",
   },
@@ -269,9 +269,9 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
   {
     name: 'rentals-dated-by-own-clock',
     loses: 'the service’s clock for the newest rental on record',
-    file: 'accounts/account-object.ts',
+    file: 'instance/summary.ts',
     find: 'const newest = Math.max(issuedAt ?? 0, parseTime(instance.status?.rentedAt) ?? 0);',
-    replace: 'const newest = Math.max(issuedAt ?? 0, ...rentals);',
+    replace: 'const newest = Math.max(issuedAt ?? 0, ...rentalTimes(instance.status));',
   },
   {
     name: 'remembered-by-lists-alone',

@@ -136,8 +136,8 @@ export const GONE_MUTANTS: readonly Mutant[] = [
     name: 'unknown-word-is-failure',
     loses: 'the rule that an unknown word is never judged',
     file: `${GPU}/stage.ts`,
-    find: "({ type: 'unrecognized', row });",
-    replace: "({ type: 'failing', row, reason: 'Exited' });",
+    find: "      return { type: 'unrecognized', row };",
+    replace: "      return { type: 'failing', row, reason: 'Exited' };",
   },
   {
     name: 'given-up-bills-on',

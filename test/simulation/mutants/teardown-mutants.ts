@@ -36,8 +36,8 @@ export const TEARDOWN_MUTANTS: readonly Mutant[] = [
     name: 'silent-host-waited-for',
     loses: 'the end of a deletion that keeps a machine on a host which can stop nothing',
     file: `${GPU}/rules/deleting-kept.ts`,
-    find: "new Set(['exited', 'offline', 'unknown'])",
-    replace: "new Set(['exited'])",
+    find: 'if (isFailing(actualStatus)) {',
+    replace: "if (actualStatus === 'exited') {",
   },
   {
     name: 'kept-machine-not-listed',

@@ -1,5 +1,6 @@
 import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
 import { annotations } from '../../../api/v1alpha1/names.ts';
+import { isAtRest } from '../../../instance/status-class.ts';
 import { parseDuration } from '../../../lib/duration.ts';
 import { type MicroDollars, parseDollars } from '../../../lib/money.ts';
 import { parseTime } from '../../../lib/rfc3339.ts';
@@ -56,8 +57,6 @@ export interface Worker {
   readonly coldPricePerHour: MicroDollars | undefined;
   readonly object: GpuInstance;
 }
-
-const STOPPED_WORDS: ReadonlySet<string> = new Set(['stopped', 'exited', 'frozen']);
 
 /** What a GpuInstance of a group is at this time. */
 export function workerOf(object: GpuInstance, now: number): Worker {
@@ -136,8 +135,8 @@ function machineOf(
   object: GpuInstance,
 ): Pick<Worker, 'reporter' | 'isUp' | 'isBooted' | 'isStopped' | 'isRented' | 'isStalled' | 'gpu'> {
   const { metadata, spec, status } = object;
-  const { instanceId, actualStatus = '', gpu } = status ?? {};
-  const rests = instanceId === undefined || STOPPED_WORDS.has(actualStatus);
+  const { instanceId, actualStatus, gpu } = status ?? {};
+  const rests = instanceId === undefined || isAtRest(actualStatus);
   return {
     reporter: `${metadata.uid}/${instanceId ?? ''}`,
     isUp: actualStatus === 'running',

@@ -1,11 +1,10 @@
 import type { GpuInstanceStatus } from '../../../api/v1alpha1/gpu-instance.ts';
+import { isFailing } from '../../../instance/status-class.ts';
 import { parseTime } from '../../../lib/rfc3339.ts';
 import type { Instance } from '../../../marketplace/instances/instance.ts';
 import { wordOf } from '../machine-fields.ts';
 import type { MemoryView } from '../views.ts';
 import type { SteadyClock } from './steady-clock.ts';
-
-const BAD_WORDS: ReadonlySet<string> = new Set(['exited', 'unknown', 'offline']);
 
 /** One look at the recorded machine. */
 export interface MachineSight {
@@ -76,8 +75,8 @@ export class MachineWatch {
 
   #newWord(word: string, status: GpuInstanceStatus | undefined, steady: SteadyClock): void {
     const before = this.#seenWord?.word;
-    const isBad = BAD_WORDS.has(word);
-    if (BAD_WORDS.has(before ?? '') && !isBad) this.#badEndedAt = steady.now();
+    const isBad = isFailing(word);
+    if (isFailing(before) && !isBad) this.#badEndedAt = steady.now();
     const isOnRecord = before === undefined && status?.actualStatus === word && !isBad;
     this.#seenWord = { word, since: isOnRecord ? sinceText(status.actualStatusSince, steady) : steady.now() };
   }

@@ -1,6 +1,7 @@
 import { askedWord } from '../../../api/v1alpha1/asked-word.ts';
 import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
 import { annotations } from '../../../api/v1alpha1/names.ts';
+import { isStopped } from '../../../instance/status-class.ts';
 import type { Secret } from '../../../lib/secret.ts';
 import type { CompleteList } from '../../../marketplace/feed/feed-state.ts';
 import type { Instance } from '../../../marketplace/instances/instance.ts';
@@ -23,8 +24,6 @@ export const CHILDREN_CHECK_MS = 300_000;
 
 /** Why nothing matches is looked for at most this often. */
 export const EXPLAINED_MS = 600_000;
-
-const STOPPED_WORDS: ReadonlySet<string> = new Set(['stopped', 'frozen']);
 
 /**
  * What this process knows of one object beyond the cluster. It only saves time and money: whatever is lost
@@ -152,9 +151,9 @@ export class ObjectMemory {
 
   /** A start is over once it worked, or is not wanted any more: the next one has its own time. */
   #noteStart({ spec, status }: GpuInstance, recorded: Instance | undefined): void {
-    const isUp = recorded !== undefined && !STOPPED_WORDS.has(wordOf(recorded));
+    const isUp = recorded !== undefined && !isStopped(wordOf(recorded));
     if (isUp || spec.powerState === 'Stopped') this.startAnsweredAt = undefined;
-    if (isUp && STOPPED_WORDS.has(status?.actualStatus ?? '')) this.stopAnsweredAt = undefined;
+    if (isUp && isStopped(status?.actualStatus)) this.stopAnsweredAt = undefined;
   }
 
   /** What failed by an older spec may work by this one. */

@@ -3,8 +3,8 @@ import { diskGB } from '../../../api/v1alpha1/machine-drift.ts';
 import { WORKER_TOKEN_ENV } from '../../../api/v1alpha1/names.ts';
 import type { OfferRequirements } from '../../../api/v1alpha1/offer-requirements.ts';
 import { parseDollars } from '../../../lib/money.ts';
+import { omitUndefined } from '../../../lib/omit-undefined.ts';
 import type { RentRequest } from '../../../marketplace/instances/rent.ts';
-import { known } from '../known-fields.ts';
 import type { InputsView } from '../views.ts';
 
 export interface RentInput {
@@ -21,7 +21,12 @@ export function rentRequest(input: RentInput): RentRequest {
   const { spec, requirements, inputs } = input;
   const bid = parseDollars(requirements.bid);
   return {
-    ...known({ image: spec.image, onStart: inputs.onStart, bidPerHour: bid, imageLogin: inputs.imageLogin }),
+    ...omitUndefined({
+      image: spec.image,
+      onStart: inputs.onStart,
+      bidPerHour: bid,
+      imageLogin: inputs.imageLogin,
+    }),
     diskGB: diskGB(spec),
     label: input.label,
     env: { ...inputs.env, [WORKER_TOKEN_ENV]: input.workerToken },

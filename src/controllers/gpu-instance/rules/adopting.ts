@@ -1,9 +1,9 @@
 import { specHash } from '../../../api/v1alpha1/machine-drift.ts';
 import { MACHINE_FINALIZER } from '../../../api/v1alpha1/names.ts';
 import type { Reason } from '../../../api/v1alpha1/reasons.ts';
+import { beginCost } from '../../../instance/cost.ts';
 import { formatDollars } from '../../../lib/money.ts';
 import { formatTime } from '../../../lib/rfc3339.ts';
-import { beginCost } from '../cost.ts';
 import { decision } from '../decision.ts';
 import { judgedTime } from '../judged-time.ts';
 import { beganAt, carriedFields, withoutMachine, withRow } from '../machine-fields.ts';

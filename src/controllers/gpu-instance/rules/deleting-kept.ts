@@ -1,3 +1,4 @@
+import { isFailing, isStopped } from '../../../instance/status-class.ts';
 import { formatDollars, parseDollars } from '../../../lib/money.ts';
 import { parseTime } from '../../../lib/rfc3339.ts';
 import type { Instance } from '../../../marketplace/instances/instance.ts';
@@ -62,7 +63,7 @@ function keptMachine(
 /** Stop: the machine that is kept is asked to stop until it has, or cannot. */
 export function stopFirst(observed: Observed): Step | undefined {
   const machine = machineToKeep(observed);
-  if (observed.object.spec.deletionPolicy !== 'Stop' || !machine || isStopped(observed, machine.row))
+  if (observed.object.spec.deletionPolicy !== 'Stop' || !machine || hasStopped(observed, machine.row))
     return undefined;
   const { actions, look } = askToStop(observed, machine.instanceId);
   return waiting(observed, {
@@ -73,17 +74,15 @@ export function stopFirst(observed: Observed): Step | undefined {
   });
 }
 
-const NOT_RUNNING: ReadonlySet<Instance['actualStatus']> = new Set(['exited', 'offline', 'unknown']);
-
 /**
  * A silent host cannot stop anything, and a container that ended does not run: once the service has noted the stop
  * there is no more to ask for. A service that shows no intended status has noted it when it answered the stop.
  */
-function isStopped({ memory }: Observed, { actualStatus, intendedStatus }: Instance): boolean {
-  if (NOT_RUNNING.has(actualStatus)) {
+function hasStopped({ memory }: Observed, { actualStatus, intendedStatus }: Instance): boolean {
+  if (isFailing(actualStatus)) {
     return intendedStatus === undefined ? memory.stopAskedAt !== undefined : intendedStatus === 'stopped';
   }
-  return actualStatus === 'stopped' || actualStatus === 'frozen';
+  return isStopped(actualStatus);
 }
 
 function noteRetained(observed: Observed, kept: number | undefined): EventNote {

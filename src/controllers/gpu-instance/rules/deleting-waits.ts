@@ -1,4 +1,5 @@
 import { reasons } from '../../../api/v1alpha1/reasons.ts';
+import { accountKey, accountRefOf } from '../../../instance/account-ref.ts';
 import { decision } from '../decision.ts';
 import { carriedFields } from '../machine-fields.ts';
 import type { Action, Decision, Observed } from '../types.ts';
@@ -41,17 +42,17 @@ const OUTSIDE = {
 
 /** Nothing can be asked while the account has no proven key. */
 export function waitingForKey(observed: Observed, look: Decision['look'] = {}): Decision {
-  const { name, namespace = observed.object.metadata.namespace } = observed.object.spec.accountRef;
+  const ref = accountRefOf(observed.object);
   const { account } = observed;
   if (account.outsider !== undefined) return waiting(observed, { ...OUTSIDE, look });
   const isUnwatched = account.state === 'missing' && account.isUnwatched === true;
   return waiting(observed, {
     reason: account.state === 'missing' ? 'AccountMissing' : 'AccountNotReady',
-    detail: `MarketplaceAccount ${namespace}/${name} ${isUnwatched ? outOfSight(namespace) : 'cannot be used'}, so nothing can be done about its machine.${account.state === 'notReady' ? ` ${account.message}` : ''}`,
+    detail: `MarketplaceAccount ${accountKey(ref)} ${isUnwatched ? outOfSight(ref.namespace) : 'cannot be used'}, so nothing can be done about its machine.${account.state === 'notReady' ? ` ${account.message}` : ''}`,
     look,
   });
 }
 
 /** Of an account: why this installation does not see it. */
-export const outOfSight = (namespace: string | undefined): string =>
+export const outOfSight = (namespace: string): string =>
   `is in namespace ${namespace}, which this operator does not watch (--watch-namespace)`;

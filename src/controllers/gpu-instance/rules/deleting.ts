@@ -1,6 +1,6 @@
 import { MACHINE_FINALIZER } from '../../../api/v1alpha1/names.ts';
+import { totalCost } from '../../../instance/cost.ts';
 import { formatDollars } from '../../../lib/money.ts';
-import { totalCost } from '../cost.ts';
 import { decision, firstOf, type Rule } from '../decision.ts';
 import { goneProof } from '../gone.ts';
 import { withdraw } from '../publish/publication.ts';

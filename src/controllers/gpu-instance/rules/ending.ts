@@ -1,7 +1,7 @@
 import { type Reason, reasons } from '../../../api/v1alpha1/reasons.ts';
+import { machineCost } from '../../../instance/cost.ts';
 import { formatDollars } from '../../../lib/money.ts';
 import type { Finding } from '../conditions.ts';
-import { machineCost } from '../cost.ts';
 import { backoffMs, decision } from '../decision.ts';
 import { destroyRepeatsAt, goneProof } from '../gone.ts';
 import { avoidTarget, endedFields } from '../history.ts';

@@ -1,3 +1,4 @@
+import { accountKey, accountRefOf } from '../../../instance/account-ref.ts';
 import { say } from '../conditions.ts';
 import { decision } from '../decision.ts';
 import { carriedFields } from '../machine-fields.ts';
@@ -48,9 +49,9 @@ export function waitForAccount(observed: Observed): Step {
   if (object.status?.instanceId !== undefined) return decision({ rule: 'keep-until-account-known' });
   if (account.outsider !== undefined) return turnAway(observed, account.outsider);
   const isMissing = account.state === 'missing';
-  const { name, namespace = object.metadata.namespace } = object.spec.accountRef;
+  const ref = accountRefOf(object);
   const reason = isMissing ? 'AccountMissing' : 'AccountNotReady';
-  const detail = `MarketplaceAccount ${namespace}/${name} ${whyUnusable(account, namespace)}`;
+  const detail = `MarketplaceAccount ${accountKey(ref)} ${whyUnusable(account, ref.namespace)}`;
   return decision({
     rule: 'wait-for-account',
     fields: carriedFields(observed),
@@ -60,7 +61,7 @@ export function waitForAccount(observed: Observed): Step {
   });
 }
 
-function whyUnusable(account: Observed['account'], namespace: string | undefined): string {
+function whyUnusable(account: Observed['account'], namespace: string): string {
   if (account.state === 'notReady') return `is not ready: ${account.message}`;
   return account.state === 'missing' && account.isUnwatched ? `${outOfSight(namespace)}.` : 'does not exist.';
 }

@@ -1,12 +1,13 @@
+import { beginCost, withAssumedPrice } from '../../../instance/cost.ts';
+import { withRental } from '../../../instance/rentals.ts';
 import { fittingText } from '../../../lib/fitting-text.ts';
 import { formatDollars } from '../../../lib/money.ts';
-import { formatTime, parseTime } from '../../../lib/rfc3339.ts';
+import { omitUndefined } from '../../../lib/omit-undefined.ts';
+import { formatTime } from '../../../lib/rfc3339.ts';
 import type { Instance } from '../../../marketplace/instances/instance.ts';
 import { makeClaim } from '../../../ownership/claim.ts';
-import { beginCost, withAssumedPrice } from '../cost.ts';
 import { decision } from '../decision.ts';
 import { judgedTime } from '../judged-time.ts';
-import { known } from '../known-fields.ts';
 import { assumedPrice, beganAt, carriedFields, withoutMachine } from '../machine-fields.ts';
 import type { Recorded } from '../recorded.ts';
 import { factsOf } from '../recorded.ts';
@@ -14,9 +15,6 @@ import type { Stage } from '../stage.ts';
 import type { Decision, Observed, StatusFields, Step } from '../types.ts';
 import type { RentedFacts } from '../views.ts';
 import { bootReason } from './machine-finding.ts';
-
-const HOUR_MS = 3_600_000;
-const MOST_RENTALS = 128;
 
 /** Saves what a rental answered: id, attempt and claim in one status write, before anything else happens. */
 export function saveRented(observed: Observed, rented: RentedFacts): Decision {
@@ -90,7 +88,7 @@ export function unlessPriced(observed: Observed, fields: StatusFields): StatusFi
 
 function rowFields({ pricePerHour, machineId, hostId, image }: Instance): StatusFields {
   const offerPricePerHour = pricePerHour === undefined ? undefined : formatDollars(pricePerHour);
-  return known({ offerPricePerHour, machineId, hostId, image: fittingText(image, 512) });
+  return omitUndefined({ offerPricePerHour, machineId, hostId, image: fittingText(image, 512) });
 }
 
 function boughtFields({ intent }: Observed, attempt: number): StatusFields {
@@ -111,7 +109,6 @@ export function rentedFields(
 ): StatusFields {
   const fields = withoutMachine(carriedFields(observed));
   const facts = factsOf(observed);
-  const rentals = (fields.rentals ?? []).filter((time) => (parseTime(time) ?? 0) > observed.now - HOUR_MS);
   return {
     ...fields,
     attempt,
@@ -127,7 +124,7 @@ export function rentedFields(
           }),
         }),
     firstRentedAt: fields.firstRentedAt ?? formatTime(from),
-    rentals: [...rentals, formatTime(observed.now)].slice(-MOST_RENTALS),
+    rentals: withRental(fields.rentals, observed.now),
     cost: beginCost(fields.cost, from, undefined),
   };
 }
@@ -136,7 +133,7 @@ const LONGEST_GPU_NAME = 128;
 
 function offerFields({ offer, offerIndex, pricePerHour, specHash, facts, image }: RentedFacts): StatusFields {
   const gpuName = fittingText(offer?.gpuName, LONGEST_GPU_NAME);
-  return known({
+  return omitUndefined({
     offerId: offer?.id,
     offerIndex,
     offerPricePerHour: pricePerHour === undefined ? undefined : formatDollars(pricePerHour),

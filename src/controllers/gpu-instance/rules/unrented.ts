@@ -1,4 +1,4 @@
-import { parseTime } from '../../../lib/rfc3339.ts';
+import { countsFor, recentRentals, rentalTimes } from '../../../instance/rentals.ts';
 import { decision, firstOf, type Rule } from '../decision.ts';
 import { limitState } from '../limits.ts';
 import { carriedFields, withoutMachine } from '../machine-fields.ts';
@@ -15,7 +15,6 @@ import { unprovenRecord } from './unproven-record.ts';
 
 type Unrented = Extract<Stage, { type: 'unrented' }>;
 
-const HOUR_MS = 3_600_000;
 /** The service's time may have been wrong: it is asked again whether a limit is reached. */
 const LIMIT_LOOK_MS = 600_000;
 
@@ -194,17 +193,13 @@ function oldMachineListed(observed: Observed, stage: Unrented): Decision | undef
 
 function tooManyRentals(observed: Observed, stage: Unrented): Decision | undefined {
   const { spec, status } = observed.object;
-  const recent = (status?.rentals ?? [])
-    .map((time) => parseTime(time) ?? 0)
-    .filter((time) => time > observed.now - HOUR_MS);
+  const recent = recentRentals(rentalTimes(status), observed.now);
   const oldest = recent.at(-spec.replacement.maxPerHour);
   if (recent.length < spec.replacement.maxPerHour || oldest === undefined) return undefined;
   return idle(observed, stage, {
     reason: 'TooManyRentals',
     detail: `${spec.replacement.maxPerHour} machines were rented within an hour, as many as spec.replacement.maxPerHour allows.`,
-    look: {
-      afterMs: Math.max(1000, oldest + HOUR_MS - observed.now),
-    },
+    look: { afterMs: Math.max(1000, countsFor(oldest, observed.now)) },
   });
 }
 

@@ -4,7 +4,8 @@ import { annotations } from '../api/v1alpha1/names.ts';
 import { Secret } from '../lib/secret.ts';
 import { writeIntent } from '../ownership/intent.ts';
 import type { KeyRing } from '../ownership/key-ring.ts';
-import { accountObject, monthName, monthStart, spentThisMonth } from './account-object.ts';
+import { monthName, monthStart, spentThisMonth } from './cost.ts';
+import { summarize } from './summary.ts';
 
 const NOW = Date.parse('2026-11-20T12:00:00Z');
 
@@ -34,7 +35,7 @@ function withIntent(attempt: number, status: object = {}): GpuInstance {
 }
 
 /** As an object that has just come from the API server: what was read of another one is not remembered of it. */
-const seen = (object: GpuInstance, now: number) => accountObject(structuredClone(object), now, KEYS);
+const seen = (object: GpuInstance, now: number) => summarize(structuredClone(object), now, KEYS);
 
 test('the newest rental is that of its intent or of its machine, by the clock of the service', () => {
   expect(seen(withIntent(1), NOW)).toMatchObject({

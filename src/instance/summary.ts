@@ -1,14 +1,19 @@
-import type { GpuInstance, GpuInstanceStatus } from '../api/v1alpha1/gpu-instance.ts';
+import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
 import { annotations } from '../api/v1alpha1/names.ts';
 import type { Reason } from '../api/v1alpha1/reasons.ts';
-import { costOver, highestCap, type MicroDollars, parseDollars } from '../lib/money.ts';
+import type { MicroDollars } from '../lib/money.ts';
 import { parseTime } from '../lib/rfc3339.ts';
 import type { KeyRing } from '../ownership/key-ring.ts';
 import type { RecordedClaim } from '../ownership/ours.ts';
+import { dearestPrice, heldPrice, hourlyPrice, spentThisMonth } from './cost.ts';
 import { objectIntent } from './object-intent.ts';
+import { rentalTimes } from './rentals.ts';
 
-/** One object of an account, as far as limits, breaker and deletion are concerned. */
-export interface AccountObject {
+/**
+ * What a GpuInstance says to those who do not reconcile it: accounts with their limits and breaker, the sweep, and the
+ * command line. A part that needs less takes a `Pick` of it.
+ */
+export interface InstanceSummary {
   readonly uid: string;
   /** namespace/name. */
   readonly key: string;
@@ -59,10 +64,10 @@ const LEAVING: ReadonlySet<string> = new Set<Reason>([
 ]);
 
 /**
- * What an account needs to know of a GpuInstance at `now` (epoch milliseconds). `keys`: what intents are signed with;
- * undefined while no identity is known.
+ * Summarizes a GpuInstance at `now` (epoch milliseconds). `keys`: what intents are signed with; undefined while no identity
+ * is known.
  */
-export function accountObject(instance: GpuInstance, now: number, keys: KeyRing | undefined): AccountObject {
+export function summarize(instance: GpuInstance, now: number, keys: KeyRing | undefined): InstanceSummary {
   const { metadata, spec, status } = instance;
   return {
     uid: metadata.uid ?? '',
@@ -75,9 +80,9 @@ export function accountObject(instance: GpuInstance, now: number, keys: KeyRing 
     isReplaceable: isReplaceable(instance),
     lastEndedAt: parseTime(status?.history?.at(-1)?.endedAt),
     adopted: spec.adopt?.policy,
-    pricePerHour: status?.instanceId === undefined ? 0 : priceOf(instance),
+    pricePerHour: status?.instanceId === undefined ? 0 : hourlyPrice(instance),
     hasUnknownPrice: status?.instanceId !== undefined && heldPrice(status) === undefined,
-    dearestPrice: dearestPriceOf(instance),
+    dearestPrice: dearestPrice(instance),
     spentThisMonth: spentThisMonth(instance, now),
     ...rentalsOf(instance, now, keys),
   };
@@ -95,17 +100,16 @@ function rentalsOf(
   now: number,
   keys: KeyRing | undefined,
 ): Pick<
-  AccountObject,
+  InstanceSummary,
   'hasOpenIntent' | 'hasProvenIntent' | 'hasDoubtfulIntent' | 'rentals' | 'newestRentalAt'
 > {
   const { issuedAt, ...intent } = objectIntent(instance, now, keys);
-  const rentals = (instance.status?.rentals ?? []).map((text) => Date.parse(text)).filter(Number.isFinite);
   // Times of rentals are written by our own clock, which may be ahead.
   const newest = Math.max(issuedAt ?? 0, parseTime(instance.status?.rentedAt) ?? 0);
   return {
     ...intent,
     hasProvenIntent: issuedAt !== undefined,
-    rentals,
+    rentals: rentalTimes(instance.status),
     newestRentalAt: newest > 0 ? newest : undefined,
   };
 }
@@ -114,72 +118,4 @@ function recordedClaim({ metadata, status }: GpuInstance): RecordedClaim | undef
   const { instanceId, claim, attempt } = status ?? {};
   if (metadata.uid === undefined || instanceId === undefined || claim === undefined) return undefined;
   return { uid: metadata.uid, attempt: attempt ?? 0, instanceId, claim };
-}
-
-/** Epoch milliseconds of the first moment of the UTC month that contains `now`. */
-export function monthStart(now: number): number {
-  const date = new Date(now);
-  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1);
-}
-
-/** `2026-11` for the UTC month that contains `now`. */
-export function monthName(now: number): string {
-  return new Date(now).toISOString().slice(0, 7);
-}
-
-/**
- * What the object cost in the UTC month of `now` (epoch milliseconds), never less. `until`: when its machine stopped
- * billing, where it did.
- */
-export function spentThisMonth(instance: GpuInstance, now: number, until = now): MicroDollars {
-  const { status = {} } = instance;
-  const start = monthStart(now);
-  const since = accruedUntil(status, start) ?? until;
-  const running = costOver(priceOf(instance), Math.max(0, until - Math.max(since, start)));
-  return since < start ? running : accruedSince(start, status) + running;
-}
-
-/** Until when `accrued` counts. A time that cannot be read must not make the sum one that no limit compares with. */
-function accruedUntil({ cost, history }: GpuInstanceStatus, unreadable: number): number | undefined {
-  const time = cost?.since ?? history?.at(-1)?.endedAt;
-  return time === undefined ? undefined : (parseTime(time) ?? unreadable);
-}
-
-/**
- * What of `accrued` is not proven to be from before `start`. A status of an earlier version of this operator does not
- * say what had accrued when the month began: of such a one all counts but what its remembered machines prove.
- */
-function accruedSince(start: number, { cost, history = [], instanceId }: GpuInstanceStatus): MicroDollars {
-  const accrued = dollarsOf(cost?.accrued);
-  const before = parseDollars(cost?.accruedBeforeMonth);
-  if (before !== undefined) return Math.max(0, accrued - before);
-  const earlier = history.filter(({ endedAt }) => Date.parse(endedAt) < start);
-  // Who is forgotten ended before those that are remembered.
-  const isComplete = earlier.length > 0 && instanceId === undefined;
-  const later = history.filter((machine) => !earlier.includes(machine));
-  return isComplete ? Math.min(accrued, costOf(later)) : Math.max(0, accrued - costOf(earlier));
-}
-
-function costOf(machines: NonNullable<GpuInstanceStatus['history']>): MicroDollars {
-  return machines.reduce((sum, machine) => sum + dollarsOf(machine.cost), 0);
-}
-
-/** Right after a rental its record has the price of the offer alone. */
-function heldPrice({ cost, offerPricePerHour }: GpuInstanceStatus): MicroDollars | undefined {
-  return parseDollars(cost?.pricePerHour) ?? parseDollars(offerPricePerHour);
-}
-
-/** Of its machine: what nobody has told counts as the most that the spec allows, never as nothing. */
-function priceOf(instance: GpuInstance): MicroDollars {
-  const { status = {} } = instance;
-  const isHeld = status.instanceId !== undefined;
-  return heldPrice(status) ?? (isHeld ? dearestPriceOf(instance) : undefined) ?? 0;
-}
-
-function dearestPriceOf({ spec }: GpuInstance): MicroDollars | undefined {
-  return highestCap((spec.offers ?? []).map(({ maxPricePerHour }) => maxPricePerHour));
-}
-
-function dollarsOf(text: string | undefined): MicroDollars {
-  return parseDollars(text) ?? 0;
 }

@@ -1,7 +1,7 @@
-import type { AccountObject } from '../../src/accounts/account-object.ts';
+import type { InstanceSummary } from '../../src/instance/summary.ts';
 
 /** An object of an account that has nothing yet, with what a test changes of it. */
-export function accountObject(change: Partial<AccountObject> = {}): AccountObject {
+export function instanceSummary(change: Partial<InstanceSummary> = {}): InstanceSummary {
   return {
     uid: 'u1',
     key: 'team/a',

@@ -1,8 +1,7 @@
-import { monthStart } from '../../accounts/account-object.ts';
-import type { GpuInstanceStatus } from '../../api/v1alpha1/gpu-instance.ts';
-import { costOver, formatDollars, type MicroDollars, parseDollars } from '../../lib/money.ts';
-import { formatTime, parseTime } from '../../lib/rfc3339.ts';
-import { known } from './known-fields.ts';
+import type { GpuInstance, GpuInstanceStatus } from '../api/v1alpha1/gpu-instance.ts';
+import { costOver, formatDollars, highestCap, type MicroDollars, parseDollars } from '../lib/money.ts';
+import { omitUndefined } from '../lib/omit-undefined.ts';
+import { formatTime, parseTime } from '../lib/rfc3339.ts';
 
 export type Cost = NonNullable<GpuInstanceStatus['cost']>;
 
@@ -13,6 +12,17 @@ function billedMs(from: number, to: number): number {
 
 /** The most that an amount of a status can say, in micro-dollars. */
 const MOST = 999_999_999_999_999;
+
+/** Epoch milliseconds of the first moment of the UTC month that contains `now`. */
+export function monthStart(now: number): number {
+  const date = new Date(now);
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1);
+}
+
+/** `2026-11` for the UTC month that contains `now`. */
+export function monthName(now: number): string {
+  return new Date(now).toISOString().slice(0, 7);
+}
 
 /** What the object has cost until `at`, all machines together. */
 export function totalCost(cost: Cost | undefined, at: number): MicroDollars {
@@ -50,7 +60,7 @@ function costSinceRented(status: GpuInstanceStatus | undefined, at: number): Mic
 function beforeMonth(cost: Cost | undefined, at: number): Pick<Cost, 'accruedBeforeMonth'> {
   const since = parseTime(cost?.since);
   if (since === undefined || since >= monthStart(at))
-    return known({ accruedBeforeMonth: cost?.accruedBeforeMonth });
+    return omitUndefined({ accruedBeforeMonth: cost?.accruedBeforeMonth });
   const before = totalCost(cost, monthStart(at));
   return before === 0 ? {} : { accruedBeforeMonth: formatDollars(before) };
 }
@@ -114,4 +124,62 @@ export function endCost(cost: Cost | undefined, at: number): Cost | undefined {
     ...beforeMonth(cost, until),
     since: formatTime(until),
   };
+}
+
+/**
+ * What the object cost in the UTC month of `now` (epoch milliseconds), never less. `until`: when its machine stopped
+ * billing, where it did.
+ */
+export function spentThisMonth(instance: GpuInstance, now: number, until = now): MicroDollars {
+  const { status = {} } = instance;
+  const start = monthStart(now);
+  const since = accruedUntil(status, start) ?? until;
+  const running = costOver(hourlyPrice(instance), billedMs(Math.max(since, start), until));
+  return since < start ? running : accruedSince(start, status) + running;
+}
+
+/** Until when `accrued` counts. A time that cannot be read must not make the sum one that no limit compares with. */
+function accruedUntil({ cost, history }: GpuInstanceStatus, unreadable: number): number | undefined {
+  const time = cost?.since ?? history?.at(-1)?.endedAt;
+  return time === undefined ? undefined : (parseTime(time) ?? unreadable);
+}
+
+/**
+ * What of `accrued` is not proven to be from before `start`. A status of an earlier version of this operator does not
+ * say what had accrued when the month began: of such a one all counts but what its remembered machines prove.
+ */
+function accruedSince(start: number, { cost, history = [], instanceId }: GpuInstanceStatus): MicroDollars {
+  const accrued = dollarsOf(cost?.accrued);
+  const before = parseDollars(cost?.accruedBeforeMonth);
+  if (before !== undefined) return Math.max(0, accrued - before);
+  const earlier = history.filter(({ endedAt }) => Date.parse(endedAt) < start);
+  // Who is forgotten ended before those that are remembered.
+  const isComplete = earlier.length > 0 && instanceId === undefined;
+  const later = history.filter((machine) => !earlier.includes(machine));
+  return isComplete ? Math.min(accrued, costOf(later)) : Math.max(0, accrued - costOf(earlier));
+}
+
+function costOf(machines: NonNullable<GpuInstanceStatus['history']>): MicroDollars {
+  return machines.reduce((sum, machine) => sum + dollarsOf(machine.cost), 0);
+}
+
+/** The price on record. Right after a rental that of the offer is all there is. */
+export function heldPrice({ cost, offerPricePerHour }: GpuInstanceStatus): MicroDollars | undefined {
+  return parseDollars(cost?.pricePerHour) ?? parseDollars(offerPricePerHour);
+}
+
+/** The price of an hour. What nobody has told of a machine counts as the most that the spec allows, never as nothing. */
+export function hourlyPrice(instance: GpuInstance): MicroDollars {
+  const { status = {} } = instance;
+  const isHeld = status.instanceId !== undefined;
+  return heldPrice(status) ?? (isHeld ? dearestPrice(instance) : undefined) ?? 0;
+}
+
+/** What the dearest alternative of the spec may cost in an hour; undefined if one has no limit of its own. */
+export function dearestPrice({ spec }: GpuInstance): MicroDollars | undefined {
+  return highestCap((spec.offers ?? []).map(({ maxPricePerHour }) => maxPricePerHour));
+}
+
+function dollarsOf(text: string | undefined): MicroDollars {
+  return parseDollars(text) ?? 0;
 }

@@ -5,7 +5,7 @@ import { annotations } from '../api/v1alpha1/names.ts';
 import { formatTime } from '../lib/rfc3339.ts';
 import { Secret } from '../lib/secret.ts';
 import type { KeyRing } from '../ownership/key-ring.ts';
-import { AccountObjectCache } from './account-object-cache.ts';
+import { SummaryCache } from './summary-cache.ts';
 
 const KEYS: KeyRing = [new Secret('1'.repeat(64))];
 
@@ -14,7 +14,7 @@ test('an object is read again when it is known what intents are signed with', ()
   const metadata = { namespace: 'team', name: 'a', uid: 'u', annotations: noted };
   const object = { metadata, spec: { accountRef: { name: 'default' } } } as unknown as GpuInstance;
   let keys: KeyRing | undefined;
-  const views = new AccountObjectCache(createVirtualClock(), () => keys);
+  const views = new SummaryCache(createVirtualClock(), () => keys);
   const first = views.of(object);
   expect(first.hasOpenIntent).toBe(true);
   expect(views.of(object)).toBe(first);
@@ -24,7 +24,7 @@ test('an object is read again when it is known what intents are signed with', ()
 
 test('money is at most ten seconds old', () => {
   const clock = createVirtualClock({ startMs: Date.parse('2026-11-20T12:00:00Z') });
-  const views = new AccountObjectCache(clock, () => KEYS);
+  const views = new SummaryCache(clock, () => KEYS);
   const since = formatTime(clock.now());
   const cost = { pricePerHour: '3.60', storagePricePerHour: '0.01', accrued: '0.00', since };
   const object = {

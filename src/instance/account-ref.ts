@@ -1,0 +1,23 @@
+import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
+
+/** Namespace and name of a MarketplaceAccount. */
+export interface AccountRef {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** What a reference is resolved from: a whole GpuInstance, or as much of one as a plan has. */
+interface Referrer {
+  readonly spec: Pick<GpuInstance['spec'], 'accountRef'>;
+  readonly metadata: Pick<GpuInstance['metadata'], 'namespace'>;
+}
+
+/** The account that an object names. Without a namespace of its own the reference means the object's namespace. */
+export function accountRefOf({ spec, metadata }: Referrer): AccountRef {
+  return { namespace: spec.accountRef.namespace ?? metadata.namespace ?? '', name: spec.accountRef.name };
+}
+
+/** namespace/name, the key of an account in caches, queues and messages. */
+export function accountKey({ namespace, name }: AccountRef): string {
+  return `${namespace}/${name}`;
+}

@@ -1,0 +1,45 @@
+import type { GpuInstanceStatus } from '../api/v1alpha1/gpu-instance.ts';
+import { formatTime, parseTime } from '../lib/rfc3339.ts';
+
+/** What is avoided after a failure: one offer, one machine, or all machines of a host. */
+export type AvoidTarget =
+  | { readonly type: 'offer'; readonly id: number }
+  | { readonly type: 'machine'; readonly id: number }
+  | { readonly type: 'host'; readonly id: number };
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+const SPANS: Readonly<Record<AvoidTarget['type'], { readonly firstMs: number; readonly mostMs: number }>> = {
+  offer: { firstMs: 10 * MINUTE, mostMs: 10 * MINUTE },
+  machine: { firstMs: HOUR, mostMs: 24 * HOUR },
+  host: { firstMs: 24 * HOUR, mostMs: 7 * 24 * HOUR },
+};
+
+/** How long a target is avoided after that many failures, in milliseconds. It doubles with each, up to a maximum. */
+export function avoidSpanMs(type: AvoidTarget['type'], failures: number): number {
+  const { firstMs, mostMs } = SPANS[type];
+  return Math.min(mostMs, firstMs * 2 ** Math.min(failures - 1, 16));
+}
+
+/** The status of an object holds no more. */
+const MAX_AVOIDED = 64;
+
+type Avoided = NonNullable<GpuInstanceStatus['avoid']>;
+
+/**
+ * The avoid list of an object after one more failure at `now` (epoch milliseconds), without entries that are over. An
+ * object counts no failures: each avoids its target for the first span. Offers are not on record.
+ */
+export function withAvoided(
+  avoid: GpuInstanceStatus['avoid'],
+  target: AvoidTarget | undefined,
+  now: number,
+): Avoided {
+  const inForce = (avoid ?? []).filter((entry) => (parseTime(entry.until) ?? 0) > now);
+  if (!target || target.type === 'offer') return inForce;
+  const kind = target.type === 'host' ? ('Host' as const) : ('Machine' as const);
+  const others = inForce.filter((entry) => entry.kind !== kind || entry.id !== target.id);
+  const entry = { kind, id: target.id, until: formatTime(now + avoidSpanMs(target.type, 1)) };
+  return [...others, entry].slice(-MAX_AVOIDED);
+}
