@@ -40,7 +40,7 @@ export function idChangeCommand(wanted: IdChange): Command {
         if (ownedInstead !== undefined) {
           const machines = (await allInstances(client)).filter(({ id }) => ids.includes(id));
           const command = (id: number) => `gpu-rent ${verb} ${kind} ${id}`;
-          refuseOwned(machines, input, { instead: ownedInstead, command });
+          await refuseOwned(machines, input, { instead: ownedInstead, command });
         }
         await changeOneByOne(output, ids, async (id) => {
           await change(client, id);

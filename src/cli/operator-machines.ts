@@ -1,5 +1,4 @@
 import type { Instance } from '../marketplace/instances/instance.ts';
-import { hasOperatorPrefix } from '../ownership/label.ts';
 import type { CommandInput, CommandOption } from './command.ts';
 import { failed } from './failures/command-error.ts';
 import { switchOption } from './options/option-values.ts';
@@ -19,12 +18,13 @@ export interface Intended {
   readonly command: (id: number) => string;
 }
 
-/** Refuses machines that carry an operator's label: an object may own them. With --force all are let through. */
-export function refuseOwned(
+/** Rejects if one of the machines carries an operator's label, because an object may own it; --force allows all. */
+export async function refuseOwned(
   machines: readonly Instance[],
   { options }: CommandInput,
   { instead, command }: Intended,
-): void {
+): Promise<void> {
+  const { hasOperatorPrefix } = await import('../ownership/label.ts');
   const owned = machines.find(({ label }) => hasOperatorPrefix(label));
   if (!owned || switchOption(options, '--force')) return;
   throw failed(

@@ -1,11 +1,8 @@
 import { systemClock } from '../../lib/clock.ts';
 import { DeadlineError, withDeadline } from '../../lib/deadline.ts';
 import type { TransportResponse } from '../../lib/transport.ts';
-import { parseBaseUrl } from '../../marketplace/http/call.ts';
-import { readBody } from '../../marketplace/http/reply-body.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
 import { EXIT, failed, timedOut, usageError } from '../failures/command-error.ts';
-import { LOOK_FIRST, OPEN_OUTCOME } from '../failures/describe-failure.ts';
 import { requestTimeout, switchOption, textOption } from '../options/option-values.ts';
 import { createOutput } from '../output/output.ts';
 import { printable } from '../output/printable.ts';
@@ -86,6 +83,10 @@ async function send(
     limitMs,
   }: { method: string; path: string; body: string | undefined; limitMs: number },
 ): Promise<Reply> {
+  const [{ parseBaseUrl }, { readBody }] = await Promise.all([
+    import('../../marketplace/http/call.ts'),
+    import('../../marketplace/http/reply-body.ts'),
+  ]);
   const { origin, prefix } = parseBaseUrl(baseUrl);
   try {
     return await withDeadline({ clock: systemClock, limitMs }, async (signal) => {
@@ -105,12 +106,13 @@ async function send(
       return { status: response.status, headers: response.headers, text };
     });
   } catch (error) {
-    throw unanswered(error, `${method} ${path}`, method === 'GET');
+    throw await unanswered(error, `${method} ${path}`, method === 'GET');
   }
 }
 
 /** No whole reply came: why, and what to look at before a change is sent again. */
-function unanswered(error: unknown, call: string, isRead: boolean): Error {
+async function unanswered(error: unknown, call: string, isRead: boolean): Promise<Error> {
+  const { LOOK_FIRST, OPEN_OUTCOME } = await import('../failures/describe-failure.ts');
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : '';
   const why = [error instanceof Error ? error.message : String(error), cause].filter((text) => text !== '');
   const what = `${call}: ${why.join(': ')}.${isRead ? '' : ` ${OPEN_OUTCOME}`}`;

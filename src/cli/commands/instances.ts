@@ -244,7 +244,7 @@ export const labelInstance: Command = {
     const label = input.args[1] ?? '';
     await withMarketplace(input, context, async ({ client }) => {
       const machines = (await allInstances(client)).filter((machine) => machine.id === id);
-      refuseOwned(machines, input, RELABEL);
+      await refuseOwned(machines, input, RELABEL);
       await client.instances.label(id, label);
     });
     await createOutput(input, context).changed([
@@ -296,7 +296,7 @@ export const destroyInstance: Command = {
     return withMarketplace(input, context, async ({ client }) => {
       const listed = await allInstances(client);
       const wanted = ids.map((id) => listedInstance(listed, id));
-      refuseOwned(wanted, input, DESTROY);
+      await refuseOwned(wanted, input, DESTROY);
       await confirmed(question(wanted), input, context);
       await changeOneByOne(output, ids, async (id) => {
         await client.instances.destroy(id);

@@ -52,7 +52,7 @@ export const rentVolume: Command = {
     const name = textOption(input.options, '--name');
     const request = { offerId, sizeGB, ...(name === undefined ? {} : { name }) };
     const rented = await withMarketplace(input, context, ({ client }) =>
-      client.volumes.rent(request).catch((error: unknown) => Promise.reject(orUncertain(error))),
+      client.volumes.rent(request).catch(rejectUncertain),
     );
     const called = rented.name ?? name;
     const more = { name: called, offerId, sizeGB };
@@ -63,9 +63,10 @@ export const rentVolume: Command = {
   },
 };
 
-function orUncertain(error: unknown): unknown {
-  if (!mayHaveBought(error)) return error;
-  return uncertainPurchase(error, {
+/** Rejects with the failure of a rent; if it may have taken effect, with what to look at. */
+async function rejectUncertain(error: unknown): Promise<never> {
+  if (!mayHaveBought(error)) throw error;
+  throw await uncertainPurchase(error, {
     found: 'It was sent once and not repeated; a volume may exist and bill.',
     remedy: 'Look before you rent another: gpu-rent list volumes',
   });

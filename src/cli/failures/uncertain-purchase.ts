@@ -1,6 +1,5 @@
 import { MarketplaceError, type MarketplaceErrorKind } from '../../marketplace/errors/errors.ts';
 import { CommandError, EXIT } from './command-error.ts';
-import { OPEN_OUTCOME, tellFailure } from './describe-failure.ts';
 
 /** What is known about a purchase whose outcome is open. */
 export interface PurchaseEvidence {
@@ -29,10 +28,11 @@ export function mayHaveBought(error: unknown): error is MarketplaceError {
  * The failure of a purchase that may have happened all the same: why it failed, what was found, and the service's
  * own words. It never advises to repeat what could be paid twice.
  */
-export function uncertainPurchase(
+export async function uncertainPurchase(
   error: MarketplaceError,
   { found, remedy, isBought = false }: PurchaseEvidence,
-): CommandError {
+): Promise<CommandError> {
+  const { OPEN_OUTCOME, tellFailure } = await import('./describe-failure.ts');
   const { what, remedy: advice } = tellFailure(error);
   const [first = error.message, ...more] = what;
   const words = more.filter((line) => line !== OPEN_OUTCOME);

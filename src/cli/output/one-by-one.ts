@@ -1,5 +1,4 @@
 import { CommandError } from '../failures/command-error.ts';
-import { tellFailure } from '../failures/describe-failure.ts';
 import type { ChangeReport, Output } from './output.ts';
 
 /**
@@ -17,7 +16,7 @@ export async function changeOneByOne<Thing extends number | string>(
   const done: ChangeReport[] = [];
   try {
     for (const [index, thing] of things.entries()) {
-      const stopped = (error: unknown) => Promise.reject(stoppedAt(error, things, index));
+      const stopped = async (error: unknown) => Promise.reject(await stoppedAt(error, things, index));
       const report = await change(thing).catch(stopped);
       if (isOneDocument) done.push(report);
       else await output.changed([report]);
@@ -28,8 +27,13 @@ export async function changeOneByOne<Thing extends number | string>(
 }
 
 /** A failure among several things: which one failed, and which were not tried any more. */
-function stoppedAt(error: unknown, things: readonly (number | string)[], index: number): unknown {
+async function stoppedAt(
+  error: unknown,
+  things: readonly (number | string)[],
+  index: number,
+): Promise<unknown> {
   if (things.length === 1) return error;
+  const { tellFailure } = await import('../failures/describe-failure.ts');
   const { what, remedy, exitCode } = tellFailure(error);
   const untried = things.slice(index + 1).join(', ');
   const rest = untried === '' ? ', the last of them.' : `. Not tried after it: ${untried}.`;

@@ -4,7 +4,6 @@ import type { CodeMethod } from '../../marketplace/tfa/login.ts';
 import type { Confirmation } from '../../marketplace/tfa/methods.ts';
 import type { CommandContext, CommandInput, OptionValues } from '../command.ts';
 import { usageError } from '../failures/command-error.ts';
-import { describeFailure } from '../failures/describe-failure.ts';
 import { textOption } from '../options/option-values.ts';
 import { createOutput } from '../output/output.ts';
 import { ask } from '../secrets/prompt.ts';
@@ -148,6 +147,7 @@ export async function keepBackupCodes(
     await file.write(texts.join('\n'));
     return { backupCodesSavedTo: file.path };
   } catch (error) {
+    const { describeFailure } = await import('../failures/describe-failure.ts');
     context.stderr.write(`${describeFailure(error).lines.join('\n')}\n`);
     return { backupCodes: texts };
   }
@@ -163,7 +163,8 @@ async function offeredFile(context: CommandContext): Promise<CodesFile | undefin
   for (;;) {
     const path = await ask(context, question, { instead: '--save-codes' });
     if (path === '') return undefined;
-    const file = await openCodesFile(path, 'File').catch((error: unknown) => {
+    const file = await openCodesFile(path, 'File').catch(async (error: unknown) => {
+      const { describeFailure } = await import('../failures/describe-failure.ts');
       context.stderr.write(`${describeFailure(error).lines.join('\n')}\n`);
     });
     if (file) return file;
