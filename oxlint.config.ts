@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { defineConfig } from 'oxlint';
+import type { WordsLeft } from './scripts/lint/vocabulary.ts';
 
 /** Layers from the top down. A layer imports what stands below it, minus its `refuses`. */
 const LAYERS = [
@@ -220,10 +222,23 @@ const controllerRules = CONTROLLERS.flatMap((name) => [
   })),
 ]);
 
+/** The rule of words, and of folders that still use refused ones what those are; see `scripts/lint/vocabulary.ts`. */
+const wordsLeft: Readonly<Record<string, WordsLeft>> = JSON.parse(
+  readFileSync(new URL('scripts/lint/words-left.json', import.meta.url), 'utf8'),
+);
+const vocabularyRules = [
+  { files: ['src/**', 'test/**'], rules: { 'vocabulary/words': ['error', {}] as ['error', object] } },
+  ...Object.entries(wordsLeft).map(([folder, left]) => ({
+    files: [folder.endsWith('.ts') ? folder : `${folder}/**`],
+    rules: { 'vocabulary/words': ['error', left] as ['error', object] },
+  })),
+];
+
 const noGlobals = (names: readonly string[], message: string) => names.map((name) => ({ name, message }));
 
 export default defineConfig({
   plugins: ['typescript', 'import', 'oxc', 'unicorn', 'promise'],
+  jsPlugins: ['./scripts/lint/vocabulary.ts'],
   categories: { correctness: 'error' },
   ignorePatterns: ['node_modules', 'dist', 'coverage', '**/golden/**', 'oxlint.config.ts'],
   rules: {
@@ -257,6 +272,7 @@ export default defineConfig({
   overrides: [
     ...layerRules,
     ...controllerRules,
+    ...vocabularyRules,
     {
       files: [
         'src/{api,marketplace,runtime,ownership,instance,accounts,controllers,simulator}/**/*.ts',

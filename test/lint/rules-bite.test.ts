@@ -158,6 +158,27 @@ const PLANTED: readonly Planted[] = [
     rule: 'switch-exhaustiveness-check',
   },
   {
+    title: 'a word of its own in a name, in a folder without it so far',
+    file: 'src/config/planted-name.ts',
+    source: 'export const deedOf = (plan: string): string => plan;\n',
+    rule: 'vocabulary',
+    says: 'use action',
+  },
+  {
+    title: 'a word of its own in the name of a file',
+    file: 'src/planted/farewell.ts',
+    source: 'export const x = 1;\n',
+    rule: 'vocabulary',
+    says: 'use teardown event',
+  },
+  {
+    title: 'a word of its own in the title of a test',
+    file: 'src/config/planted.test.ts',
+    source: "import { test } from 'vitest';\ntest.each([1])('is told', () => {});\n",
+    rule: 'vocabulary',
+    says: 'a title',
+  },
+  {
     title: 'any',
     file: 'src/lib/planted-any.ts',
     source: 'export const x: any = 1;\n',
@@ -186,6 +207,7 @@ beforeAll(() => {
   for (const file of ['oxlint.config.ts', 'tsconfig.json', 'package.json']) {
     cpSync(join(repository, file), join(folder, file));
   }
+  cpSync(join(repository, 'scripts', 'lint'), join(folder, 'scripts', 'lint'), { recursive: true });
   symlinkSync(join(repository, 'node_modules'), join(folder, 'node_modules'));
   for (const { file, source } of PLANTED) {
     mkdirSync(dirname(join(folder, file)), { recursive: true });
