@@ -1,11 +1,11 @@
 /**
- * `npm run build`: two self-contained files for the package, the command `dist/gpu-rent.mjs` (also for the image) and
- * the typed client `dist/client.mjs`, with the client's declarations in `dist/types`.
+ * `npm run build`: the command `dist/gpu-rent.mjs`, one self-contained file (also for the image), and the modules that
+ * the package exports, `dist/client.mjs` and `dist/simulator.mjs`, with their declarations in `dist/types`.
  */
 import { execFileSync } from 'node:child_process';
 import { chmodSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { build } from 'esbuild';
+import { type BuildOptions, build } from 'esbuild';
 import { lazyBuiltins } from './build/lazy-builtins.ts';
 import { slimDependencies } from './build/slim-dependencies.ts';
 
@@ -17,11 +17,7 @@ const REQUIRE_FOR_COMMONJS =
   "import { createRequire as makeRequire } from 'node:module';const require = makeRequire(import.meta.url);";
 
 rmSync(outdir, { recursive: true, force: true });
-await build({
-  entryPoints: {
-    'gpu-rent': join(repository, 'src', 'cli', 'main.ts'),
-    client: join(repository, 'src', 'client.ts'),
-  },
+const COMMON: BuildOptions = {
   bundle: true,
   minify: true,
   platform: 'node',
@@ -38,8 +34,19 @@ await build({
   plugins: [lazyBuiltins, slimDependencies(repository)],
   legalComments: 'linked',
   logLevel: 'warning',
+};
+await build({ ...COMMON, entryPoints: { 'gpu-rent': join(repository, 'src', 'cli', 'main.ts') } });
+await build({
+  ...COMMON,
+  entryPoints: {
+    client: join(repository, 'src', 'client.ts'),
+    simulator: join(repository, 'src', 'simulator.ts'),
+  },
+  // One copy of what both use: the client recognizes the simulator's TransportError by its class.
+  splitting: true,
+  chunkNames: 'shared-[hash]',
 });
-execFileSync('tsc', ['--project', 'tsconfig.client.json'], { cwd: repository, stdio: 'inherit' });
+execFileSync('tsc', ['--project', 'tsconfig.package.json'], { cwd: repository, stdio: 'inherit' });
 const bundle = join(outdir, 'gpu-rent.mjs');
 chmodSync(bundle, 0o755);
 process.stdout.write(`dist/gpu-rent.mjs: ${(statSync(bundle).size / 1024).toFixed(0)} kB\n`);

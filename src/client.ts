@@ -7,7 +7,12 @@ export { type LogFields, type Logger, silentLogger } from './lib/logger.ts';
 export type { MicroDollars } from './lib/money.ts';
 export { type Random, systemRandom } from './lib/random.ts';
 export { Secret } from './lib/secret.ts';
-export type { Transport, TransportRequest, TransportResponse } from './lib/transport.ts';
+export {
+  type Transport,
+  TransportError,
+  type TransportRequest,
+  type TransportResponse,
+} from './lib/transport.ts';
 export type {
   ApiKey,
   ApiKeysResource,

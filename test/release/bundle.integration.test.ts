@@ -105,7 +105,9 @@ describe('the package', () => {
       expect.arrayContaining([
         'dist/gpu-rent.mjs',
         'dist/client.mjs',
+        'dist/simulator.mjs',
         'dist/types/client.d.ts',
+        'dist/types/simulator.d.ts',
         'LICENSE',
         'README.md',
         'package.json',

@@ -1,0 +1,20 @@
+/**
+ * The public module of the simulator: what `gpu-rental-operator/simulator` exports. Everything else of the package
+ * may change without notice.
+ */
+export type { Clock } from './lib/clock.ts';
+export type { Random } from './lib/random.ts';
+export {
+  type Transport,
+  TransportError,
+  type TransportRequest,
+  type TransportResponse,
+} from './lib/transport.ts';
+export type { Listening } from './simulator/http-server.ts';
+export type { MachineHttp, MachinePort } from './simulator/instances/machine-servers.ts';
+export type { OfferSketch } from './simulator/market/catalog.ts';
+export type { Profile, Settings, SettingsOverride } from './simulator/settings.ts';
+export { createSimulator, type Simulator, type SimulatorOptions } from './simulator/simulator.ts';
+export type { RowOf, TableName, Tables, World } from './simulator/world/world.ts';
+export { openWorldFile, type WorldFile } from './simulator/world/world-file.ts';
+export type { WorldStore, WorldWriter } from './simulator/world/world-store.ts';
