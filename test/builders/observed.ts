@@ -236,6 +236,7 @@ export function given(situation: Given = {}): Observed {
     absences: new Map(),
     listsBegun: situation.list === 'none' ? [] : [list.begunAt],
     memory: { ...freshMemory, ...situation.memory },
+    broadOffers: undefined,
     offers: new Map(),
     inputs: { type: 'ready', env: {}, onStart: undefined, imageLogin: undefined },
     loginProven: undefined,

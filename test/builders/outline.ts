@@ -2,7 +2,7 @@ import type { Action, Step, Verdict } from '../../src/controllers/gpu-instance/t
 
 /** A step in the few words in which a test says what it expects. Everything that has an effect is in it. */
 export function outline(step: Step): Record<string, unknown> {
-  if (step.type === 'look') return { look: step.need };
+  if (step.type === 'read') return { reads: step.requests };
   if (step.type === 'publish') return { publish: step.publication.serving };
   const { status } = step;
   return {

@@ -12,7 +12,7 @@ const CONDITIONS = [
 
 /** Everything that a step says and does, a line each: conditions with their messages, changed fields, events, acts. */
 export function wholeDecision(step: Step, before: object = {}): string {
-  if (step.type === 'look') return `asks for ${JSON.stringify(step.need)}`;
+  if (step.type === 'read') return `reads ${JSON.stringify(step.requests)}`;
   if (step.type === 'publish') return `publishes ${JSON.stringify(step.publication)}`;
   return [
     `rule ${step.rule}; ${recording(step)}; looks ${JSON.stringify(step.look)}`,

@@ -1,15 +1,15 @@
 import type { AccountSession } from '../../accounts/account-session.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
-import { decide } from '../../controllers/gpu-instance/decide.ts';
-import { lookCloser } from '../../controllers/gpu-instance/look-closer.ts';
 import { MachineIndex } from '../../controllers/gpu-instance/memory/machine-index.ts';
 import { ObjectMemory } from '../../controllers/gpu-instance/memory/memory.ts';
 import { SteadyClock } from '../../controllers/gpu-instance/memory/steady-clock.ts';
-import { observe, type Sources } from '../../controllers/gpu-instance/observe.ts';
+import { type ObserveDeps, observe } from '../../controllers/gpu-instance/observe.ts';
 import { machineIndexes } from '../../controllers/gpu-instance/other-objects.ts';
+import { decideWithReads, readerOf, withPresentTime } from '../../controllers/gpu-instance/reads.ts';
 import { classify, type Stage } from '../../controllers/gpu-instance/stage.ts';
 import type { Decision, Observed } from '../../controllers/gpu-instance/types.ts';
 import { systemClock } from '../../lib/clock.ts';
+import { silentLogger } from '../../lib/logger.ts';
 import { systemRandom } from '../../lib/random.ts';
 import type { PurchaseConstants } from '../../ownership/constants.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
@@ -24,8 +24,6 @@ export interface Explained {
   /** What the rule asked to see on the way, e.g. `offers`. */
   readonly looks: readonly string[];
 }
-
-const MAX_LOOKS = 24;
 
 /** Runs the operator's own observe and decide on one object. Nothing is recorded and nothing is done. */
 export async function decideOnce(
@@ -43,7 +41,7 @@ export async function decideOnce(
   if (list) steady.noteList(parts.session.feed, list);
   const memory = new ObjectMemory();
   const lookAt = () => {
-    const observed = observe(object, memory, { ...sourcesOf(parts), steady });
+    const observed = observe(object, { ...sourcesOf(parts), memory, steady });
     if (!observed) throw new Error('the identity of the installation is not known');
     return lookOn(observed, { ...parts, steady });
   };
@@ -62,21 +60,15 @@ interface LookPorts {
   readonly steady: SteadyClock;
 }
 
-/** Decides, and looks closer for as long as a rule asks for more. */
+/** Decides by the operator's own loop. Reads are its reads; nothing is written. */
 async function lookOn(first: Observed, { session, kube, steady }: LookPorts): Promise<Explained> {
-  const looks: string[] = [];
-  let observed = first;
-  for (let count = 0; count < MAX_LOOKS; count += 1) {
-    const step = decide(observed);
-    if (step.type === 'decision') return { stage: classify(observed), decision: step, looks };
-    if (step.type === 'publish') observed = asPublished(observed);
-    else {
-      looks.push(step.need.type);
-      const sources = { clock: systemClock, steady, cluster: kube, session, wake() {} };
-      observed = await lookCloser(observed, step.need, sources);
-    }
-  }
-  throw new Error('Two rules ask for each other without end');
+  const wait = <T>(read: () => Promise<T>) => read();
+  const { observed, decision, reads } = await decideWithReads(first, {
+    reader: readerOf({ cluster: kube, session, wake() {}, aside: wait, log: silentLogger }),
+    refresh: (seen) => withPresentTime(seen, { clock: systemClock, steady, session }),
+    publish: async (seen) => asPublished(seen),
+  });
+  return { stage: classify(observed), decision, looks: reads };
 }
 
 /** Such a request waits for nothing. */
@@ -109,7 +101,7 @@ function sourcesOf({
   readonly session: AccountSession;
   readonly others: readonly GpuInstance[];
   readonly constants: PurchaseConstants;
-}): Omit<Sources, 'steady'> {
+}): Omit<ObserveDeps, 'steady' | 'memory'> {
   return {
     clock: systemClock,
     random: systemRandom,

@@ -24,7 +24,7 @@ import type { CallOptions } from '../../marketplace/http/call.ts';
 import type { InstancesResource } from '../../marketplace/instances/instances.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
-import { type ActPorts, act } from './act.ts';
+import { type ActDeps, act } from './act.ts';
 import { ObjectMemory } from './memory/memory.ts';
 import { SteadyClock } from './memory/steady-clock.ts';
 import { silentInstanceMetrics } from './metrics.ts';
@@ -111,7 +111,7 @@ function situation(
     recordSwept: async () => {},
   };
   const memory = new ObjectMemory();
-  const ports: ActPorts = {
+  const ports: ActDeps = {
     clock,
     steady: new SteadyClock(clock),
     log: silentLogger,
@@ -165,7 +165,7 @@ const fails =
   };
 /** Every field of a receipt, made by nobody. */
 /** The book of an account that fails in one respect. */
-const bookOf = ({ book }: ActPorts, change: Partial<AccountBook>) => ({ ...book, ...change }) as AccountBook;
+const bookOf = ({ book }: ActDeps, change: Partial<AccountBook>) => ({ ...book, ...change }) as AccountBook;
 const lookalike = (fields: object): Receipt => fields as Receipt;
 const rent: Action = { type: 'rent', purchase: PURCHASE };
 

@@ -1,45 +1,31 @@
-import type { AccountBook, DepartedObject } from '../../accounts/account-book.ts';
+import type { DepartedObject } from '../../accounts/account-book.ts';
 import type { AccountSession } from '../../accounts/account-session.ts';
 import { type ServiceTime, timeOfAnswer } from '../../accounts/login/service-clock.ts';
 import type { StartDecision } from '../../accounts/tickets/tickets.ts';
-import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { gpuInstanceResource, MACHINE_FINALIZER } from '../../api/v1alpha1/names.ts';
 import type { Reason } from '../../api/v1alpha1/reasons.ts';
 import { spentThisMonth } from '../../instance/cost.ts';
 import { recentRentals, rentalTimes } from '../../instance/rentals.ts';
-import type { Clock } from '../../lib/clock.ts';
 import { parseDuration } from '../../lib/duration.ts';
-import type { Logger } from '../../lib/logger.ts';
 import { parseDollars } from '../../lib/money.ts';
 import { MarketplaceError } from '../../marketplace/errors/errors.ts';
 import type { CallOptions } from '../../marketplace/http/call.ts';
-import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { objectKey, uidOf } from '../../runtime/kube/kube-object.ts';
 import { removeFinalizer } from '../../runtime/writes/finalizers.ts';
+import type { Deps } from './deps.ts';
 import { type AfterFailure, decideAfterFailure, type Failure } from './failure.ts';
-import type { ObjectMemory } from './memory/memory.ts';
-import type { SteadyClock } from './memory/steady-clock.ts';
-import type { GpuInstanceMetrics } from './metrics.ts';
 import { removeOrphans } from './publish/left-over.ts';
 import { PurchaseReceipt, type Receipt } from './receipt.ts';
 import type { Action, EventNote, Observed, Purchase } from './types.ts';
 import type { RentedFacts } from './views.ts';
 
-export interface ActPorts {
-  readonly clock: Clock;
-  readonly steady: SteadyClock;
-  readonly log: Logger;
-  readonly cluster: KubeClient;
-  readonly session: AccountSession | undefined;
-  /** Undefined where the account is gone. */
-  readonly book: AccountBook | undefined;
-  readonly memory: ObjectMemory;
-  readonly metrics: GpuInstanceMetrics;
-  readonly showEvent: (note: EventNote) => void;
-  readonly wrote: (object: GpuInstance) => void;
+export type ActDeps = Pick<
+  Deps,
+  'clock' | 'steady' | 'log' | 'cluster' | 'session' | 'book' | 'memory' | 'metrics' | 'showEvent' | 'wrote'
+> & {
   /** Whether this process may still act, and would decide the same on what is known at this moment. */
   readonly isStillDecided: (recorded: RecordedAction) => boolean;
-}
+};
 
 /** An action, what it was decided on, and the proof that it stands on the object. */
 export interface RecordedAction {
@@ -65,12 +51,12 @@ const NEEDS_NO_KEY: ReadonlySet<Action['type']> = new Set<Action['type']>(['reta
 const SPENDS: ReadonlySet<Action['type']> = new Set<Action['type']>(['start']);
 
 /** Carries one action out. It needs the receipt of what was recorded, and decides nothing. */
-export async function act(recorded: RecordedAction, given: ActPorts): Promise<Acted> {
+export async function act(recorded: RecordedAction, given: ActDeps): Promise<Acted> {
   const { observed, action } = recorded;
   const { session } = given;
   if (!session && !NEEDS_NO_KEY.has(action.type)) return DONE;
-  const ports = SPENDS.has(action.type) ? whilePermitted(observed, given) : given;
-  const queued = { ...ports, ...lastLook(recorded, ports) };
+  const deps = SPENDS.has(action.type) ? whilePermitted(observed, given) : given;
+  const queued = { ...deps, ...lastLook(recorded, deps) };
   try {
     return await carryOut(recorded, queued);
   } catch (error) {
@@ -78,7 +64,7 @@ export async function act(recorded: RecordedAction, given: ActPorts): Promise<Ac
     if (queued.wasTakenBack()) return WITHDRAWN;
     const { kind, outcome, message, retryAfterMs, instanceId } = error;
     const failure = { kind, outcome, message, retryAfterMs, instanceId };
-    ports.log.warn('Marketplace call failed', {
+    deps.log.warn('Marketplace call failed', {
       action: action.type,
       kind,
       outcome,
@@ -95,9 +81,9 @@ interface LastLook {
   readonly wasTakenBack: () => boolean;
 }
 
-type QueuedPorts = ActPorts & LastLook;
+type QueuedDeps = ActDeps & LastLook;
 
-function lastLook(recorded: RecordedAction, { isStillDecided }: ActPorts): LastLook {
+function lastLook(recorded: RecordedAction, { isStillDecided }: ActDeps): LastLook {
   let isTakenBack = false;
   return {
     mayLeave: () => {
@@ -108,26 +94,26 @@ function lastLook(recorded: RecordedAction, { isStillDecided }: ActPorts): LastL
   };
 }
 
-async function carryOut({ observed, action, receipt }: RecordedAction, ports: QueuedPorts): Promise<Acted> {
-  const { session } = ports;
+async function carryOut({ observed, action, receipt }: RecordedAction, deps: QueuedDeps): Promise<Acted> {
+  const { session } = deps;
   switch (action.type) {
     case 'rent':
-      return rent(action.purchase, receipt, ports);
+      return rent(action.purchase, receipt, deps);
     case 'destroy':
-      return destroy(action.instanceId, action.reason, ports);
+      return destroy(action.instanceId, action.reason, deps);
     case 'stop':
-      return stop(action.instanceId, ports);
+      return stop(action.instanceId, deps);
     case 'start':
-      return start(observed, action, ports);
+      return start(observed, action, deps);
     case 'relabel':
-      await session?.client.instances.label(action.instanceId, action.label, whileWanted(ports));
-      ports.memory.relabelledAt = ports.steady.now();
+      await session?.client.instances.label(action.instanceId, action.label, whileWanted(deps));
+      deps.memory.relabelledAt = deps.steady.now();
       return DONE;
     case 'retain':
-      await retain(action, receipt, ports);
+      await retain(action, receipt, deps);
       return DONE;
     case 'release':
-      await release({ observed, action, receipt }, action, ports);
+      await release({ observed, action, receipt }, action, deps);
       return DONE;
   }
 }
@@ -135,12 +121,12 @@ async function carryOut({ observed, action, receipt }: RecordedAction, ports: Qu
 /** The ticket and this check together: a process that slept between record and call must not call. */
 const OLDEST_INTENT_MS = 5_000;
 
-async function rent(purchase: Purchase, receipt: Receipt, ports: ActPorts): Promise<Acted> {
-  const { session, clock, memory } = ports;
+async function rent(purchase: Purchase, receipt: Receipt, deps: ActDeps): Promise<Acted> {
+  const { session, clock, memory } = deps;
   if (!(receipt instanceof PurchaseReceipt) || !session)
     throw new TypeError('a rent needs the receipt of its intent');
   const { intent, ticket } = receipt;
-  const deadlineMs = callMs(purchase, receipt, ports);
+  const deadlineMs = callMs(purchase, receipt, deps);
   try {
     const options = { deadlineMs, slot: ticket.slot };
     const answer = await session.client.instances.rent(intent.offer, purchase.request, options);
@@ -156,12 +142,8 @@ async function rent(purchase: Purchase, receipt: Receipt, ports: ActPorts): Prom
 }
 
 /** How long the call may still take. Throws where it may not be sent any more, and gives the ticket back. */
-function callMs(
-  { decidedAt }: Purchase,
-  { intent, ticket, object }: PurchaseReceipt,
-  ports: ActPorts,
-): number {
-  const { clock, session } = ports;
+function callMs({ decidedAt }: Purchase, { intent, ticket, object }: PurchaseReceipt, deps: ActDeps): number {
+  const { clock, session } = deps;
   const age = clock.now() - decidedAt;
   const left = intent.deadline - intent.issuedAt - age;
   const isPermitted = session?.permits(object.metadata.namespace ?? '') === true;
@@ -193,19 +175,19 @@ export function rentedFacts(purchase: Purchase, instanceId: number, answeredAt: 
 }
 
 /** A permission may be taken back at any time: what raises spending is asked for while the account allows it. */
-function whilePermitted({ object }: Observed, ports: ActPorts): ActPorts {
-  const { session, isStillDecided } = ports;
+function whilePermitted({ object }: Observed, deps: ActDeps): ActDeps {
+  const { session, isStillDecided } = deps;
   const namespace = object.metadata.namespace ?? '';
   const isPermitted = () => session?.permits(namespace) === true;
-  return { ...ports, isStillDecided: (recorded) => isPermitted() && isStillDecided(recorded) };
+  return { ...deps, isStillDecided: (recorded) => isPermitted() && isStillDecided(recorded) };
 }
 
 /** A call may wait for its place for minutes: by then the machine may work again, or a person may want it kept. */
-const whileWanted = ({ mayLeave }: QueuedPorts): CallOptions => ({ mayLeave });
+const whileWanted = ({ mayLeave }: QueuedDeps): CallOptions => ({ mayLeave });
 
-async function destroy(instanceId: number, reason: Reason, ports: QueuedPorts): Promise<Acted> {
-  const { session, clock, steady, memory, metrics } = ports;
-  const answer = await session?.client.instances.destroy(instanceId, whileWanted(ports));
+async function destroy(instanceId: number, reason: Reason, deps: QueuedDeps): Promise<Acted> {
+  const { session, clock, steady, memory, metrics } = deps;
+  const answer = await session?.client.instances.destroy(instanceId, whileWanted(deps));
   memory.destroyed({
     instanceId,
     reason,
@@ -213,7 +195,7 @@ async function destroy(instanceId: number, reason: Reason, ports: QueuedPorts): 
     endedAt: timeOfAnswer(answer?.answeredAt, timeAt(session), clock.now()),
   });
   metrics.destroyed(session ? objectKey(session.ref) : '', reason);
-  ports.log.info('Machine destroyed', { instanceId, reason });
+  deps.log.info('Machine destroyed', { instanceId, reason });
   session?.feed.lookNow();
   return DONE;
 }
@@ -221,9 +203,9 @@ async function destroy(instanceId: number, reason: Reason, ports: QueuedPorts): 
 const timeAt = (session: AccountSession | undefined): ServiceTime =>
   session?.serviceTime() ?? { type: 'unknown' };
 
-async function stop(instanceId: number, ports: QueuedPorts): Promise<Acted> {
-  const { session, clock, steady, memory } = ports;
-  const answer = await session?.client.instances.stop(instanceId, whileWanted(ports));
+async function stop(instanceId: number, deps: QueuedDeps): Promise<Acted> {
+  const { session, clock, steady, memory } = deps;
+  const answer = await session?.client.instances.stop(instanceId, whileWanted(deps));
   memory.stopAskedAt = steady.now();
   memory.stopAnsweredAt = timeOfAnswer(answer?.answeredAt, timeAt(session), clock.now());
   session?.feed.lookNow();
@@ -233,16 +215,16 @@ async function stop(instanceId: number, ports: QueuedPorts): Promise<Acted> {
 async function start(
   { uid, object }: Observed,
   { instanceId, pricePerHour }: Extract<Action, { type: 'start' }>,
-  ports: QueuedPorts,
+  deps: QueuedDeps,
 ): Promise<Acted> {
-  const { session, steady, memory } = ports;
+  const { session, steady, memory } = deps;
   if (!session) return DONE;
-  if (!ports.mayLeave()) return WITHDRAWN;
+  if (!deps.mayLeave()) return WITHDRAWN;
   const timeoutMs = parseDuration(object.spec.timeouts.start) ?? 0;
   const permission = session.tickets.requestStart({ objectUid: uid, pricePerHour, timeoutMs });
   if (permission.type === 'refused') return startRefused(permission);
   try {
-    await session.client.instances.start(instanceId, whileWanted(ports));
+    await session.client.instances.start(instanceId, whileWanted(deps));
   } catch (error) {
     permission.settle({ started: wasRefused(error) ? false : 'unknown' });
     throw error;
@@ -276,15 +258,15 @@ function wasRefused(error: unknown): boolean {
 async function retain(
   action: Extract<Action, { type: 'retain' }>,
   receipt: Receipt,
-  ports: QueuedPorts,
+  deps: QueuedDeps,
 ): Promise<void> {
-  const { session, book, log, showEvent } = ports;
+  const { session, book, log, showEvent } = deps;
   const { object } = receipt;
   try {
     if (session && action.label !== undefined)
-      await session.client.instances.label(action.instanceId, action.label, whileWanted(ports));
+      await session.client.instances.label(action.instanceId, action.label, whileWanted(deps));
   } catch (error) {
-    if (!(error instanceof MarketplaceError) || ports.wasTakenBack()) throw error;
+    if (!(error instanceof MarketplaceError) || deps.wasTakenBack()) throw error;
     log.warn('Kept machine could not be relabelled', { instanceId: action.instanceId, kind: error.kind });
   }
   try {
@@ -311,23 +293,23 @@ function noteNotKept(instanceId: number, { message }: RangeError): EventNote {
 async function release(
   { observed, receipt }: RecordedAction,
   { note, keepsChildren }: Extract<Action, { type: 'release' }>,
-  ports: ActPorts,
+  deps: ActDeps,
 ): Promise<void> {
   const { object } = receipt;
-  await fold(observed, ports);
-  if (!keepsChildren) await removeOrphans(object, ports);
-  ports.showEvent(note);
+  await fold(observed, deps);
+  if (!keepsChildren) await removeOrphans(object, deps);
+  deps.showEvent(note);
   const written = await removeFinalizer({
-    client: ports.cluster,
+    client: deps.cluster,
     resource: gpuInstanceResource,
     object,
     finalizer: MACHINE_FINALIZER,
   });
   if (written.type === 'conflict') throw written.error;
-  if (written.type === 'written') ports.wrote(written.object);
+  if (written.type === 'written') deps.wrote(written.object);
 }
 
-async function fold(observed: Observed, { book, memory }: ActPorts): Promise<void> {
+async function fold(observed: Observed, { book, memory }: ActDeps): Promise<void> {
   if (!book || memory.folded || !hasRented(observed)) return;
   await book.foldDeparted(departed(observed));
   memory.folded = true;

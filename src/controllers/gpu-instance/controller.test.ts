@@ -10,8 +10,7 @@ import type { Controller } from '../../runtime/controller.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
 import { objectKey } from '../../runtime/kube/kube-object.ts';
 import type { Change } from '../../runtime/list-watch/informer.ts';
-import { createGpuInstanceController } from './controller.ts';
-import type { GpuInstanceControllerOptions } from './controller-options.ts';
+import { createGpuInstanceController, type GpuInstanceControllerOptions } from './controller.ts';
 
 const conflict = new KubeError('someone was faster', {
   kind: 'conflict',

@@ -1,5 +1,6 @@
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { gpuInstanceResource } from '../../api/v1alpha1/names.ts';
+import type { Env } from '../../lib/env.ts';
 import {
   type Controller,
   createController,
@@ -12,16 +13,30 @@ import { AccessReviews } from '../../runtime/kube/access-review.ts';
 import { objectKey, uidOf } from '../../runtime/kube/kube-object.ts';
 import { CurrentObjects } from '../../runtime/list-watch/current-objects.ts';
 import type { Change } from '../../runtime/list-watch/informer.ts';
-import type { GpuInstanceControllerOptions } from './controller-options.ts';
+import type { ControllerMetrics, QueueMetrics } from '../../runtime/metrics-ports.ts';
+import { depsOf, type SharedDeps } from './deps.ts';
 import { MachineIndex } from './memory/machine-index.ts';
 import { Memories } from './memory/memory.ts';
 import { SteadyClock } from './memory/steady-clock.ts';
-import { silentInstanceMetrics } from './metrics.ts';
-import type { Sources } from './observe.ts';
-import { Pass } from './pass.ts';
-import { ProbeSchedules } from './probe/probe.ts';
+import { type GpuInstanceMetrics, silentInstanceMetrics } from './metrics.ts';
+import { type Prober, ProbeSchedules } from './probe/probe.ts';
+import { reconcile } from './reconcile.ts';
 import type { Look } from './types.ts';
 import { Waking } from './waking.ts';
+
+export interface GpuInstanceControllerOptions
+  extends Pick<
+    SharedDeps,
+    'cluster' | 'instances' | 'accounts' | 'identity' | 'constants' | 'events' | 'allowPrivateAddresses'
+  > {
+  readonly env: Pick<Env, 'clock' | 'random' | 'log'>;
+  readonly lease: { leaseRemainingMs(): number };
+  /** Asks a machine whether it serves; maps addresses where a map is configured. */
+  readonly prober: Prober;
+  readonly workers?: number;
+  readonly metrics?: ControllerMetrics & QueueMetrics;
+  readonly instanceMetrics?: GpuInstanceMetrics;
+}
 
 /** What a deletion asks for comes before what is bought. */
 const DELETION_PRIORITY = 10;
@@ -70,31 +85,25 @@ class InstanceLoop {
   isStarted = false;
   readonly #options: GpuInstanceControllerOptions;
   readonly #memories = new Memories();
-  readonly #withoutStart = new Set<string>();
-  readonly #reviews: AccessReviews;
-  readonly #sources: Sources;
+  readonly #shared: SharedDeps;
   readonly #objects: CurrentObjects<GpuInstance>;
   readonly #probes: ProbeSchedules;
   readonly #waking: Waking;
 
   constructor(options: GpuInstanceControllerOptions) {
-    const { env, instances, accounts, constants, cluster } = options;
+    const { env, instances, accounts, constants, cluster, identity, events, allowPrivateAddresses } = options;
     const { clock, random } = env;
     const steady = new SteadyClock(clock);
     const enqueue = (key: string) => this.enqueue(key);
     this.#options = options;
-    this.#reviews = new AccessReviews(cluster, clock);
-    this.#sources = {
-      clock,
-      random,
-      instances,
-      accounts,
-      constants,
-      index: new MachineIndex(constants),
-      steady,
-      identity: options.identity,
+    this.#shared = {
+      ...{ clock, steady, random, cluster, instances, accounts, constants, identity, events },
       leaseRemainingMs: () => options.lease.leaseRemainingMs(),
-      withoutStart: this.#withoutStart,
+      reviews: new AccessReviews(cluster, clock),
+      metrics: options.instanceMetrics ?? silentInstanceMetrics,
+      index: new MachineIndex(constants),
+      withoutStart: new Set(),
+      allowPrivateAddresses,
     };
     const resource = gpuInstanceResource;
     this.#objects = new CurrentObjects<GpuInstance>({
@@ -147,18 +156,9 @@ class InstanceLoop {
     const { object } = current;
     const memory = this.#memories.of(uidOf(object));
     memory.probe = this.#probes.view(key, object);
-    const pass = new Pass(object, {
-      ...this.#options,
-      sources: this.#sources,
-      memory,
-      withoutStart: this.#withoutStart,
-      reviews: this.#reviews,
-      log,
-      aside,
-      instanceMetrics: this.#options.instanceMetrics ?? silentInstanceMetrics,
-      wake: () => this.enqueue(key),
-    });
-    return this.#nextLook(key, object, await this.#objects.duringPass(key, () => pass.run()));
+    const deps = depsOf(object, this.#shared, { memory, log, aside, wake: () => this.enqueue(key) });
+    const look = await this.#objects.duringPass(key, () => reconcile(object, deps));
+    return this.#nextLook(key, object, look);
   }
 
   #nextLook(key: string, object: GpuInstance, look: Look): Result {

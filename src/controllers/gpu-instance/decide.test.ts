@@ -49,7 +49,16 @@ describe('an object without a machine', () => {
     [
       'asks for offers before it decides anything',
       {},
-      { look: { type: 'offers', index: 0, queries: [expect.objectContaining({ pricing: 'on-demand' })] } },
+      {
+        reads: [
+          {
+            type: 'offers',
+            index: 0,
+            scope: 'shared',
+            queries: [expect.objectContaining({ pricing: 'on-demand' })],
+          },
+        ],
+      },
     ],
     [
       'says that it waits when its search is queued',
@@ -186,12 +195,9 @@ describe('an object without a machine', () => {
       'searches wide to say why nothing matched, and closes the purchase that came to nothing',
       { ...offers(), intent: intent(), memory: { refused: intent() } },
       {
-        look: {
-          type: 'offers',
-          index: -1,
-          queries: [expect.objectContaining({ limit: 2000 })],
-          explains: true,
-        },
+        reads: [
+          { type: 'offers', index: 0, scope: 'broad', queries: [expect.objectContaining({ limit: 2000 })] },
+        ],
       },
     ],
     [
@@ -199,10 +205,8 @@ describe('an object without a machine', () => {
       {
         facts: { reserved: new Set([100]) },
         observed: {
-          offers: new Map([
-            [0, { type: 'found', offers: [offer({})] }],
-            [-1, { type: 'found', offers: [offer({})] }],
-          ]),
+          offers: new Map([[0, { type: 'found', offers: [offer({})] }]]),
+          broadOffers: { type: 'found', offers: [offer({})] },
         },
       },
       { rule: 'purchase', phase: 'Pending', says: 'NoOffers', afterMs: 5_000 },

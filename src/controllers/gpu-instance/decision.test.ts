@@ -31,7 +31,7 @@ test('fields without a finding, or a finding without fields, are no status', () 
 
 test('the first rule that applies gives its name to what it decides, not to what it asks', () => {
   const rule = (name: string, step: Step | undefined) => ({ name, because: 'b', decide: () => step });
-  const look: Step = { type: 'look', need: { type: 'inputs' } };
+  const look: Step = { type: 'read', requests: [{ type: 'inputs' }] };
   const rules = [rule('first', undefined), rule('second', decision({})), rule('third', decision({}))];
   expect(firstOf(rules, observed, undefined)).toMatchObject({ rule: 'second' });
   expect(firstOf([rule('asks', look)], observed, undefined)).toEqual(look);

@@ -302,7 +302,7 @@ describe('the proof that a machine is gone, after our own destroy', () => {
     [
       'asks for the machine itself when two lists agree',
       goneByUs(-15, lists(-12, -2)),
-      { look: { type: 'read', instanceId: 1 } },
+      { reads: [{ type: 'machine', instanceId: 1 }] },
     ],
     [
       'scenario 20: is not there while the machine itself is',
@@ -332,11 +332,15 @@ describe('the proof that a machine is gone, without our own destroy', () => {
   });
   table([
     ['needs lists as far apart as lists may lag', gone(lists(-60, -1), 'absent', true), waits],
-    ['asks for the machine itself first', gone(lists(-61, -1)), { look: { type: 'read', instanceId: 1 } }],
+    [
+      'asks for the machine itself first',
+      gone(lists(-61, -1)),
+      { reads: [{ type: 'machine', instanceId: 1 }] },
+    ],
     [
       'scenario 19: then asks whether the key is still the one of the login',
       gone(lists(-61, -1), 'absent'),
-      { look: { type: 'loginProof' } },
+      { reads: [{ type: 'loginProof' }] },
     ],
     [
       'scenario 19: is not there with a key that proves nothing',

@@ -27,7 +27,7 @@ import { decide } from './decide.ts';
 import { MachineIndex } from './memory/machine-index.ts';
 import { ObjectMemory } from './memory/memory.ts';
 import { SteadyClock } from './memory/steady-clock.ts';
-import { observe, type Sources } from './observe.ts';
+import { type ObserveDeps, observe } from './observe.ts';
 import { BY_ADOPTED, BY_MACHINE, machineIndexes } from './other-objects.ts';
 
 const OTHER_UID = '99999999-2222-4333-8444-555555555555';
@@ -43,7 +43,7 @@ interface Setting {
   /** The login of the account that is called so. */
   readonly elsewhere?: typeof LOGIN;
   readonly session?: Partial<{ [Name in keyof AccountSession]: unknown }>;
-  readonly sources?: Partial<Sources>;
+  readonly sources?: Partial<ObserveDeps>;
   readonly memory?: ObjectMemory;
 }
 
@@ -90,7 +90,8 @@ function seen(setting: Setting = {}) {
     missing: { type: 'missing' },
   };
   if (list) steady.noteList(session.feed, list);
-  return observe(object, setting.memory ?? new ObjectMemory(), {
+  return observe(object, {
+    memory: setting.memory ?? new ObjectMemory(),
     clock,
     steady,
     random: seededRandom(1),
@@ -113,7 +114,7 @@ function seen(setting: Setting = {}) {
 
 const CONSENTS = { permits: () => true, adoption: () => 'Unlabelled' } as const;
 
-function informerOf(objects: readonly GpuInstance[], asked: string[] = []): Sources['instances'] {
+function informerOf(objects: readonly GpuInstance[], asked: string[] = []): ObserveDeps['instances'] {
   return {
     list: () => {
       asked.push('all');
@@ -123,7 +124,7 @@ function informerOf(objects: readonly GpuInstance[], asked: string[] = []): Sour
       asked.push(index);
       return objects.filter((each) => machineIndexes[index]?.(each).includes(value));
     },
-  } as unknown as Sources['instances'];
+  } as unknown as ObserveDeps['instances'];
 }
 
 /** Another object of the cluster. */

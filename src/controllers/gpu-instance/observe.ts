@@ -9,19 +9,14 @@ import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { annotations } from '../../api/v1alpha1/names.ts';
 import { reasons } from '../../api/v1alpha1/reasons.ts';
 import { accountRefOf } from '../../instance/account-ref.ts';
-import type { Clock } from '../../lib/clock.ts';
-import type { Random } from '../../lib/random.ts';
 import type { CompleteList } from '../../marketplace/feed/feed-state.ts';
 import type { Instance } from '../../marketplace/instances/instance.ts';
-import type { PurchaseConstants } from '../../ownership/constants.ts';
-import type { Identity } from '../../ownership/identity.ts';
 import { type IntentReading, readIntent } from '../../ownership/intent.ts';
 import { makeLabel, type Remnant, remnantOf } from '../../ownership/label.ts';
 import { loginText } from '../../ownership/login.ts';
 import { startsInWindow, whose } from '../../ownership/ours.ts';
 import { uidOf } from '../../runtime/kube/kube-object.ts';
-import type { Informer } from '../../runtime/list-watch/informer.ts';
-import type { MachineIndex } from './memory/machine-index.ts';
+import type { SharedDeps } from './deps.ts';
 import type { ObjectMemory } from './memory/memory.ts';
 import type { SteadyClock } from './memory/steady-clock.ts';
 import {
@@ -45,56 +40,52 @@ import type {
   Outsider,
 } from './views.ts';
 
-/** Where a pass looks. None of it waits: everything is in a cache, in memory or on a clock. */
-export interface Sources {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly instances: Informer<GpuInstance>;
+/** Where `observe` looks. None of it waits: everything is in a cache, in memory or on a clock. */
+export type ObserveDeps = Pick<
+  SharedDeps,
+  'clock' | 'random' | 'instances' | 'constants' | 'index' | 'steady' | 'identity' | 'leaseRemainingMs'
+> & {
   readonly accounts: Pick<AccountDirectory, 'get' | 'permits'>;
-  readonly constants: PurchaseConstants;
-  readonly index: MachineIndex;
-  readonly steady: SteadyClock;
-  /** This installation's identity; undefined while it is not known. */
-  readonly identity: () => Identity | undefined;
-  readonly leaseRemainingMs: () => number;
-  /** Logins (as text) whose service knows no start. */
   readonly withoutStart: ReadonlySet<string>;
-}
+  readonly memory: ObjectMemory;
+};
 
-function loginsOf({ accounts }: Sources): LoginOf {
+function loginsOf({ accounts }: ObserveDeps): LoginOf {
   return (of) => {
     const session = sessionOf(accounts.get(accountRefOf(of)));
     return session && loginText(session.login);
   };
 }
 
-function rivals(object: GpuInstance, sources: Sources): readonly GpuInstance[] {
-  return rivalsOf(object, sources.instances.list(), loginsOf(sources));
+function rivals(object: GpuInstance, deps: ObserveDeps): readonly GpuInstance[] {
+  return rivalsOf(object, deps.instances.list(), loginsOf(deps));
 }
 
 /** Asked only of an object that may take over a machine: what is refused anyway costs nothing. */
-function isLeftToOlder(object: GpuInstance, session: AccountSession | undefined, sources: Sources): boolean {
+function isLeftToOlder(object: GpuInstance, session: AccountSession | undefined, deps: ObserveDeps): boolean {
   const { adopt } = object.spec;
   if (adopt === undefined || session?.adoption() !== 'Unlabelled') return false;
   if (session.permits(object.metadata.namespace ?? '') !== true) return false;
-  const claimants = sources.instances.byIndex(BY_ADOPTED, String(adopt.instanceId));
-  return hasOlderClaimant(object, claimants, loginsOf(sources));
+  const claimants = deps.instances.byIndex(BY_ADOPTED, String(adopt.instanceId));
+  return hasOlderClaimant(object, claimants, loginsOf(deps));
 }
 
-/** Only worth reading when a rule asks for it: then a pass looks closer. */
+/** Only worth reading when a rule asks for it: then it is read. */
 const NOT_ASKED_FOR = {
   offers: new Map(),
+  broadOffers: undefined,
   inputs: undefined,
   loginProven: undefined,
   confirmed: undefined,
   published: undefined,
 } as const;
 
-/** Everything that one pass needs, read once; undefined while this installation does not know who it is. */
-export function observe(object: GpuInstance, memory: ObjectMemory, sources: Sources): Observed | undefined {
-  const lookup = sources.accounts.get(accountRefOf(object));
+/** Everything that one reconcile needs, read once; undefined while this installation does not know who it is. */
+export function observe(object: GpuInstance, deps: ObserveDeps): Observed | undefined {
+  const { memory } = deps;
+  const lookup = deps.accounts.get(accountRefOf(object));
   const session = sessionOf(lookup);
-  const identity = session?.identity ?? sources.identity();
+  const identity = session?.identity ?? deps.identity();
   if (!identity) return undefined;
   const intent = readIntent(identity.keys, object.metadata.annotations?.[annotations.rentalIntent]);
   const list = session?.feed.latest();
@@ -105,30 +96,30 @@ export function observe(object: GpuInstance, memory: ObjectMemory, sources: Sour
     intent,
     recorded,
     list,
-    steady: sources.steady,
-    serviceNow: session && list && serviceNow(session.serviceTime(), sources.clock.now()),
+    steady: deps.steady,
+    serviceNow: session && list && serviceNow(session.serviceTime(), deps.clock.now()),
   });
-  const view = listing && listView(object, listing, sources);
+  const view = listing && listView(object, listing, deps);
   if (view) noteLate(memory, view.labelled, intent);
   return {
     ...NOT_ASKED_FOR,
-    now: Math.floor(sources.clock.now()),
-    steadyNow: sources.steady.now(),
+    now: Math.floor(deps.clock.now()),
+    steadyNow: deps.steady.now(),
     object,
     uid: uidOf(object),
     identity,
-    constants: sources.constants,
-    account: accountView(lookup, object, sources),
+    constants: deps.constants,
+    account: accountView(lookup, object, deps),
     intent,
     list: view,
-    listsBegun: session ? sources.steady.listTimes(session.feed, session.feed.listsBegunSince(0)) : [],
-    absences: absencesOf(object, { session, memory: memory.view() }, sources.steady),
-    memory: memory.view(sources.steady.now()),
+    listsBegun: session ? deps.steady.listTimes(session.feed, session.feed.listsBegunSince(0)) : [],
+    absences: absencesOf(object, { session, memory: memory.view() }, deps.steady),
+    memory: memory.view(deps.steady.now()),
     place: session?.queue.place(uidOf(object), object.metadata.generation ?? 0),
     probe: memory.probe,
-    olderClaimant: isLeftToOlder(object, session, sources),
-    leaseRemainingMs: sources.leaseRemainingMs(),
-    jitter: sources.random.next(),
+    olderClaimant: isLeftToOlder(object, session, deps),
+    leaseRemainingMs: deps.leaseRemainingMs(),
+    jitter: deps.random.next(),
   };
 }
 
@@ -146,18 +137,18 @@ function recordedRow(object: GpuInstance, list: CompleteList | undefined): Insta
   return id === undefined ? undefined : list?.rows.get(id);
 }
 
-function accountView(lookup: AccountLookup, object: GpuInstance, sources: Sources): AccountView {
-  const view = insidersView(lookup, object, sources);
-  const outsider = outsiderOf(lookup, object, sources);
+function accountView(lookup: AccountLookup, object: GpuInstance, deps: ObserveDeps): AccountView {
+  const view = insidersView(lookup, object, deps);
+  const outsider = outsiderOf(lookup, object, deps);
   return outsider === undefined ? view : withoutWords(view, outsider);
 }
 
 /** Undefined for an object that may use the account, and for every one of the account's own namespace. */
-function outsiderOf(lookup: AccountLookup, object: GpuInstance, sources: Sources): Outsider | undefined {
+function outsiderOf(lookup: AccountLookup, object: GpuInstance, deps: ObserveDeps): Outsider | undefined {
   const { namespace = '' } = object.metadata;
   const ref = accountRefOf(object);
   if (ref.namespace === namespace) return undefined;
-  const permitted = sessionOf(lookup)?.permits(namespace) ?? sources.accounts.permits(ref, namespace);
+  const permitted = sessionOf(lookup)?.permits(namespace) ?? deps.accounts.permits(ref, namespace);
   if (permitted === undefined) return 'undecided';
   return permitted ? undefined : 'refused';
 }
@@ -176,21 +167,20 @@ function withoutMessage(breaker: BreakerState): BreakerState {
   return breaker.type === 'closed' ? breaker : { ...breaker, message: reasons.NamespaceNotAllowed.sentence };
 }
 
-function insidersView(lookup: AccountLookup, object: GpuInstance, sources: Sources): AccountView {
+function insidersView(lookup: AccountLookup, object: GpuInstance, deps: ObserveDeps): AccountView {
   if (lookup.type === 'missing')
     return { ...(lookup.isUnwatched && { isUnwatched: true }), state: 'missing' };
-  if (lookup.type === 'ready')
-    return { state: 'ready', facts: accountFacts(lookup.session, object, sources) };
-  const facts = lookup.session && accountFacts(lookup.session, object, sources);
+  if (lookup.type === 'ready') return { state: 'ready', facts: accountFacts(lookup.session, object, deps) };
+  const facts = lookup.session && accountFacts(lookup.session, object, deps);
   return { state: 'notReady', reason: lookup.reason, message: lookup.message, facts };
 }
 
-function accountFacts(session: AccountSession, object: GpuInstance, sources: Sources): AccountFacts {
+function accountFacts(session: AccountSession, object: GpuInstance, deps: ObserveDeps): AccountFacts {
   return {
     login: session.login,
     limits: session.limits(),
     breaker: session.breaker(),
-    heldSpans: session.heldSpans().map((span) => steadySpan(span, sources.steady)),
+    heldSpans: session.heldSpans().map((span) => steadySpan(span, deps.steady)),
     blames: session.blames(),
     labelEcho: session.labelEcho(),
     permitted: session.permits(object.metadata.namespace ?? ''),
@@ -201,7 +191,7 @@ function accountFacts(session: AccountSession, object: GpuInstance, sources: Sou
     reserved: session.tickets.reservedFor(uidOf(object)),
     pollIntervalMs: session.pollIntervalMs(),
     serviceTime: session.serviceTime(),
-    startUnsupported: sources.withoutStart.has(session.uid),
+    startUnsupported: deps.withoutStart.has(session.uid),
   };
 }
 
@@ -219,18 +209,18 @@ interface Listing {
   readonly recorded: Instance | undefined;
 }
 
-function listView(object: GpuInstance, listing: Listing, sources: Sources): ListView {
+function listView(object: GpuInstance, listing: Listing, deps: ObserveDeps): ListView {
   const { session, list, intent, recorded } = listing;
   const uid = uidOf(object);
   const others = intent.type === 'intent' && intent.intent.uid !== uid ? intent.intent.uid : undefined;
   return {
     begunAt: list.begunAt,
-    begunSteady: sources.steady.listTimes(session.feed, [list.begunAt])[0] ?? Number.NEGATIVE_INFINITY,
+    begunSteady: deps.steady.listTimes(session.feed, [list.begunAt])[0] ?? Number.NEGATIVE_INFINITY,
     recorded,
-    labelled: sources.index.labelled(session, list, uid),
-    formerSelf: others === undefined ? undefined : formerSelf(sources.index.labelled(session, list, others)),
-    adoptTarget: adoptTarget(object, listing, sources),
-    ...unownedRows(object, listing, sources),
+    labelled: deps.index.labelled(session, list, uid),
+    formerSelf: others === undefined ? undefined : formerSelf(deps.index.labelled(session, list, others)),
+    adoptTarget: adoptTarget(object, listing, deps),
+    ...unownedRows(object, listing, deps),
     ids: [...list.rows.keys()],
   };
 }
@@ -243,17 +233,17 @@ function formerSelf(machines: readonly ListedMachine[]): Instance | undefined {
 function adoptTarget(
   object: GpuInstance,
   { session, list }: Listing,
-  sources: Sources,
+  deps: ObserveDeps,
 ): ListedMachine | undefined {
   const row = object.spec.adopt && list.rows.get(object.spec.adopt.instanceId);
   if (!row) return undefined;
-  const recording = sources.instances.byIndex(BY_MACHINE, String(row.id));
+  const recording = deps.instances.byIndex(BY_MACHINE, String(row.id));
   const claims = recording.flatMap(({ metadata, status }) => {
     const { instanceId, claim, attempt = 0 } = status ?? {};
     if (instanceId !== row.id || claim === undefined || metadata.uid === undefined) return [];
     return metadata.uid === object.metadata.uid ? [] : [{ uid: metadata.uid, attempt, instanceId, claim }];
   });
-  const context = { identity: session.identity, login: session.login, constants: sources.constants, claims };
+  const context = { identity: session.identity, login: session.login, constants: deps.constants, claims };
   return { row, ownership: whose(row, context) };
 }
 
@@ -265,18 +255,18 @@ function adoptTarget(
 function unownedRows(
   object: GpuInstance,
   { session, list, intent: reading }: Listing,
-  sources: Sources,
+  deps: ObserveDeps,
 ): Pick<ListView, 'unowned' | 'doubtful'> {
   if (reading.type !== 'intent' || !reading.intent.knownIds) return { unowned: [], doubtful: [] };
   const { intent } = reading;
-  const others = rivals(object, sources);
+  const others = rivals(object, deps);
   const held = idsHeldBy(others);
   const wanted = idsWantedBy(others);
   const free = [...list.rows.values()].filter(({ id }) => !held.has(id));
   const echo = session.labelEcho();
   const sent = makeLabel(session.identity, intent);
   const inTime = ({ startedAt }: Instance) =>
-    startedAt === undefined || startsInWindow(startedAt, intent.issuedAt, sources.constants);
+    startedAt === undefined || startsInWindow(startedAt, intent.issuedAt, deps.constants);
   const likenessOf = ({ id, label }: Instance) => {
     const seen = likeness(label, { echo, sent });
     return seen === 'recognizable' && wanted.has(id) ? 'doubtful' : seen;

@@ -10,7 +10,6 @@ import {
   offer,
   UID,
 } from '../../../test/builders/observed.ts';
-import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
 import type { AccountSession } from '../../accounts/account-session.ts';
 import type { Ticket, TicketDecision } from '../../accounts/tickets/tickets.ts';
 import { annotations, MACHINE_FINALIZER } from '../../api/v1alpha1/names.ts';
@@ -20,9 +19,8 @@ import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { KubeError, type KubeErrorKind } from '../../runtime/kube/kube-error.ts';
 import { decide } from './decide.ts';
 import { ObjectMemory } from './memory/memory.ts';
-import { SteadyClock } from './memory/steady-clock.ts';
 import { PurchaseReceipt } from './receipt.ts';
-import { type RecordPorts, record, rentCallMs } from './record.ts';
+import { type RecordDeps, record, rentCallMs } from './record.ts';
 import type { Decision, Observed } from './types.ts';
 
 type Body = {
@@ -72,10 +70,7 @@ function situation({ failure, ticket, leaseMs = 60_000, without }: Situation = {
   const session = { identity, login: LOGIN, tickets: { request: () => ticket ?? given } };
   const memory = new ObjectMemory();
   const cached: unknown[] = [];
-  const clock = createVirtualClock({ startMs: NOW });
-  const ports: RecordPorts = {
-    clock,
-    steady: new SteadyClock(clock),
+  const ports: RecordDeps = {
     cluster: client,
     session: without ? undefined : (session as unknown as AccountSession),
     memory,

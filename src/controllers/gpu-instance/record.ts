@@ -2,7 +2,6 @@ import type { AccountSession } from '../../accounts/account-session.ts';
 import type { TicketDecision } from '../../accounts/tickets/tickets.ts';
 import type { GpuInstance, GpuInstanceStatus } from '../../api/v1alpha1/gpu-instance.ts';
 import { annotations, gpuInstanceResource, MACHINE_FINALIZER } from '../../api/v1alpha1/names.ts';
-import type { Clock } from '../../lib/clock.ts';
 import { SHORTEST_RENT_CALL_MS } from '../../ownership/constants.ts';
 import { type RentalIntent, writeIntent } from '../../ownership/intent.ts';
 import { loginText } from '../../ownership/login.ts';
@@ -12,24 +11,12 @@ import { refOf } from '../../runtime/kube/kube-object.ts';
 import { wholeMetadata } from '../../runtime/kube/whole-object.ts';
 import { addFinalizer } from '../../runtime/writes/finalizers.ts';
 import { recordStatus } from '../../runtime/writes/record-status.ts';
-import type { ObjectMemory } from './memory/memory.ts';
-import type { SteadyClock } from './memory/steady-clock.ts';
+import type { Deps } from './deps.ts';
 import { type PurchaseReceipt, purchaseReceipt, type Receipt, receiptOf } from './receipt.ts';
 import { statusOf } from './status.ts';
 import type { Decision, Observed, Purchase } from './types.ts';
 
-export interface RecordPorts {
-  readonly clock: Clock;
-  readonly steady: SteadyClock;
-  readonly cluster: KubeClient;
-  readonly session: AccountSession | undefined;
-  readonly memory: ObjectMemory;
-  /** Tells the cache of our own write, so that no pass judges the past. */
-  readonly wrote: (object: GpuInstance) => void;
-  readonly leaseRemainingMs: () => number;
-  /** Puts the object into the work queue when its rental slot is there. */
-  readonly wake: () => void;
-}
+export type RecordDeps = Pick<Deps, 'cluster' | 'session' | 'memory' | 'wrote' | 'leaseRemainingMs' | 'wake'>;
 
 /** How recording ended. Only `recorded` permits an act. */
 export type Recorded =
@@ -42,16 +29,16 @@ export type Recorded =
   | { readonly type: 'leaseTooShort' };
 
 /** Writes what has to stand on the object before anything is done, under its resource version. */
-export async function record(observed: Observed, decision: Decision, ports: RecordPorts): Promise<Recorded> {
+export async function record(observed: Observed, decision: Decision, deps: RecordDeps): Promise<Recorded> {
   switch (decision.record.type) {
     case 'intent':
-      return recordIntent(observed, decision.record.purchase, ports);
+      return recordIntent(observed, decision.record.purchase, deps);
     case 'finalizer':
-      return recordFinalizer(observed.object, ports);
+      return recordFinalizer(observed.object, deps);
     case 'status':
     case 'nothing':
       return decision.status
-        ? recordStatusOf(observed.object, statusOf(observed.object, decision.status, observed.now), ports)
+        ? recordStatusOf(observed.object, statusOf(observed.object, decision.status, observed.now), deps)
         : { type: 'recorded', receipt: receiptOf(observed.object) };
   }
 }
@@ -59,7 +46,7 @@ export async function record(observed: Observed, decision: Decision, ports: Reco
 async function recordStatusOf(
   object: GpuInstance,
   status: GpuInstanceStatus,
-  { cluster, wrote }: RecordPorts,
+  { cluster, wrote }: RecordDeps,
 ): Promise<Recorded> {
   const written = await recordStatus({ client: cluster, resource: gpuInstanceResource, object, status });
   if (written.type === 'conflict' || written.type === 'gone') return { type: 'lost' };
@@ -67,7 +54,7 @@ async function recordStatusOf(
   return { type: 'recorded', receipt: receiptOf(written.object) };
 }
 
-async function recordFinalizer(object: GpuInstance, { cluster, wrote }: RecordPorts): Promise<Recorded> {
+async function recordFinalizer(object: GpuInstance, { cluster, wrote }: RecordDeps): Promise<Recorded> {
   const options = { client: cluster, resource: gpuInstanceResource, finalizer: MACHINE_FINALIZER };
   const written = await addFinalizer({ ...options, object });
   if (written.type === 'conflict' || written.type === 'gone') return { type: 'lost' };
@@ -81,15 +68,15 @@ export function rentCallMs({ constants }: Observed, leaseRemainingMs: number): n
   return longest < SHORTEST_RENT_CALL_MS ? undefined : longest;
 }
 
-async function recordIntent(observed: Observed, purchase: Purchase, ports: RecordPorts): Promise<Recorded> {
-  const { session } = ports;
+async function recordIntent(observed: Observed, purchase: Purchase, deps: RecordDeps): Promise<Recorded> {
+  const { session } = deps;
   if (!session) return { type: 'lost' };
-  const callMs = rentCallMs(observed, ports.leaseRemainingMs());
+  const callMs = rentCallMs(observed, deps.leaseRemainingMs());
   if (callMs === undefined) return { type: 'leaseTooShort' };
   const { offer, pricePerHour } = purchase;
   const { namespace = '', generation = 0 } = observed.object.metadata;
   const ticket = session.tickets.request({
-    ...{ objectUid: observed.uid, namespace, generation, wake: ports.wake },
+    ...{ objectUid: observed.uid, namespace, generation, wake: deps.wake },
     ...{ offerId: offer.id, pricePerHour },
   });
   if (ticket.type === 'refused') return { type: 'refused', refusal: ticket };
@@ -98,17 +85,17 @@ async function recordIntent(observed: Observed, purchase: Purchase, ports: Recor
     const object = await writeIntentOn(
       observed.object,
       writeIntent(session.identity.keys, intent),
-      ports.cluster,
+      deps.cluster,
     );
-    ports.wrote(object);
-    ports.memory.intent = intent;
+    deps.wrote(object);
+    deps.memory.intent = intent;
     return { type: 'purchase', receipt: purchaseReceipt(object, intent, ticket) };
   } catch (error) {
     // Whatever became of the write, the call it announces is never sent.
     ticket.settle({ rented: false });
     if (isKubeError(error, 'conflict', 'notFound')) return { type: 'lost' };
-    ports.memory.intent = intent;
-    ports.memory.refused = intent;
+    deps.memory.intent = intent;
+    deps.memory.refused = intent;
     throw error;
   }
 }

@@ -15,11 +15,15 @@ export function stillDecides(
 }
 
 function lookedUp(seen: Observed, before: Observed): Partial<Observed> {
-  const { offers, inputs, loginProven, confirmed, published } = before;
+  const { offers, broadOffers, inputs, loginProven, confirmed, published } = before;
   // What one of several calls has failed by meanwhile keeps none of the others waiting.
   const { destroyFailures, destroyNotBefore, notBefore } = before.memory;
   const memory = { ...seen.memory, destroyFailures, destroyNotBefore, notBefore };
-  return { offers, inputs, loginProven, confirmed, published, memory, absences: absences(seen, before) };
+  return {
+    ...{ offers, broadOffers, inputs, loginProven, confirmed, published },
+    memory,
+    absences: absences(seen, before),
+  };
 }
 
 function absences(seen: Observed, before: Observed): ReadonlyMap<number, AbsenceView> {

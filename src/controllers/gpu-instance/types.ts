@@ -44,6 +44,8 @@ export interface Observed {
   readonly memory: MemoryView;
   /** By index of `spec.offers`; asked for one after another. */
   readonly offers: ReadonlyMap<number, OffersView>;
+  /** The search that says why nothing matches; undefined if it was not requested. */
+  readonly broadOffers: OffersView | undefined;
   /** Where it waits in the queue of its login; undefined if it does not wait, or was called. */
   readonly place?: QueuePlace | undefined;
   readonly inputs: InputsView | undefined;
@@ -63,21 +65,23 @@ export interface Observed {
 }
 
 /** Something only worth reading when a rule asks for it. */
-export type Need =
+export type ReadRequest =
   | {
       readonly type: 'offers';
       readonly index: number;
+      /**
+       * `shared`: the reply of a wider search will do. `exact`: such a reply did not tell enough. `broad`: with fewer
+       * requirements, only to say why nothing matches: never worth waiting for.
+       */
+      readonly scope: 'shared' | 'exact' | 'broad';
       /** The search, and after it those that follow if it finds nothing. */
       readonly queries: readonly [OfferQuery, ...OfferQuery[]];
-      /** The reply of a wider search does not tell enough. */
-      readonly exact?: boolean;
       /** It found nothing before: searches of others go first. */
       readonly patient?: boolean;
-      /** Only to say why nothing matches: never worth waiting for. */
-      readonly explains?: boolean;
     }
   | { readonly type: 'inputs' }
-  | { readonly type: 'read'; readonly instanceId: number }
+  /** Whether the machine exists, by its single read. */
+  | { readonly type: 'machine'; readonly instanceId: number }
   /** Whether the machine is as lost as the list says, by its single read. */
   | { readonly type: 'confirmLost'; readonly instanceId: number }
   | { readonly type: 'loginProof' };
@@ -205,10 +209,10 @@ export interface Publication {
 }
 
 /**
- * The next step of a pass: look closer, write the children before the status says that they are there, or
+ * The next step of a reconcile: read what a rule needs beside, write the children before the status says that they are there, or
  * decide.
  */
 export type Step =
-  | { readonly type: 'look'; readonly need: Need }
+  | { readonly type: 'read'; readonly requests: readonly ReadRequest[] }
   | { readonly type: 'publish'; readonly publication: Publication }
   | Decision;

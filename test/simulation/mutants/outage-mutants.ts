@@ -77,7 +77,7 @@ export const OUTAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'queued-call-not-decided-again',
     loses: 'the last look at what a queued destroy was decided on',
-    file: `${GPU}/pass.ts`,
+    file: `${GPU}/reconcile.ts`,
     find: 'return seen !== undefined && stillDecides(seen, { before: observed, action });',
     replace: 'return seen !== undefined && (true || stillDecides(seen, { before: observed, action }));',
   },

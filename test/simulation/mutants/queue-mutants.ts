@@ -48,9 +48,10 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     name: 'disconnected-keeps-place',
     loses: 'the end of a place in the queue when the account of its object loses its session',
-    file: 'controllers/gpu-instance/pass.ts',
-    find: 'for (const { queue } of this.#ports.accounts.sessions()) queue.leave(uid);',
-    replace: 'this.#session?.queue.leave(uid);',
+    file: 'controllers/gpu-instance/reconcile.ts',
+    find: 'function leaveQueues({ uid }: Observed, { accounts }: Deps): void {\n  for (const { queue } of accounts.sessions()) queue.leave(uid);',
+    replace:
+      'function leaveQueues({ uid }: Observed, { session }: Deps): void {\n  session?.queue.leave(uid);',
   },
   {
     name: 'no-search-backoff',

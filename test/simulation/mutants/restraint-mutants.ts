@@ -123,7 +123,7 @@ export const RESTRAINT_MUTANTS: readonly Mutant[] = [
   {
     name: 'taken-back-is-sent',
     loses: 'the look at what is wanted once a call has waited for its place',
-    file: 'controllers/gpu-instance/changed-wish.ts',
+    file: 'controllers/gpu-instance/reconcile.ts',
     find: '  return isNewer || (isHeld(newest) && !isHeld(decidedOn));\n',
     replace: '  return isHeld(newest) && !isHeld(decidedOn) && isNewer;\n',
   },

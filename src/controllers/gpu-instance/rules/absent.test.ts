@@ -57,7 +57,7 @@ describe('a machine that the latest list does not show', () => {
     [
       'is read by itself after lists far enough apart',
       unlisted({ observed: absent(lists(-61, -1)) }),
-      { look: { type: 'read', instanceId: 1 } },
+      { reads: [{ type: 'machine', instanceId: 1 }] },
     ],
     [
       'is still missing, not gone, while its own read shows it',
@@ -67,7 +67,7 @@ describe('a machine that the latest list does not show', () => {
     [
       'is believed gone only by a key that proves its login',
       unlisted({ observed: absent(lists(-61, -1), 'absent') }),
-      { look: { type: 'loginProof' } },
+      { reads: [{ type: 'loginProof' }] },
     ],
     [
       'has vanished by lists, read and login together',

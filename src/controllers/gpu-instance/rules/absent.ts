@@ -30,9 +30,9 @@ function byProof(observed: Observed, held: Held<StateNamed<'absent'>>, begun: Re
     case 'gone':
       return vanished(observed, held, begun ?? 'Vanished');
     case 'needsRead':
-      return { type: 'look', need: { type: 'read', instanceId } };
+      return { type: 'read', requests: [{ type: 'machine', instanceId }] };
     case 'needsLogin':
-      return { type: 'look', need: { type: 'loginProof' } };
+      return { type: 'read', requests: [{ type: 'loginProof' }] };
     case 'present':
     case 'waiting':
       return neverSeen(observed, held) ?? missing(observed, held);

@@ -154,8 +154,8 @@ function destroyAll(observed: Observed): Step | undefined {
 function confirmGone(observed: Observed): Step | undefined {
   for (const instanceId of machinesToProve(observed)) {
     const proof = goneProof(observed, instanceId);
-    if (proof.type === 'needsRead') return { type: 'look', need: { type: 'read', instanceId } };
-    if (proof.type === 'needsLogin') return { type: 'look', need: { type: 'loginProof' } };
+    if (proof.type === 'needsRead') return { type: 'read', requests: [{ type: 'machine', instanceId }] };
+    if (proof.type === 'needsLogin') return { type: 'read', requests: [{ type: 'loginProof' }] };
     if (proof.type !== 'gone') return decision({ look: { onList: true, afterMs: 30_000 } });
   }
   return undefined;

@@ -169,7 +169,7 @@ describe('a machine whose destroy was answered', () => {
     [
       'is read by itself once two lists agree',
       { ...gone(-15), observed: absent(lists(-12, -2)) },
-      { look: { type: 'read', instanceId: 1 } },
+      { reads: [{ type: 'machine', instanceId: 1 }] },
     ],
     [
       'is kept off together with its host, where that was silent',

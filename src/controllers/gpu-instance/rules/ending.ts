@@ -90,9 +90,9 @@ function awaitGone(observed: Observed, wish: EndWish, mark: DestroyMark): Step {
     case 'gone':
       return ended(observed, wish, mark.endedAt);
     case 'needsRead':
-      return { type: 'look', need: { type: 'read', instanceId: machine.instanceId } };
+      return { type: 'read', requests: [{ type: 'machine', instanceId: machine.instanceId }] };
     case 'needsLogin':
-      return { type: 'look', need: { type: 'loginProof' } };
+      return { type: 'read', requests: [{ type: 'loginProof' }] };
     case 'present':
     case 'waiting':
       return stillThere(observed, wish, mark);

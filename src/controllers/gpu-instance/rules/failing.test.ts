@@ -142,8 +142,8 @@ describe('a machine that nobody sees', () => {
 
   test('is read by itself before it is destroyed (C2)', () => {
     expect(decide(given(lost({ observed: { confirmed: undefined } })))).toEqual({
-      type: 'look',
-      need: { type: 'confirmLost', instanceId: 1 },
+      type: 'read',
+      requests: [{ type: 'confirmLost', instanceId: 1 }],
     });
   });
 });

@@ -84,7 +84,8 @@ function confirmed(
   { machine: { instanceId } }: Held<StateNamed<'failing'>>,
   destroy: Step,
 ): Step | undefined {
-  if (seen?.instanceId !== instanceId) return { type: 'look', need: { type: 'confirmLost', instanceId } };
+  if (seen?.instanceId !== instanceId)
+    return { type: 'read', requests: [{ type: 'confirmLost', instanceId }] };
   return seen.says === 'lost' || seen.says === 'absent' ? destroy : undefined;
 }
 

@@ -37,9 +37,19 @@ const NEARLY = [
 describe('what a rental is made of', () => {
   table([
     [
-      'is asked for before anything is searched',
+      'is requested together with the first search',
       { observed: { inputs: undefined } },
-      { look: { type: 'inputs' } },
+      {
+        reads: [
+          { type: 'inputs' },
+          { type: 'offers', index: 0, scope: 'shared', queries: [expect.anything()] },
+        ],
+      },
+    ],
+    [
+      'is requested alone when no price limits a search',
+      { spec: { offers: [{}] }, observed: { inputs: undefined } },
+      { reads: [{ type: 'inputs' }] },
     ],
     [
       'that a Secret does not give is waited for, and said',
@@ -61,7 +71,11 @@ describe('several alternatives', () => {
         spec: { offers: [{ maxPricePerHour: '1.00', gpuNames: ['H100'] }, { maxPricePerHour: '1.00' }] },
         observed: { offers: new Map([[0, { type: 'found', offers: [] }]]) },
       },
-      { look: { type: 'offers', index: 1, queries: [expect.objectContaining({ limit: 200 })] } },
+      {
+        reads: [
+          { type: 'offers', index: 1, scope: 'shared', queries: [expect.objectContaining({ limit: 200 })] },
+        ],
+      },
     ],
     [
       'leave out one that has no price limit',
@@ -91,12 +105,9 @@ describe('several alternatives', () => {
         observed: { offers: new Map([[1, { type: 'found', offers: [] }]]) },
       },
       {
-        look: {
-          type: 'offers',
-          index: -2,
-          queries: [expect.objectContaining({ limit: 2000 })],
-          explains: true,
-        },
+        reads: [
+          { type: 'offers', index: 1, scope: 'broad', queries: [expect.objectContaining({ limit: 2000 })] },
+        ],
       },
     ],
     [
@@ -158,10 +169,8 @@ describe('a search that failed', () => {
       'of everything leaves out what would match otherwise',
       {
         observed: {
-          offers: new Map([
-            [0, { type: 'found', offers: [] }],
-            [-1, { type: 'failed', kind: 'unavailable', detail: 'no answer', retryAfterMs: undefined }],
-          ]),
+          offers: new Map([[0, { type: 'found', offers: [] }]]),
+          broadOffers: { type: 'failed', kind: 'unavailable', detail: 'no answer', retryAfterMs: undefined },
         },
       },
       { rule: 'purchase', phase: 'Pending', says: 'NoOffers', afterMs: 5000 },
@@ -189,12 +198,12 @@ describe('a search that failed', () => {
           offers: new Map([[0, { type: 'found', isShared: true, offers: [offer({ verified: undefined })] }]]),
         },
       },
-      { look: { type: 'offers', index: 0, queries: [expect.anything()], exact: true } },
+      { reads: [{ type: 'offers', index: 0, queries: [expect.anything()], scope: 'exact' }] },
     ],
     [
       'is made after those of others by an object that found nothing before',
       { memory: { refusal: { reason: 'NoOffers', detail: 'None.' } } },
-      { look: { type: 'offers', index: 0, queries: [expect.anything()], patient: true } },
+      { reads: [{ type: 'offers', index: 0, scope: 'shared', queries: [expect.anything()], patient: true }] },
     ],
     [
       'is tried later each time',
@@ -218,10 +227,8 @@ describe('where nothing matches', () => {
       {
         spec: { offers: [{ maxPricePerHour: '1.00', gpuNames: ['H100'] }] },
         observed: {
-          offers: new Map([
-            [0, { type: 'found', offers: [] }],
-            [-1, { type: 'found', offers: [offer({ id: 1 }), offer({ id: 2 })] }],
-          ]),
+          offers: new Map([[0, { type: 'found', offers: [] }]]),
+          broadOffers: { type: 'found', offers: [offer({ id: 1 }), offer({ id: 2 })] },
         },
       },
       { rule: 'purchase', phase: 'Pending', says: 'NoOffers', afterMs: 5000 },
@@ -231,10 +238,8 @@ describe('where nothing matches', () => {
       {
         spec: { offers: [STRICT] },
         observed: {
-          offers: new Map([
-            [0, { type: 'found', offers: [] }],
-            [-1, { type: 'found', offers: NEARLY }],
-          ]),
+          offers: new Map([[0, { type: 'found', offers: [] }]]),
+          broadOffers: { type: 'found', offers: NEARLY },
         },
       },
       { rule: 'purchase', phase: 'Pending', says: 'NoOffers', afterMs: 5000 },
@@ -244,10 +249,8 @@ describe('where nothing matches', () => {
       {
         spec: { offers: [STRICT] },
         observed: {
-          offers: new Map([
-            [0, { type: 'found', offers: [] }],
-            [-1, { type: 'found', offers: [{ ...FITS, gpuName: 'RTX 4090', region: 'Utah, US' }] }],
-          ]),
+          offers: new Map([[0, { type: 'found', offers: [] }]]),
+          broadOffers: { type: 'found', offers: [{ ...FITS, gpuName: 'RTX 4090', region: 'Utah, US' }] },
         },
       },
       { rule: 'purchase', phase: 'Pending', says: 'NoOffers', afterMs: 5000 },
@@ -257,10 +260,8 @@ describe('where nothing matches', () => {
       {
         memory: { failures: 2 },
         observed: {
-          offers: new Map([
-            [0, { type: 'found', offers: [] }],
-            [-1, { type: 'found', offers: [] }],
-          ]),
+          offers: new Map([[0, { type: 'found', offers: [] }]]),
+          broadOffers: { type: 'found', offers: [] },
         },
       },
       { rule: 'purchase', phase: 'Pending', says: 'NoOffers', afterMs: 20000 },
@@ -269,10 +270,8 @@ describe('where nothing matches', () => {
       'offers that are too dear are told from none',
       {
         observed: {
-          offers: new Map([
-            [0, { type: 'found', offers: [] }],
-            [-1, { type: 'found', offers: [offer({ pricePerHour: 2_000_000 })] }],
-          ]),
+          offers: new Map([[0, { type: 'found', offers: [] }]]),
+          broadOffers: { type: 'found', offers: [offer({ pricePerHour: 2_000_000 })] },
         },
       },
       { rule: 'purchase', phase: 'Pending', says: 'NoOfferWithinPrice', afterMs: 5000 },

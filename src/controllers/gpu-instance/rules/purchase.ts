@@ -8,9 +8,10 @@ import { type ChoiceInput, chooseOffer, type Exclusions, wouldMatchWithout } fro
 import { backoffMs, decision } from '../decision.ts';
 import { offerQuery } from '../offers/offer-checks.ts';
 import { hasPriceRule } from '../offers/offer-price.ts';
+import { factsOf } from '../recorded.ts';
 import { rentRequest } from '../rental/rent-request.ts';
 import type { Stage } from '../stage.ts';
-import type { Decision, Observed, Step } from '../types.ts';
+import type { Decision, Observed, ReadRequest, Step } from '../types.ts';
 import type { AccountFacts, InputsView, OffersView, Refusal } from '../views.ts';
 import { idle } from './idle.ts';
 import { FOUND_NOTHING, sayQueued } from './queued.ts';
@@ -18,11 +19,11 @@ import { FOUND_NOTHING, sayQueued } from './queued.ts';
 type Unrented = Extract<Stage, { type: 'unrented' }>;
 type Requirements = NonNullable<GpuInstanceSpec['offers']>[number];
 
-/** Reads what a rental needs, one thing after another, and then names the offer. */
+/** Requests what a rental needs, inputs and the first search together, and then names the offer. */
 export function purchase(observed: Observed, stage: Unrented): Step | undefined {
   if (observed.account.state !== 'ready') return undefined;
   if (observed.place) return sayQueued(observed, stage, observed.place);
-  if (observed.inputs === undefined) return { type: 'look', need: { type: 'inputs' } };
+  if (observed.inputs === undefined) return { type: 'read', requests: firstRequests(observed) };
   if (observed.inputs.type === 'problem') {
     return idle(observed, stage, {
       reason: observed.inputs.reason,
@@ -38,6 +39,21 @@ export function purchase(observed: Observed, stage: Unrented): Step | undefined 
   return firstChoice(observed, stage, { facts, inputs: observed.inputs });
 }
 
+/** The first search beside the inputs; alone if no price limits it. */
+function firstRequests(observed: Observed): readonly ReadRequest[] {
+  const facts = factsOf(observed);
+  const index = facts === undefined ? -1 : pricedFrom(observed, facts);
+  return [
+    { type: 'inputs' },
+    ...(facts === undefined || index < 0 ? [] : [search(observed, { index, facts, scope: 'shared' })]),
+  ];
+}
+
+/** Index of the first alternative with a price limit; -1 if none has one. */
+function pricedFrom({ object: { spec } }: Observed, { limits }: AccountFacts): number {
+  return (spec.offers ?? []).findIndex((requirements) => hasPriceRule(requirements, limits, spec));
+}
+
 interface Means {
   readonly facts: AccountFacts;
   readonly inputs: Extract<InputsView, { type: 'ready' }>;
@@ -51,13 +67,13 @@ function firstChoice(observed: Observed, stage: Unrented, means: Means): Step {
   for (const [index, requirements] of alternatives.entries()) {
     if (!hasPriceRule(requirements, facts.limits, observed.object.spec)) continue;
     const found = observed.offers.get(index);
-    if (found === undefined) return search(observed, { index, facts });
+    if (found === undefined) return searching(observed, { index, facts, scope: 'shared' });
     if (found.type === 'queued') return sayQueued(observed, stage, found.place);
     if (found.type === 'failed') return withoutReply(observed, stage, found);
     const input = choiceInput(observed, { index, requirements, facts }, found);
     const choice = chooseOffer(input);
     if (choice.type === 'chosen') return rent(observed, stage, { ...means, ...choice, index, requirements });
-    if (choice.type === 'unclear') return search(observed, { index, facts, exact: true });
+    if (choice.type === 'unclear') return searching(observed, { index, facts, scope: 'exact' });
     isTaken ||= chooseOffer({ ...input, excluded: NOTHING_EXCLUDED }).type === 'chosen';
   }
   return isTaken ? allTaken(observed, stage) : explain(observed, stage, facts);
@@ -69,11 +85,12 @@ interface Alternative {
   readonly facts: AccountFacts;
 }
 
+interface Search extends Pick<Alternative, 'index' | 'facts'> {
+  readonly scope: 'shared' | 'exact';
+}
+
 /** The search for one alternative, with those that follow it: one reply may answer all of them. */
-function search(
-  observed: Observed,
-  { index, facts, exact }: Pick<Alternative, 'index' | 'facts'> & { readonly exact?: boolean },
-): Step {
+function search(observed: Observed, { index, facts, scope }: Search): ReadRequest {
   const context = searchContext(observed, facts);
   const [first, ...others] = (observed.object.spec.offers ?? [])
     .slice(index)
@@ -81,31 +98,30 @@ function search(
     .map((requirements) => offerQuery(requirements, context, 'exact'));
   if (!first) throw new RangeError('an alternative that is not there was searched for');
   const isPatient = FOUND_NOTHING.has(observed.memory.refusal?.reason ?? 'Ready');
-  const need = { type: 'offers', index, queries: [first, ...others] } as const;
-  return { type: 'look', need: { ...need, ...(exact && { exact }), ...(isPatient && { patient: true }) } };
+  const queries = [first, ...others] as const;
+  return { type: 'offers', index, scope, queries, ...(isPatient && { patient: true }) };
+}
+
+function searching(observed: Observed, wanted: Search): Step {
+  return { type: 'read', requests: [search(observed, wanted)] };
 }
 
 function searchContext({ object: { spec } }: Observed, { limits }: AccountFacts) {
   return { limits, diskGB: diskGB(spec), wanted: spec };
 }
 
-/** Key of the broad search for an alternative, beside the exact one's index. */
-const broadIndex = (index: number): number => -1 - index;
-
 function explain(observed: Observed, stage: Unrented, facts: AccountFacts): Step {
   const alternatives = observed.object.spec.offers ?? [];
-  const index = alternatives.findIndex((requirements) =>
-    hasPriceRule(requirements, facts.limits, observed.object.spec),
-  );
+  const index = pricedFrom(observed, facts);
   const requirements = alternatives[index];
   if (requirements === undefined) return idle(observed, stage, { reason: 'NoPriceLimit' });
   const { explained } = observed.memory;
   if (explained) return backOff(observed, stage, explained, NOTHING_MAX_MS);
-  const broad = observed.offers.get(broadIndex(index));
+  const broad = observed.broadOffers;
   if (broad === undefined) {
     const context = searchContext(observed, facts);
     const queries = [offerQuery(requirements, context, 'broad')] as const;
-    return { type: 'look', need: { type: 'offers', index: broadIndex(index), queries, explains: true } };
+    return { type: 'read', requests: [{ type: 'offers', index, scope: 'broad', queries }] };
   }
   // An explanation is worth no waiting: the next search may bring it.
   if (broad.type !== 'found')

@@ -196,7 +196,7 @@ describe('a deletion that keeps its machine', () => {
         status: holding(),
         observed: absent(lists(-61, -1)),
       },
-      { look: { type: 'read', instanceId: 1 } },
+      { reads: [{ type: 'machine', instanceId: 1 }] },
     ],
     [
       'proves gone what else it destroyed',

@@ -24,7 +24,7 @@ describe('a machine that somebody wrote into the status of a stopped object', ()
       written(missing(at(-50), at(-1))),
       { ...KEPT, afterMs: 60_000, onList: true },
     ],
-    ['is asked for by itself', written(missing(...LONG)), { look: { type: 'read', instanceId: 9 } }],
+    ['is asked for by itself', written(missing(...LONG)), { reads: [{ type: 'machine', instanceId: 9 }] }],
     [
       'is asked for again where that failed',
       written({ lists: LONG, read: 'failed' }),
@@ -33,7 +33,7 @@ describe('a machine that somebody wrote into the status of a stopped object', ()
     [
       'is not given up by a key of which nobody knows whose it is',
       written({ lists: LONG, read: 'absent' }),
-      { look: { type: 'loginProof' } },
+      { reads: [{ type: 'loginProof' }] },
     ],
     [
       'is not given up by a key of another login',

@@ -5,7 +5,7 @@ import type { Observed, Step } from '../types.ts';
 export type UnprovenRecord =
   /** It does not exist. */
   | { readonly type: 'forget' }
-  | { readonly type: 'lookCloser'; readonly step: Extract<Step, { type: 'look' }> }
+  | { readonly type: 'read'; readonly step: Extract<Step, { type: 'read' }> }
   | { readonly type: 'awaitLists' };
 
 /**
@@ -21,9 +21,9 @@ export function unprovenRecord(observed: Observed): UnprovenRecord | undefined {
     case 'gone':
       return { type: 'forget' };
     case 'needsRead':
-      return { type: 'lookCloser', step: { type: 'look', need: { type: 'read', instanceId } } };
+      return { type: 'read', step: { type: 'read', requests: [{ type: 'machine', instanceId }] } };
     case 'needsLogin':
-      return { type: 'lookCloser', step: { type: 'look', need: { type: 'loginProof' } } };
+      return { type: 'read', step: { type: 'read', requests: [{ type: 'loginProof' }] } };
     case 'waiting':
       return { type: 'awaitLists' };
     case 'present':

@@ -128,7 +128,7 @@ export function whileUnrented(observed: Observed, stage: Unrented): Step {
 
 function stoppedWithout(observed: Observed, stage: Unrented): Step {
   const named = unprovenRecord(observed);
-  if (named?.type === 'lookCloser') return named.step;
+  if (named?.type === 'read') return named.step;
   const carried = carriedFields(observed);
   const fields = named?.type === 'forget' ? withoutMachine(carried) : carried;
   return decision({

@@ -4,12 +4,13 @@ import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
 import type { AccountSession, RentalQueue } from '../../accounts/account-session.ts';
 import type { QueuePlace } from '../../accounts/queue/admission-queue.ts';
 import type { SearchAnswer } from '../../accounts/queue/search-desk.ts';
+import { silentLogger } from '../../lib/logger.ts';
 import { MarketplaceError } from '../../marketplace/errors/errors.ts';
 import type { Offer } from '../../marketplace/offers/offers.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
-import { lookCloser } from './look-closer.ts';
 import { SteadyClock } from './memory/steady-clock.ts';
-import type { Need, Observed } from './types.ts';
+import { readAll, readerOf, withPresentTime } from './reads.ts';
+import type { Observed, ReadRequest } from './types.ts';
 
 const failure = new MarketplaceError('told to fail', {
   kind: 'unavailable',
@@ -27,7 +28,7 @@ interface Answers {
 }
 
 /** What is seen after a look that took two seconds, with or without an account. */
-async function look(need: Need, answers: Answers | 'no account', before: Observed = given()) {
+async function look(request: ReadRequest, answers: Answers | 'no account', before: Observed = given()) {
   const clock = createVirtualClock({ startMs: NOW + 2_000 });
   const replies = answers === 'no account' ? {} : answers;
   const session = {
@@ -37,13 +38,17 @@ async function look(need: Need, answers: Answers | 'no account', before: Observe
     proveLogin: async () => replies.login,
     serviceTime: () => ({ type: 'known', at: at(77), isConfirmed: true }),
   };
-  return lookCloser(before, need, {
+  const deps = {
     clock,
     steady: new SteadyClock(clock),
     cluster: {} as unknown as KubeClient,
     session: answers === 'no account' ? undefined : (session as unknown as AccountSession),
+    log: silentLogger,
+    aside: <T>(wait: () => Promise<T>) => wait(),
     wake() {},
-  });
+  };
+  const refresh = (seen: Observed) => withPresentTime(seen, deps);
+  return readAll(before, [request], { reader: readerOf(deps), refresh });
 }
 
 const PLACE: QueuePlace = { for: 'search', ahead: 3, expectedMs: 9_000, waitedMs: 0, isSerial: false };
@@ -67,8 +72,13 @@ function queueOf({ search: found, queued }: Answers): RentalQueue {
 const throws = (error: unknown) => () => {
   throw error;
 };
-const read: Need = { type: 'read', instanceId: 1 };
-const search = { type: 'offers', index: 1, queries: [{ filters: [] }] } as const satisfies Need;
+const read: ReadRequest = { type: 'machine', instanceId: 1 };
+const search = {
+  type: 'offers',
+  index: 1,
+  scope: 'shared',
+  queries: [{ filters: [] }],
+} as const satisfies ReadRequest;
 
 describe('the read of one machine', () => {
   test.for<readonly [string, Answers | 'no account', string]>([
@@ -112,8 +122,8 @@ describe('a search', () => {
 
   test('that explains asks for the reply that all share', async () => {
     const found = offer({ id: 3 });
-    const seen = await look({ ...search, explains: true }, { search: () => [found] });
-    expect(seen.offers.get(1)).toEqual({ type: 'found', offers: [found] });
+    const seen = await look({ ...search, scope: 'broad' }, { search: () => [found] });
+    expect(seen.broadOffers).toEqual({ type: 'found', offers: [found] });
   });
 
   test('that nobody can make finds nothing', async () => {

@@ -31,10 +31,11 @@ import { defaultConstants } from '../../ownership/constants.ts';
 import { AccessReviews } from '../../runtime/kube/access-review.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
+import { depsOf } from './deps.ts';
 import { MachineIndex } from './memory/machine-index.ts';
 import { CHILDREN_CHECK_MS, ObjectMemory } from './memory/memory.ts';
 import { SteadyClock } from './memory/steady-clock.ts';
-import { Pass } from './pass.ts';
+import { isSuperseded, reconcile } from './reconcile.ts';
 import type { ListedMachine } from './views.ts';
 
 const fails = (kind: MarketplaceErrorKind, outcome: 'refused' | 'unknown', instanceId?: number) => () => {
@@ -183,56 +184,42 @@ function situation(setting: Setting = {}) {
     recordRetained: () => Promise.reject(new RangeError('the list of kept machines is full')),
     recordSwept: () => Promise.resolve(),
   };
-  const sources = {
-    clock,
-    random,
-    instances,
-    steady,
-    accounts: {
-      get: () => lookup,
-      book: () => book,
-      sessions: () => [session],
-      permits: () => true,
-    } as never,
-    constants: defaultConstants,
-    index: new MachineIndex(defaultConstants),
-    identity: () => (setting.disconnected ? identity : undefined),
-    leaseRemainingMs: () => (leaseLooks++ < (setting.leaseLooks ?? 99) ? (setting.leaseMs ?? 15_000) : 0),
-    withoutStart: new Set<string>(),
-  };
-  const unknown = { get: () => ({ type: 'missing' }), sessions: () => [] } as never;
-  const accounts = setting.identityKnown === false ? unknown : sources.accounts;
+  const accounts = (
+    setting.identityKnown === false
+      ? { get: () => ({ type: 'missing' }), book: () => undefined, sessions: () => [] }
+      : { get: () => lookup, book: () => book, sessions: () => [session], permits: () => true }
+  ) as never;
   const withoutStart = new Set<string>();
-  const pass = new Pass(observed.object, {
-    sources: { ...sources, accounts },
-    accounts,
-    memory,
-    withoutStart,
-    cluster,
-    instances,
-    aside: (wait) => {
-      setting.aside?.push('aside');
-      return wait();
+  const deps = depsOf(
+    observed.object,
+    {
+      ...{ clock, steady, random, cluster, instances, accounts, withoutStart },
+      constants: defaultConstants,
+      index: new MachineIndex(defaultConstants),
+      identity: () => (setting.disconnected ? identity : undefined),
+      leaseRemainingMs: () => (leaseLooks++ < (setting.leaseLooks ?? 99) ? (setting.leaseMs ?? 15_000) : 0),
+      allowPrivateAddresses: false,
+      reviews: new AccessReviews(cluster, clock),
+      events: { record: ({ reason }: { reason: string }) => done.push(`event ${reason}`) } as never,
+      metrics: {
+        rented: () => done.push('count rented'),
+        rentalFailed: (_account, kind) => done.push(`count failed ${kind}`),
+        destroyed: () => {},
+        destroyFailing: (key, price) => done.push(`count ${key} failing ${price}`),
+        ended: (_account, reason) => done.push(`count ended ${reason}`),
+      },
     },
-    log: { ...silentLogger, info: (message, fields) => setting.logged?.push([message, fields]) },
-    env: { clock, random, log: silentLogger },
-    identity: () => undefined,
-    constants: defaultConstants,
-    lease: { leaseRemainingMs: sources.leaseRemainingMs },
-    prober: async () => undefined,
-    allowPrivateAddresses: false,
-    reviews: new AccessReviews(cluster, clock),
-    events: { record: ({ reason }: { reason: string }) => done.push(`event ${reason}`) } as never,
-    wake() {},
-    instanceMetrics: {
-      rented: () => done.push('count rented'),
-      rentalFailed: (_account, kind) => done.push(`count failed ${kind}`),
-      destroyed: () => {},
-      destroyFailing: (key, price) => done.push(`count ${key} failing ${price}`),
-      ended: (_account, reason) => done.push(`count ended ${reason}`),
+    {
+      memory,
+      aside: (wait) => {
+        setting.aside?.push('aside');
+        return wait();
+      },
+      log: { ...silentLogger, info: (message, fields) => setting.logged?.push([message, fields]) },
+      wake() {},
     },
-  });
-  return { run: () => pass.run(), done, memory, withoutStart, steady };
+  );
+  return { run: () => reconcile(observed.object, deps), done, memory, withoutStart, steady };
 }
 
 /** Says yes to what is written, but for the one verb that is told to lose its race. */
@@ -713,4 +700,23 @@ test('a result that is still in memory is saved once', async () => {
   await run();
   expect(done).toEqual(['replace', 'event InstanceRented']);
   expect(memory.rented).toBeUndefined();
+});
+
+const HELD = { 'gpurental.dev/hold': 'mine' };
+
+function copy(generation: number, annotations: Record<string, string> = {}): GpuInstance {
+  const { object } = given();
+  return { ...object, metadata: { ...object.metadata, generation, annotations } };
+}
+
+test.for<[string, GpuInstance, GpuInstance | undefined, boolean]>([
+  ['the same object asks for the same', copy(2), copy(2), false],
+  ['a newer spec, or a deletion, is another wish', copy(2), copy(3), true],
+  ['a copy that is behind changes nothing', copy(3), copy(2), false],
+  ['a machine that is held now is another wish', copy(2), copy(2, HELD), true],
+  ['one that was held all the time is none', copy(2, HELD), copy(2, HELD), false],
+  ['one that is let go meanwhile waits for the next pass', copy(2, HELD), copy(2), false],
+  ['an object that is gone asks for nothing new', copy(2), undefined, false],
+])('%s', ([, decidedOn, newest, expected]) => {
+  expect(isSuperseded(decidedOn, newest)).toBe(expected);
 });

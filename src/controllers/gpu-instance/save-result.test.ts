@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'vitest';
-import { at, given, identity, intent, LOGIN, NOW, UID } from '../../../../test/builders/observed.ts';
-import { createVirtualClock } from '../../../../test/builders/virtual-clock.ts';
-import type { GpuInstance, GpuInstanceStatus } from '../../../api/v1alpha1/gpu-instance.ts';
-import { silentLogger } from '../../../lib/logger.ts';
-import { Secret } from '../../../lib/secret.ts';
-import { claimVerifies } from '../../../ownership/claim.ts';
-import type { KubeClient } from '../../../runtime/kube/kube-client.ts';
-import { KubeError, type KubeErrorKind } from '../../../runtime/kube/kube-error.ts';
-import { ObjectMemory } from '../memory/memory.ts';
-import { SteadyClock } from '../memory/steady-clock.ts';
-import { receiptOf } from '../receipt.ts';
-import type { RentedFacts } from '../views.ts';
-import { saveResult } from './save-result.ts';
+import { at, given, identity, intent, LOGIN, NOW, UID } from '../../../test/builders/observed.ts';
+import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
+import type { GpuInstance, GpuInstanceStatus } from '../../api/v1alpha1/gpu-instance.ts';
+import { silentLogger } from '../../lib/logger.ts';
+import { Secret } from '../../lib/secret.ts';
+import { claimVerifies } from '../../ownership/claim.ts';
+import type { KubeClient } from '../../runtime/kube/kube-client.ts';
+import { KubeError, type KubeErrorKind } from '../../runtime/kube/kube-error.ts';
+import { ObjectMemory } from './memory/memory.ts';
+import { SteadyClock } from './memory/steady-clock.ts';
+import { receiptOf } from './receipt.ts';
+import { saveResult } from './reconcile.ts';
+import type { RentedFacts } from './views.ts';
 
 const RENTED: RentedFacts = {
   attempt: 1,
@@ -71,16 +71,11 @@ function situation({ conflicts = 0, newer, statusFailure, secretFailure }: Clust
     clock,
     log: silentLogger,
     showEvent: ({ reason }: { readonly reason: string }) => events.push(reason),
-    record: {
-      clock,
-      cluster,
-      memory,
-      steady: new SteadyClock(clock),
-      session: undefined,
-      wrote: (object: GpuInstance) => cached.push(object),
-      leaseRemainingMs: () => 0,
-      wake() {},
-    },
+    steady: new SteadyClock(clock),
+    session: undefined,
+    wrote: (object: GpuInstance) => cached.push(object),
+    leaseRemainingMs: () => 0,
+    wake() {},
   };
   const save = () => saveResult({ observed, receipt: receiptOf(observed.object) }, RENTED, ports);
   return { save, memory, statuses, secrets, events, cached };

@@ -1,0 +1,77 @@
+import type { AccountBook } from '../../accounts/account-book.ts';
+import { type AccountDirectory, sessionOf } from '../../accounts/account-directory.ts';
+import type { AccountSession } from '../../accounts/account-session.ts';
+import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
+import { accountRefOf } from '../../instance/account-ref.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/logger.ts';
+import type { Random } from '../../lib/random.ts';
+import type { PurchaseConstants } from '../../ownership/constants.ts';
+import type { Identity } from '../../ownership/identity.ts';
+import type { ReconcileContext } from '../../runtime/controller.ts';
+import type { EventRecorder } from '../../runtime/events/events.ts';
+import type { AccessReviews } from '../../runtime/kube/access-review.ts';
+import type { KubeClient } from '../../runtime/kube/kube-client.ts';
+import type { Informer } from '../../runtime/list-watch/informer.ts';
+import type { MachineIndex } from './memory/machine-index.ts';
+import type { ObjectMemory } from './memory/memory.ts';
+import type { SteadyClock } from './memory/steady-clock.ts';
+import type { GpuInstanceMetrics } from './metrics.ts';
+import type { EventNote } from './types.ts';
+
+/** What the reconciles of all objects share. */
+export interface SharedDeps {
+  readonly clock: Clock;
+  readonly steady: SteadyClock;
+  readonly random: Random;
+  readonly cluster: KubeClient;
+  readonly instances: Informer<GpuInstance>;
+  readonly accounts: AccountDirectory;
+  readonly constants: PurchaseConstants;
+  /** This installation's identity; undefined while it is not known. */
+  readonly identity: () => Identity | undefined;
+  readonly leaseRemainingMs: () => number;
+  readonly events: EventRecorder;
+  readonly reviews: AccessReviews;
+  readonly metrics: GpuInstanceMetrics;
+  readonly index: MachineIndex;
+  /** Uids of accounts whose service knows no start. */
+  readonly withoutStart: Set<string>;
+  /** Whether machines on private addresses may be published. */
+  readonly allowPrivateAddresses: boolean;
+}
+
+/** What belongs to the one object that is reconciled. */
+interface ObjectDeps {
+  readonly memory: ObjectMemory;
+  readonly log: Logger;
+  /** Waits for the marketplace without occupying a worker slot. */
+  readonly aside: ReconcileContext['aside'];
+  /** Enqueues the object: an answer or a rental slot that it waited for is there. */
+  readonly wake: () => void;
+}
+
+/** Everything outside the object that a reconcile uses: every step takes this one value, or part of it. */
+export interface Deps extends SharedDeps, ObjectDeps {
+  /** Undefined if the login of the account was never proven in this process. */
+  readonly session: AccountSession | undefined;
+  /** Undefined if there is no such account. */
+  readonly book: AccountBook | undefined;
+  /** Puts our own write into the cache, so that no reconcile judges the past. */
+  readonly wrote: (object: GpuInstance) => void;
+  readonly showEvent: (note: EventNote) => void;
+}
+
+/** The dependencies of one reconcile of `object`, with the session and the book of the account that it names now. */
+export function depsOf(object: GpuInstance, shared: SharedDeps, own: ObjectDeps): Deps {
+  const { accounts, instances, events } = shared;
+  const ref = accountRefOf(object);
+  return {
+    ...shared,
+    ...own,
+    session: sessionOf(accounts.get(ref)),
+    book: accounts.book(ref),
+    wrote: (written) => instances.wrote(written),
+    showEvent: (note) => events.record({ regarding: object, ...note }),
+  };
+}

@@ -1,0 +1,198 @@
+import { isLost } from '../../instance/status-class.ts';
+import { formatDollars } from '../../lib/money.ts';
+import { MarketplaceError } from '../../marketplace/errors/errors.ts';
+import type { Instance } from '../../marketplace/instances/instance.ts';
+import type { Offer } from '../../marketplace/offers/offers.ts';
+import { decide } from './decide.ts';
+import type { Deps } from './deps.ts';
+import { EXPLAINED_MS } from './memory/memory.ts';
+import { readInputs } from './rental/inputs.ts';
+import type { Decision, Observed, Publication, ReadRequest } from './types.ts';
+import type { AbsenceView, ConfirmedView, InputsView, OffersView } from './views.ts';
+
+export type ReadDeps = Pick<Deps, 'cluster' | 'session' | 'wake' | 'aside' | 'log'>;
+
+/** Where rules' requests are answered: by the operator from caches, queue and marketplace, by `explain` directly. */
+export interface Reader {
+  inputs(observed: Observed): Promise<InputsView>;
+  offers(observed: Observed, request: OffersRequest): Promise<OffersView>;
+  /** The machine by its single read; null if there is none, undefined if nobody can ask. Rejects as the client does. */
+  machine(instanceId: number): Promise<Instance | null | undefined>;
+  proveLogin(): Promise<boolean>;
+}
+
+type OffersRequest = Extract<ReadRequest, { type: 'offers' }>;
+
+/** What answers the steps that come before a decision. */
+interface Answers {
+  readonly reader: Reader;
+  /** Brings the clocks of an observation up to date after each answer, since it may have taken long. */
+  readonly refresh: (observed: Observed) => Observed;
+  /** Writes the children. */
+  readonly publish: (observed: Observed, publication: Publication) => Promise<Observed>;
+}
+
+/** More rounds than this in one reconcile, beside one for each destroyed machine, mean that two rules disagree. */
+const MAX_ROUNDS = 24;
+
+/**
+ * Decides, and answers what rules request on the way: reads, and children that have to be written before a status speaks of
+ * them. `reads` names the requests in their order.
+ */
+export async function decideWithReads(
+  first: Observed,
+  answers: Answers,
+): Promise<{
+  readonly observed: Observed;
+  readonly decision: Decision;
+  readonly reads: readonly ReadRequest['type'][];
+}> {
+  const reads: ReadRequest['type'][] = [];
+  let observed = first;
+  for (let round = 0; round < MAX_ROUNDS + first.memory.destroys.length; round++) {
+    const step = decide(observed);
+    switch (step.type) {
+      case 'decision':
+        return { observed, decision: step, reads };
+      case 'publish':
+        observed = await answers.publish(observed, step.publication);
+        break;
+      case 'read':
+        observed = await readAll(observed, step.requests, answers);
+        reads.push(...step.requests.map(({ type }) => type));
+    }
+  }
+  throw new Error('Two rules ask for each other without end');
+}
+
+/** All that was requested, one after another. Unusable inputs end the round: nothing is searched for them. */
+export async function readAll(
+  observed: Observed,
+  requests: readonly ReadRequest[],
+  { reader, refresh }: Pick<Answers, 'reader' | 'refresh'>,
+): Promise<Observed> {
+  let seen = observed;
+  for (const request of requests) {
+    const found = await readOne(seen, request, reader);
+    seen = { ...refresh(seen), ...found };
+    if (found.inputs?.type === 'problem') break;
+  }
+  return seen;
+}
+
+async function readOne(observed: Observed, request: ReadRequest, reader: Reader): Promise<Partial<Observed>> {
+  switch (request.type) {
+    case 'inputs':
+      return { inputs: await reader.inputs(observed) };
+    case 'offers': {
+      const found = await reader.offers(observed, request);
+      if (request.scope === 'broad') return { broadOffers: found };
+      return { offers: new Map([...observed.offers, [request.index, found]]) };
+    }
+    case 'machine': {
+      const read = presenceOf(await rowOrFailure(request.instanceId, reader));
+      const lists = observed.absences.get(request.instanceId)?.lists ?? [];
+      return { absences: new Map([...observed.absences, [request.instanceId, { lists, read }]]) };
+    }
+    case 'confirmLost': {
+      const { instanceId } = request;
+      return { confirmed: { instanceId, says: conditionOf(await rowOrFailure(instanceId, reader)) } };
+    }
+    case 'loginProof':
+      return { loginProven: await reader.proveLogin() };
+  }
+}
+
+/** A failed read says nothing: neither there nor gone. */
+async function rowOrFailure(instanceId: number, reader: Reader): Promise<Instance | null | 'failed'> {
+  try {
+    const row = await reader.machine(instanceId);
+    return row === undefined ? 'failed' : row;
+  } catch (error) {
+    if (!(error instanceof MarketplaceError)) throw error;
+    return 'failed';
+  }
+}
+
+function presenceOf(row: Instance | null | 'failed'): AbsenceView['read'] {
+  return row === 'failed' ? 'failed' : row === null ? 'absent' : 'present';
+}
+
+/** A list may be minutes old, and a host that answers again does not lose its machine. */
+function conditionOf(row: Instance | null | 'failed'): ConfirmedView['says'] {
+  if (row === 'failed') return 'failed';
+  return row === null ? 'absent' : isLost(row.actualStatus) ? 'lost' : 'well';
+}
+
+/** The operator's own reader. Whatever asks the marketplace waits without occupying a worker slot. */
+export function readerOf({ cluster, session, wake, aside, log }: ReadDeps): Reader {
+  return {
+    inputs: async ({ object }) => readInputs(object, cluster),
+    async offers(observed, request) {
+      const found = await aside(() => searchOffers(observed, request, { session, wake }));
+      if (found.type === 'found') log.info('Offers searched', searchFields(found.offers));
+      return found;
+    },
+    machine: (instanceId) => aside(async () => session?.feed.get(instanceId)),
+    proveLogin: () => aside(async () => (await session?.proveLogin()) ?? false),
+  };
+}
+
+/** What a log line says of a search: how many offers the marketplace has for it, and from which price on. */
+function searchFields(offers: readonly Offer[]): Record<string, unknown> {
+  const prices = offers.flatMap(({ pricePerHour }) => pricePerHour ?? []);
+  return {
+    offers: offers.length,
+    ...(prices.length > 0 && { fromDollarsPerHour: formatDollars(Math.min(...prices)) }),
+  };
+}
+
+/** Brings the clocks of an observation up to date: what is bought after a long read is dated anew. */
+export function withPresentTime(
+  observed: Observed,
+  { clock, steady, session }: Pick<Deps, 'clock' | 'steady' | 'session'>,
+): Observed {
+  const { account } = observed;
+  const times = { now: Math.floor(clock.now()), steadyNow: steady.now() };
+  if (!session || account.state !== 'ready') return { ...observed, ...times };
+  const facts = { ...account.facts, serviceTime: session.serviceTime() };
+  return { ...observed, ...times, account: { ...account, facts } };
+}
+
+/** Waits for a search that is under way. One that waits in the queue enqueues the object when it is answered. */
+async function searchOffers(
+  { uid, memory, object: { metadata } }: Observed,
+  { queries, scope, patient }: OffersRequest,
+  { session, wake }: Pick<ReadDeps, 'session' | 'wake'>,
+): Promise<OffersView> {
+  if (!session) return { type: 'found', offers: [] };
+  const { queue } = session;
+  const { namespace = '', generation = 0 } = metadata;
+  let isHere = true;
+  const asker = { uid, namespace, generation, wake: () => isHere || wake() };
+  const want = {
+    queries,
+    ...(scope === 'exact' && { exact: true }),
+    ...(patient && { patient }),
+    ...(memory.askedAt !== undefined && { askedAt: memory.askedAt }),
+  };
+  const ask = () => (scope === 'broad' ? queue.explain(queries[0], EXPLAINED_MS) : queue.offers(asker, want));
+  const first = ask();
+  if (first.type === 'queued') await first.ended;
+  const answer = first.type === 'queued' && first.ended ? ask() : first;
+  isHere = false;
+  switch (answer.type) {
+    case 'queued':
+      return { type: 'queued', place: queue.place(uid, generation) };
+    case 'failed':
+      return failedSearch(answer.error);
+    case 'found':
+      return { type: 'found', offers: answer.offers, ...(answer.isShared && { isShared: true }) };
+  }
+}
+
+/** Throws what is no failure of the marketplace. */
+export function failedSearch(error: unknown): OffersView {
+  if (!(error instanceof MarketplaceError)) throw error;
+  return { type: 'failed', kind: error.kind, detail: error.message, retryAfterMs: error.retryAfterMs };
+}

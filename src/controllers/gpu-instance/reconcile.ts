@@ -1,0 +1,380 @@
+import { witnessOf } from '../../accounts/blame.ts';
+import type { TicketDecision } from '../../accounts/tickets/tickets.ts';
+import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
+import { annotations, gpuInstanceResource } from '../../api/v1alpha1/names.ts';
+import { accountKey, accountRefOf } from '../../instance/account-ref.ts';
+import { parseDollars } from '../../lib/money.ts';
+import { makeLabel } from '../../ownership/label.ts';
+import { KubeError } from '../../runtime/kube/kube-error.ts';
+import { objectKey, refOf } from '../../runtime/kube/kube-object.ts';
+import { type Acted, act, type RecordedAction, rentedFacts } from './act.ts';
+import type { Deps } from './deps.ts';
+import type { AfterFailure, Failure } from './failure.ts';
+import { observe } from './observe.ts';
+import { keepInstanceKey, publish } from './publish/publish.ts';
+import { decideWithReads, readerOf, withPresentTime } from './reads.ts';
+import type { Receipt } from './receipt.ts';
+import { record } from './record.ts';
+import { recordedMachine } from './recorded.ts';
+import { sayQueued } from './rules/queued.ts';
+import { saveRented } from './rules/rented.ts';
+import { classify } from './stage.ts';
+import { stillDecides } from './still-decided.ts';
+import type { Action, Decision, Look, Observed, Publication } from './types.ts';
+import type { RentedFacts } from './views.ts';
+
+/** By then the cache has what the other writer wrote. */
+const LOST_RACE_RETRY_MS = 50;
+const IDENTITY_RETRY_MS = 1_000;
+const SHORT_LEASE_RETRY_MS = 1_000;
+const NOT_PERMITTED_RETRY_MS = 10_000;
+/** A result that cannot be saved now is saved by the next reconcile, out of memory or by the label. */
+const SAVE_TRIES = 4;
+
+const LOST_RACE: Look = { afterMs: LOST_RACE_RETRY_MS, lostRace: true };
+
+/**
+ * Reconciles one object: observe, decide, record, act, apply the outcome. Level triggered: it looks at the state as it is
+ * now, and any call may be the first after a crash. Returns when the next one is due at the latest.
+ */
+export async function reconcile(object: GpuInstance, deps: Deps): Promise<Look> {
+  const first = observe(object, deps);
+  if (!first) return { afterMs: IDENTITY_RETRY_MS };
+  reportLabelEcho(first, deps);
+  requestListIfAsked(deps);
+
+  const { observed, decision } = await decideWithReads(first, {
+    reader: readerOf(deps),
+    refresh: (seen) => withPresentTime(seen, deps),
+    publish: (seen, publication) => publishChildren(seen, publication, deps),
+  });
+  if (!decision.waits && decision.record.type !== 'intent') leaveQueues(observed, deps);
+  const blocked = await whileBlocked(observed, decision, deps);
+  if (blocked) return blocked;
+
+  const recorded = await record(observed, decision, deps);
+  switch (recorded.type) {
+    case 'lost':
+      return LOST_RACE;
+    case 'leaseTooShort':
+      return { afterMs: SHORT_LEASE_RETRY_MS };
+    case 'refused':
+      return applyRefusal(observed, recorded.refusal, deps);
+    case 'recorded':
+    case 'purchase':
+      applyDecision(observed, decision, deps);
+      return actOnAll({ observed, decision, receipt: recorded.receipt }, deps);
+  }
+}
+
+// Observe
+
+/** The first machine of a login tells whether the marketplace returns labels. */
+function reportLabelEcho({ list, intent: reading, ...observed }: Observed, { session }: Deps): void {
+  if (session?.labelEcho() !== 'unknown' || !list?.recorded || reading.type !== 'intent') return;
+  const { attempt, issuedAt } = reading.intent;
+  if (attempt !== recordedMachine({ ...observed, list, intent: reading })?.attempt) return;
+  const sent = makeLabel(observed.identity, { uid: observed.uid, attempt, issuedAt });
+  session.labelReadBack(sent, list.recorded.label);
+}
+
+/** A person asked for a look now: the next list is requested at once. */
+function requestListIfAsked({ memory, clock, session }: Deps): void {
+  if (!memory.asksForList) return;
+  memory.asksForList = false;
+  memory.askedAt = clock.monotonic();
+  session?.feed.lookNow();
+}
+
+// Decide
+
+/** Writes the children before a status that speaks of them. */
+async function publishChildren(observed: Observed, publication: Publication, deps: Deps): Promise<Observed> {
+  const { cluster, memory, steady, allowPrivateAddresses } = deps;
+  const { object, identity } = observed;
+  const ports = { cluster, keys: identity.keys, memory, allowPrivateAddresses };
+  const published = await publish(object, publication, ports).catch((error: unknown) => {
+    // While nothing can be written in the cluster the machine of a deleted object goes all the same, or it would bill on.
+    if (object.metadata.deletionTimestamp === undefined || !(error instanceof KubeError)) throw error;
+    return { type: 'failed', detail: error.message } as const;
+  });
+  if (published.type === 'done') memory.childrenWritten(steady.now());
+  return { ...observed, published, memory: memory.view(steady.now()) };
+}
+
+/** Of every login: the queue outlives the session of an account that shares its login with another one. */
+function leaveQueues({ uid }: Observed, { accounts }: Deps): void {
+  for (const { queue } of accounts.sessions()) queue.leave(uid);
+}
+
+/** What keeps this process from doing what was decided; undefined if nothing does. */
+async function whileBlocked(
+  { object }: Observed,
+  { actions, record: { type } }: Decision,
+  deps: Deps,
+): Promise<Look | undefined> {
+  const { reviews, memory, steady, log, showEvent } = deps;
+  if (actions.length > 0 && !isLeading(deps)) return { afterMs: SHORT_LEASE_RETRY_MS };
+  if (type !== 'intent') return undefined;
+  // A machine whose id cannot be written down is not worth having.
+  const namespace = object.metadata.namespace ?? '';
+  const right = { verb: 'update', resource: gpuInstanceResource, subresource: 'status', namespace } as const;
+  if (await reviews.may(right)) return undefined;
+  const detail = 'The operator may not update gpuinstances/status here.';
+  log.warn('Nothing is rented', { detail });
+  showEvent({ type: 'Warning', reason: 'NotPermitted', action: 'Rent', note: detail });
+  memory.backOff(steady.now(), NOT_PERMITTED_RETRY_MS, { reason: 'NotPermitted', detail });
+  return { afterMs: NOT_PERMITTED_RETRY_MS };
+}
+
+/** Another process may act by now: it has seen what this one has not. A rent call has a deadline of its own. */
+function isLeading({ leaseRemainingMs, constants }: Deps): boolean {
+  return leaseRemainingMs() > constants.leaseMarginMs;
+}
+
+// Record
+
+/** The account has no room for what was decided, or no slot yet. */
+async function applyRefusal(
+  observed: Observed,
+  { reason, message, retryAfterMs }: Extract<TicketDecision, { type: 'refused' }>,
+  deps: Deps,
+): Promise<Look> {
+  const { memory, steady } = deps;
+  if (reason === 'OfferReserved') return { afterMs: Math.min(retryAfterMs, 50) };
+  if (reason === 'Queued') return waitForSlot(observed, retryAfterMs, deps);
+  leaveQueues(observed, deps);
+  memory.refusedByAccount(steady.now(), retryAfterMs, { reason, detail: message });
+  return { afterMs: 0 };
+}
+
+/** The object waits for a rental slot; the queue enqueues it when it has one. */
+async function waitForSlot(observed: Observed, afterMs: number, deps: Deps): Promise<Look> {
+  const { uid, object } = observed;
+  const stage = classify(observed);
+  const place = deps.session?.queue.place(uid, object.metadata.generation ?? 0);
+  if (stage.type !== 'unrented' || !place) return { afterMs };
+  const waits = sayQueued(observed, stage, place);
+  const recorded = await record(observed, waits, deps);
+  if (recorded.type === 'lost') return LOST_RACE;
+  applyDecision(observed, waits, deps);
+  return waits.look;
+}
+
+/** What a recorded decision means for people, for the account and for this process's memory. */
+function applyDecision({ object }: Observed, decision: Decision, deps: Deps): void {
+  const { rule, events, avoid, settled, ended, actions, waits, backOff, explained } = decision;
+  const { memory, metrics, steady, session, showEvent } = deps;
+  const now = steady.now();
+  for (const note of events) showEvent(note);
+  for (const { target, reason } of avoid) session?.avoid.add(target, reason, witnessOf(object, reason));
+  for (const instanceId of settled) memory.settled(instanceId);
+  if (ended) metrics.ended(accountOf(object), ended.reason, ended.cost);
+  if (rule === 'save-result') memory.rented = undefined;
+  memory.queued = waits?.word;
+  if (backOff) memory.refusedByAccount(now, backOff.afterMs, backOff.refusal);
+  else if (rule === 'purchase' && actions.length === 0 && !waits) memory.failures++;
+  if (explained) memory.explain(explained, now);
+}
+
+// Act
+
+/** Calls that may wait long for their place in the marketplace's pace; a rental has its place already. */
+const WAITS: ReadonlySet<Action['type']> = new Set<Action['type']>([
+  'destroy',
+  'stop',
+  'start',
+  'relabel',
+  'retain',
+]);
+
+interface RecordedDecision {
+  readonly observed: Observed;
+  readonly decision: Decision;
+  readonly receipt: Receipt;
+}
+
+async function actOnAll({ observed, decision, receipt }: RecordedDecision, deps: Deps): Promise<Look> {
+  let again: Look | undefined;
+  for (const action of decision.actions) {
+    if (action.type !== 'rent' && !isLeading(deps)) return { afterMs: SHORT_LEASE_RETRY_MS };
+    deps.log.info('Acting', { rule: decision.rule, action: action.type, ...actionFields(action) });
+    const recorded = { observed, action, receipt };
+    const ports = { ...deps, isStillDecided: (of: RecordedAction) => isStillDecided(of, deps) };
+    const carryOut = () => act(recorded, ports);
+    const acted = await (WAITS.has(action.type) ? deps.aside(carryOut) : carryOut());
+    const look = await applyOutcome(recorded, acted, deps);
+    // One machine that cannot be destroyed must not let the next one bill on.
+    if (look && !(action.type === 'destroy' && acted.type === 'failed')) return look;
+    again = look ?? again;
+  }
+  return again ?? decision.look;
+}
+
+/** What a log line says of an action beside its type. */
+function actionFields(action: Action): Record<string, unknown> {
+  switch (action.type) {
+    case 'rent':
+      return { offerId: action.purchase.offer.id, attempt: action.purchase.attempt };
+    case 'destroy':
+      return { instanceId: action.instanceId, reason: action.reason };
+    case 'release':
+      return {};
+    case 'stop':
+    case 'start':
+    case 'relabel':
+    case 'retain':
+      return { instanceId: action.instanceId };
+  }
+}
+
+/** The same decision made again, from the newest list and the newest copy of the object. */
+function isStillDecided({ observed, action }: RecordedAction, deps: Deps): boolean {
+  const { object } = observed;
+  const newest = deps.instances.get(objectKey(object.metadata));
+  if (!isLeading(deps) || isSuperseded(object, newest)) return false;
+  const isSame = newest?.metadata.uid === object.metadata.uid;
+  const seen = observe(newest && isSame ? newest : object, deps);
+  return seen !== undefined && stillDecides(seen, { before: observed, action });
+}
+
+/**
+ * Whether a person has changed the desired state since `decidedOn` was read: its spec, its deletion, or that its
+ * machine is held. `newest` is the copy as it is now; one that is gone, or older, changes nothing.
+ */
+export function isSuperseded(decidedOn: GpuInstance, newest: GpuInstance | undefined): boolean {
+  if (!newest) return false;
+  const isNewer = (newest.metadata.generation ?? 0) > (decidedOn.metadata.generation ?? 0);
+  return isNewer || (isHeld(newest) && !isHeld(decidedOn));
+}
+
+const isHeld = ({ metadata }: GpuInstance): boolean => metadata.annotations?.[annotations.hold] !== undefined;
+
+// Apply the outcome
+
+/** What this process saves, remembers and counts of an action. Undefined if the next action may follow at once. */
+async function applyOutcome(recorded: RecordedAction, acted: Acted, deps: Deps): Promise<Look | undefined> {
+  const { memory, metrics } = deps;
+  const { action, observed } = recorded;
+  switch (acted.type) {
+    case 'rented':
+      metrics.rented(accountOf(observed.object));
+      return saveResult(recorded, acted.rented, deps);
+    case 'failed':
+      return applyFailure(recorded, acted, deps);
+    case 'withdrawn':
+      return { afterMs: 0 };
+    case 'done':
+      if (action.type !== 'destroy') memory.succeeded();
+      else metrics.destroyFailing(objectKey(observed.object.metadata), 0);
+      return undefined;
+  }
+}
+
+async function applyFailure(
+  recorded: RecordedAction,
+  { after, failure }: { readonly after: AfterFailure; readonly failure: Failure },
+  deps: Deps,
+): Promise<Look> {
+  const { memory, metrics, clock } = deps;
+  const { action, observed } = recorded;
+  const account = accountOf(observed.object);
+  if (action.type === 'rent') metrics.rentalFailed(account, failure.kind);
+  switch (after.type) {
+    case 'settle':
+      return { afterMs: 0 };
+    case 'retry':
+      if (action.type === 'rent') memory.refused = action.purchase;
+      if (action.type === 'destroy') return retryDestroy(observed, after.afterMs, deps);
+      return retryLater(observed, { after, kind: failure.kind }, deps);
+    case 'rented': {
+      if (action.type !== 'rent') return { afterMs: 0 };
+      metrics.rented(account);
+      return saveResult(recorded, rentedFacts(action.purchase, after.instanceId, clock.now()), deps);
+    }
+  }
+}
+
+function retryLater(
+  { object }: Observed,
+  {
+    after: { afterMs, refusal, avoid, unsupported },
+    kind,
+  }: { readonly after: Extract<AfterFailure, { type: 'retry' }>; readonly kind: Failure['kind'] },
+  { memory, steady, session, withoutStart }: Deps,
+): Look {
+  // That an offer is taken is a fact; that it was refused may be the fault of what was asked for.
+  const witness = kind === 'offerGone' ? undefined : witnessOf(object, kind);
+  if (avoid) session?.avoid.add(avoid, kind, witness);
+  if (unsupported && session) withoutStart.add(session.uid);
+  const now = steady.now();
+  if (kind === 'refused' && refusal) memory.refusedByAccount(now, afterMs, refusal);
+  else if (afterMs > 0) memory.backOff(now, afterMs, refusal);
+  return { afterMs: refusal ? 0 : afterMs };
+}
+
+function retryDestroy({ object }: Observed, afterMs: number, { memory, metrics, steady }: Deps): Look {
+  memory.destroyFailed(steady.now(), afterMs);
+  const pricePerHour = parseDollars(object.status?.cost?.pricePerHour) ?? 0;
+  metrics.destroyFailing(objectKey(object.metadata), pricePerHour);
+  return { afterMs };
+}
+
+/** What a rental was decided on, and the object as the intent was written. */
+type Rental = Pick<RecordedAction, 'observed' | 'receipt'>;
+type SaveDeps = Pick<
+  Deps,
+  | 'cluster'
+  | 'memory'
+  | 'clock'
+  | 'steady'
+  | 'log'
+  | 'session'
+  | 'wrote'
+  | 'leaseRemainingMs'
+  | 'wake'
+  | 'showEvent'
+>;
+
+/**
+ * Saves the result of a rental and the key of its machine side by side: neither waits for the other. Rejects if
+ * the status could not be written; the result stays in memory then.
+ */
+export async function saveResult(rental: Rental, rented: RentedFacts, deps: SaveDeps): Promise<Look> {
+  deps.memory.rented = rented;
+  deps.memory.succeeded();
+  const [look] = await Promise.all([saveStatus(rental, rented, deps), saveKey(rental, rented, deps)]);
+  return look;
+}
+
+/** The next write of the object after a rental is its result; tried again on newer versions. */
+async function saveStatus({ observed, receipt }: Rental, rented: RentedFacts, deps: SaveDeps): Promise<Look> {
+  const { cluster, memory, clock, showEvent } = deps;
+  let object: GpuInstance | undefined = receipt.object;
+  for (let tries = 0; object && tries < SAVE_TRIES; tries++) {
+    if ((object.status?.attempt ?? 0) >= rented.attempt) break;
+    const now = { ...observed, object, now: clock.now() };
+    const decision = saveRented(now, rented);
+    const recorded = await record(now, decision, deps);
+    if (recorded.type === 'recorded') {
+      for (const note of decision.events) showEvent(note);
+      memory.rented = undefined;
+      return { onList: true };
+    }
+    object = await cluster.get<GpuInstance>(gpuInstanceResource, refOf(object));
+    if (object?.metadata.uid !== observed.uid) object = undefined;
+  }
+  return { afterMs: 0 };
+}
+
+/** A key that cannot be written now is written with the address, out of memory. */
+async function saveKey({ observed, receipt }: Rental, rented: RentedFacts, deps: SaveDeps): Promise<void> {
+  const { cluster, memory, log } = deps;
+  try {
+    await keepInstanceKey(receipt.object, rented, { cluster, keys: observed.identity.keys, memory });
+  } catch (error) {
+    log.warn('The key of the machine is not in its Secret yet', { error });
+  }
+}
+
+const accountOf = (object: GpuInstance): string => accountKey(accountRefOf(object));
