@@ -46,6 +46,8 @@ export class MachineWatch {
   /** When each was last seen not to work: an operator may learn of its recovery that much later. */
   readonly #notWorkingAt = new Map<number, number>();
   readonly #notWorking = new Set<number>();
+  /** With which an operator has rented. */
+  readonly #ownLabels = new Set<string>();
   /** When each was last seen to be unwanted, at work or not: an operator may learn of another wish that much later. */
   readonly #unwantedAt = new Map<number, number>();
   /** Contracts whose host fell silent while they did their work, and when. */
@@ -106,6 +108,8 @@ export class MachineWatch {
 
   /** A destroy that is on its way may strike a machine that has recovered meanwhile: what counts is when it was sent. */
   destroySent(id: number, { isListedRunning }: { readonly isListedRunning: boolean }): void {
+    const listed = this.#scene.contracts()[id];
+    if (listed && this.#looksLateForLong(listed)) this.#foreign.delete(id);
     const contract = this.#seen.get(id);
     const owner = contract && this.#scene.ownerOf(contract);
     const isAtWork = contract && owner && this.#isWorkingFor(owner, contract);
@@ -117,6 +121,17 @@ export class MachineWatch {
     }
     this.#destroying.add(id);
     if (!isAtWork || this.#scene.now - wasIdleAt < LIST_LAG_MS) this.#excused.add(id);
+  }
+
+  /**
+   * Whether a machine that a person rented carries the label of an operator's purchase since a time when a service might
+   * carry that out late, and for so long that orphans of that kind are swept: then nothing tells it from one.
+   */
+  #looksLateForLong(contract: Contract): boolean {
+    const age = this.#scene.now - contract.createdAt;
+    const isCopy = contract.image === BY_HAND && this.#ownLabels.has(contract.label ?? '');
+    const isSwept = this.#scene.orphanPolicy(contract) === 'Destroy' && age >= this.#scene.lateOrphanAgeMs;
+    return isCopy && isSwept && isLate(contract);
   }
 
   /** Whether the limits of the object that has that contract end it. */
@@ -145,6 +160,7 @@ export class MachineWatch {
 
   #began(contract: Contract): void {
     const purchase = this.#scene.purchaseOf(contract);
+    if (purchase && contract.image !== BY_HAND) this.#ownLabels.add(contract.label ?? '');
     this.#scene.world.tell(
       `contract ${contract.id} begins on host ${contract.hostId} (${purchase?.uid.slice(0, 4)} attempt ${purchase?.attempt})`,
     );

@@ -12,6 +12,8 @@ const RETAINED_LABEL = /^gpurental1-retained:/;
 const CLOCK_SKEW_MS = 60_000;
 /** Late call and list lag together. */
 export const LABEL_WINDOW_MS = 180_000;
+/** The same by the longest `--late-call` that a schedule installs. */
+export const LONGEST_WINDOW_MS = 240_000;
 
 export function readPurchase(label: string): Purchase | undefined {
   const match = OPERATOR_LABEL.exec(label);
@@ -34,9 +36,9 @@ export function fitsItsLabel({ label, createdAt }: Contract): boolean {
  * Whether a service carried a rental out when nobody could wait for it any more: no operator can keep such a machine from
  * beginning. It buys nothing more while that purchase is open, and sweeps the machine by its policy.
  */
-export function isLate({ label, createdAt }: Contract): boolean {
+export function isLate({ label, createdAt }: Contract, windowMs = LABEL_WINDOW_MS): boolean {
   const issuedAt = Number(/:(\d+):[0-9a-f]+$/.exec(label ?? '')?.[1]);
-  return !hasKeptLabel({ label } as Contract) && createdAt > issuedAt + LABEL_WINDOW_MS;
+  return !hasKeptLabel({ label } as Contract) && createdAt > issuedAt + windowMs;
 }
 
 /** The intent that stands on an object. */

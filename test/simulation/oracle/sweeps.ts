@@ -1,8 +1,9 @@
+import type { Contract } from '../../../src/simulator/world/world.ts';
 import type { Machine } from '../machine.ts';
-import { type JsonObject, metadataOf, objectAt } from '../memory-kube/json.ts';
+import { type JsonObject, listAt, metadataOf, objectAt } from '../memory-kube/json.ts';
 import { allowedBadOf, areOrphansConfirmed, isRollbackConfirmed } from './accounts.ts';
 import type { ShownList } from './newest-lists.ts';
-import { fitsItsLabel, isLate, type Purchase } from './purchase.ts';
+import { fitsItsLabel, isLate, LONGEST_WINDOW_MS, type Purchase } from './purchase.ts';
 import type { Scene } from './scene.ts';
 
 /** Start dates are rounded. */
@@ -28,6 +29,12 @@ interface Sight {
   readonly isBreakerOpen: boolean;
 }
 
+/** How many machines a list showed, and how many of them might be orphans then. */
+interface Mass {
+  readonly machines: number;
+  readonly allowed: number;
+}
+
 /** A contract without an owner. */
 interface Unowned {
   readonly since: number;
@@ -45,8 +52,8 @@ interface Unowned {
 export class SweepWatch {
   readonly #scene: Scene;
   readonly #lists = new Map<number, Unowned>();
-  /** Contracts that a list showed to a process as a mass of orphans, with how many machines it showed. */
-  readonly #mass = new Map<number, number>();
+  /** Contracts that a list showed to a process as a mass of orphans. */
+  readonly #mass = new Map<number, Mass>();
   /** When each process destroyed machines of a mass. */
   readonly #massEnds = new WeakMap<Machine, readonly number[]>();
   /** Uids of objects that went while their machines were being destroyed. */
@@ -90,7 +97,10 @@ export class SweepWatch {
       if (this.#scene.isListedFor(id, userId)) this.#lists.set(id, { ...unowned, lists: unowned.lists + 1 });
   }
 
-  /** A process has read a list of that login. */
+  /**
+   * A process has read a list of that login. A mass that no status names, since its process died before, is none any more
+   * where a person allows as many meanwhile.
+   */
   listRead(userId: number | undefined, shown: ShownList | undefined): void {
     if (!shown || this.#lists.size <= MIN_MASS) return;
     const orphans = [...shown.keys()].filter((id) => this.#isKnownOrphan(id));
@@ -99,8 +109,13 @@ export class SweepWatch {
       const { maxUnhealthy = '20%' } = objectAt(account, 'spec');
       return allowedBadOf(maxUnhealthy, shown.size) ?? shown.size;
     });
-    if (orphans.length <= Math.max(MIN_MASS, ...allowed)) return;
-    for (const id of orphans) this.#mass.set(id, shown.size);
+    const most = Math.max(MIN_MASS, ...allowed);
+    const isMass = orphans.length > most;
+    for (const id of orphans) {
+      const isSettled = (this.#mass.get(id)?.allowed ?? most) < most && !accounts.some(isLatchedBy(id));
+      if (isMass) this.#mass.set(id, { machines: shown.size, allowed: most });
+      else if (isSettled) this.#mass.delete(id);
+    }
   }
 
   /** By a label that fits, for long enough, and where orphans are destroyed. */
@@ -158,7 +173,7 @@ export class SweepWatch {
     const { now } = this.#scene;
     const recent = (this.#massEnds.get(machine) ?? []).filter((at) => now - at < WINDOW_MS);
     this.#massEnds.set(machine, [...recent, now]);
-    const most = Math.max(1, Math.floor((this.#mass.get(id) ?? 0) * SLOW_SHARE));
+    const most = Math.max(1, Math.floor((this.#mass.get(id)?.machines ?? 0) * SLOW_SHARE));
     this.#mass.delete(id);
     if (recent.length >= most)
       this.#scene.broken('I4', `contract ${id} was swept as orphan ${recent.length + 1} in ten minutes`);
@@ -176,11 +191,18 @@ export class SweepWatch {
     return this.#scene.now - (at ?? Number.NEGATIVE_INFINITY) < TEARDOWN_MS;
   }
 
+  /** Its object is being deleted, and by the longest time that an operator is installed with it is no late rental. */
+  #isLeavingInTime(contract: Contract): boolean {
+    const owner = this.#scene.ownerOf(contract);
+    const isLeaving = owner !== undefined && metadataOf(owner)['deletionTimestamp'] !== undefined;
+    return isLeaving && !isLate(contract, LONGEST_WINDOW_MS);
+  }
+
   #whyNot(id: number, { lists }: Unowned, { isBreakerOpen }: Sight): string | undefined {
     const contract = this.#scene.contracts()[id];
     const uid = contract && this.#scene.purchaseOf(contract)?.uid;
     if (!contract || uid === undefined) return undefined;
-    if (this.#isTornDown(uid)) return undefined;
+    if (this.#isTornDown(uid) || this.#isLeavingInTime(contract)) return undefined;
     if (this.#scene.orphanPolicy(contract) === 'Report') return 'although the policy is to report it';
     if (this.#scene.isNamespaced()) return 'while fewer namespaces are watched than before';
     if (isBreakerOpen) return 'while the breaker had to be open';
@@ -190,6 +212,11 @@ export class SweepWatch {
     return lists < LEAST_LISTS ? `after ${lists} lists` : undefined;
   }
 }
+
+const isLatchedBy =
+  (id: number) =>
+  (account: JsonObject): boolean =>
+    listAt(objectAt(account, 'status'), 'massOrphaned').includes(id);
 
 /** Not the uid itself: that is looked for in the memory of processes. */
 const forgottenKey = (uid: string): string => `forgotten ${uid}`;
