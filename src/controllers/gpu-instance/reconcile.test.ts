@@ -79,6 +79,8 @@ interface Setting {
   readonly later?: readonly ListedMachine[];
   /** The object's generation in the copy that the process has of it, once a call waits for its place. */
   readonly newestGeneration?: number;
+  /** The object is gone by then. */
+  readonly isGone?: boolean;
   /** Gets what is logged for people. */
   readonly logged?: unknown[];
   /** Gets the rights that are asked for. */
@@ -175,9 +177,10 @@ function situation(setting: Setting = {}) {
     ? { type: 'notReady', reason: 'LoginChanged', message: 'm', session: undefined }
     : { type: 'ready', session };
   const random = seededRandom(1);
-  const { newestGeneration: generation } = setting;
+  const { newestGeneration: generation, isGone = false } = setting;
   const { metadata } = observed.object;
-  const newest = generation && { ...observed.object, metadata: { ...metadata, generation } };
+  const copy = generation ? { ...observed.object, metadata: { ...metadata, generation } } : observed.object;
+  const newest = isGone ? undefined : copy;
   const instances = { list: () => [], get: () => newest, wrote() {} } as never;
   const book: AccountBook = {
     foldDeparted: () => Promise.resolve(),
@@ -365,6 +368,16 @@ describe('a pass that buys', () => {
     const { run, done } = situation({ object, later: stopped ?? [] });
     expect(await run()).toEqual({ afterMs: 0 });
     expect(done).not.toContain('stop 1');
+  });
+
+  test('takes a call back if its object is gone while it waits, unless it was being deleted (H1)', async () => {
+    const object = held({}, { spec: { powerState: 'Stopped' } });
+    const { run, done } = situation({ object, isGone: true });
+    expect(await run()).toEqual({ afterMs: 0 });
+    expect(done).not.toContain('stop 1');
+    const leaving = situation({ object: { ...held(), deleting: true }, isGone: true });
+    await leaving.run();
+    expect(leaving.done).toContain('destroy 1');
   });
 
   test('takes a destroy back where the lease ended, or the spec changed, while it waited for its place', async () => {
@@ -709,6 +722,16 @@ function copy(generation: number, annotations: Record<string, string> = {}): Gpu
   return { ...object, metadata: { ...object.metadata, generation, annotations } };
 }
 
+const named = (object: GpuInstance): GpuInstance => ({
+  ...object,
+  metadata: { ...object.metadata, uid: 'another' },
+});
+
+const deleted = (object: GpuInstance): GpuInstance => ({
+  ...object,
+  metadata: { ...object.metadata, deletionTimestamp: '2026-11-20T10:00:00Z' },
+});
+
 test.for<[string, GpuInstance, GpuInstance | undefined, boolean]>([
   ['the same object asks for the same', copy(2), copy(2), false],
   ['a newer spec, or a deletion, is another wish', copy(2), copy(3), true],
@@ -716,7 +739,9 @@ test.for<[string, GpuInstance, GpuInstance | undefined, boolean]>([
   ['a machine that is held now is another wish', copy(2), copy(2, HELD), true],
   ['one that was held all the time is none', copy(2, HELD), copy(2, HELD), false],
   ['one that is let go meanwhile waits for the next pass', copy(2, HELD), copy(2), false],
-  ['an object that is gone asks for nothing new', copy(2), undefined, false],
+  ['an object that is gone asks for nothing any more (H1)', copy(2), undefined, true],
+  ['nor does one whose name another object has', copy(2), named(copy(2)), true],
+  ['what the deletion of an object asked for holds when it is gone', deleted(copy(2)), undefined, false],
 ])('%s', ([, decidedOn, newest, expected]) => {
   expect(isSuperseded(decidedOn, newest)).toBe(expected);
 });

@@ -240,10 +240,12 @@ function isStillDecided({ observed, action }: RecordedAction, deps: Deps): boole
 
 /**
  * Whether a person has changed the desired state since `decidedOn` was read: its spec, its deletion, or that its
- * machine is held. `newest` is the copy as it is now; one that is gone, or older, changes nothing.
+ * machine is held. `newest` is the copy as it is now; an older one changes nothing. An object that is gone, or
+ * of which another one has the name, asks for nothing any more; what its deletion asked for, it still does.
  */
 export function isSuperseded(decidedOn: GpuInstance, newest: GpuInstance | undefined): boolean {
-  if (!newest) return false;
+  if (!newest || newest.metadata.uid !== decidedOn.metadata.uid)
+    return decidedOn.metadata.deletionTimestamp === undefined;
   const isNewer = (newest.metadata.generation ?? 0) > (decidedOn.metadata.generation ?? 0);
   return isNewer || (isHeld(newest) && !isHeld(decidedOn));
 }

@@ -82,6 +82,13 @@ export const OUTAGE_MUTANTS: readonly Mutant[] = [
     replace: 'return seen !== undefined && (true || stillDecides(seen, { before: observed, action }));',
   },
   {
+    name: 'gone-object-destroys',
+    loses: 'the question whether the object of a queued destroy is still there',
+    file: `${GPU}/reconcile.ts`,
+    find: 'return decidedOn.metadata.deletionTimestamp === undefined;',
+    replace: "return decidedOn.metadata.deletionTimestamp === '';",
+  },
+  {
     name: 'lost-by-old-list',
     loses: 'the list that was begun after the tolerance was over',
     file: `${GPU}/rules/failing.ts`,

@@ -149,6 +149,27 @@ export const OUTAGE_STORIES: readonly Story[] = [
     },
   },
   {
+    name: 'three machines reach a limit, and their objects are removed by force while the destroys wait (H1)',
+    fleet: 3,
+    mayLeave: true,
+    seconds: START + 300,
+    plot: (stage) => {
+      stage.users.account.set({ orphanPolicy: 'Report' });
+      stage.at(START, () => {
+        for (const name of namesOf(3)) stage.users.setPolicies(name, { maxLifetime: '1m' });
+      });
+      stage.strike({
+        call: 'destroy',
+        meanwhile: () => {
+          stage.after(0.1, () => {
+            for (const name of namesOf(3)) abandon(stage, name);
+          });
+          stage.after(1, () => stage.forbid({ call: 'destroy', seconds: 250, why: 'the objects are gone' }));
+        },
+      });
+    },
+  },
+  {
     name: 'three objects are removed by force, and the sweeper missed the event of a fourth (H1)',
     fleet: 4,
     sweeps: true,
