@@ -1,4 +1,4 @@
-import type { Contract } from '../../../src/simulator/world/world.ts';
+import type { Contract } from '../../../src/simulator/tables/contracts.ts';
 import type { Machine } from '../machine.ts';
 import { type JsonObject, listAt, metadataOf, objectAt } from '../memory-kube/json.ts';
 import { allowedBadOf, areOrphansConfirmed, isRollbackConfirmed } from './accounts.ts';
