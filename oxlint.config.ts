@@ -307,7 +307,7 @@ export default defineConfig({
       files: [
         'src/ownership/{label,intent,claim,ours}.ts',
         'src/instance/**/*.ts',
-        'src/accounts/{avoid-list,watch/breaker,tickets/spend-brake}.ts',
+        'src/accounts/{avoid-list,breaker,failure-reports,slow-replacement,spend-limits}.ts',
         'src/simulator/{world/world,steps/advance}.ts',
         'src/simulator/tfa/*.ts',
       ],

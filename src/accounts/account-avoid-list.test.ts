@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createVirtualClock } from '../../test/builders/virtual-clock.ts';
-import { AccountAvoidList } from './account-avoid-list.ts';
-import type { AvoidEntry } from './avoid-list.ts';
-import type { Witness } from './blame.ts';
+import { AccountAvoidList, type AvoidEntry } from './avoid-list.ts';
+import type { FailureReporter } from './failure-reports.ts';
 
 const HOUR = 3_600_000;
 const host = { type: 'host', id: 1 } as const;
@@ -111,7 +110,7 @@ describe('the avoid list of an account and its status', () => {
 });
 
 describe('the word of one namespace (H9)', () => {
-  const witness = (namespace: string, change: Partial<Witness> = {}): Witness => ({
+  const witness = (namespace: string, change: Partial<FailureReporter> = {}): FailureReporter => ({
     namespace,
     owner: `${namespace}-object`,
     image: `example/${namespace}:1`,

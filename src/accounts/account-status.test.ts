@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
-import { avoidOf, breakerOf, departedOf, pollIntervalOf } from './account-status.ts';
+import { avoidOf } from './avoid-list.ts';
+import { breakerOf } from './breaker.ts';
+import { pollIntervalOf } from './connection.ts';
+import { deletedSumsOf } from './spend-limits.ts';
 
 const account = (status: MarketplaceAccount['status'], pollInterval = '10s') =>
   ({ spec: { pollInterval }, status }) as MarketplaceAccount;
@@ -17,7 +20,7 @@ test.each([
 describe('what a status remembers', () => {
   test('is nothing where there is none', () => {
     const fresh = account(undefined);
-    expect([avoidOf(fresh), breakerOf(fresh), departedOf(fresh)]).toEqual([
+    expect([avoidOf(fresh), breakerOf(fresh), deletedSumsOf(fresh)]).toEqual([
       [],
       { type: 'closed' },
       undefined,
@@ -75,7 +78,7 @@ describe('what a status remembers', () => {
 
   test('is what deleted objects left', () => {
     expect(
-      departedOf(account({ deletedObjects: { month: '2026-11', spent: '1.50', rentals: [AT] } })),
+      deletedSumsOf(account({ deletedObjects: { month: '2026-11', spent: '1.50', rentals: [AT] } })),
     ).toEqual({
       month: '2026-11',
       spent: 1_500_000,

@@ -1,5 +1,7 @@
+import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
 import { type AvoidTarget, avoidSpanMs } from '../instance/avoidance.ts';
-import type { Witness } from './blame.ts';
+import type { Clock } from '../lib/clock.ts';
+import { countsForAll, type FailureReport, type FailureReporter } from './failure-reports.ts';
 
 /** The ids to leave out at this moment, as plain data for a pure choice. */
 export interface Avoided {
@@ -10,13 +12,13 @@ export interface Avoided {
 
 /** An account's memory of what failed. Times double on repetition and are capped. */
 export interface AvoidList {
-  /** What every object of the account keeps off, and what `owner` alone does: see {@link Witness.owner}. */
+  /** What every object of the account keeps off, and what `owner` alone does: see {@link FailureReporter.owner}. */
   current(owner?: string): Avoided;
   /**
    * Takes effect at once, for every object of the account or for that of the witness alone, as its word is worth; without
    * one it is a fact. The machine and host part of what counts for all is made durable soon after.
    */
-  add(target: AvoidTarget, reason: string, witness?: Witness): void;
+  add(target: AvoidTarget, reason: string, witness?: FailureReporter): void;
 }
 
 /** One thing that failed. Kept for as long again after `until`, so that a repetition doubles the time. */
@@ -31,7 +33,7 @@ export interface AvoidEntry {
 }
 
 /** The status of an account holds no more. */
-const MOST_ENTRIES = 256;
+const MAX_ENTRIES = 256;
 
 /** The list after one more failure. Something that fails while it is avoided counts again. */
 export function withFailure(
@@ -52,14 +54,14 @@ export function withFailure(
   const by = isSingle && { namespace: failure.namespace };
   const entry: AvoidEntry = { target, failures, reason, until, ...by };
   const others = remembered.filter((other) => other !== same);
-  return [...fairShare(others, MOST_ENTRIES - 1), entry];
+  return [...fairShare(others, MAX_ENTRIES - 1), entry];
 }
 
 /**
  * As many as a status takes, or as `max` says. The namespace that fills most of the list gives up its own first, those that
  * end first; what several namespaces or a person say goes only when nothing else is left.
  */
-export function fairShare(entries: readonly AvoidEntry[], max: number = MOST_ENTRIES): readonly AvoidEntry[] {
+export function fairShare(entries: readonly AvoidEntry[], max: number = MAX_ENTRIES): readonly AvoidEntry[] {
   if (entries.length <= max) return entries;
   const byNamespace = Map.groupBy(
     entries.toSorted((a, b) => b.until - a.until),
@@ -112,4 +114,122 @@ export function isSameTarget(a: AvoidTarget, b: AvoidTarget): boolean {
 
 function isRemembered(entry: AvoidEntry, now: number): boolean {
   return entry.until + avoidSpanMs(entry.target.type, entry.failures) > now;
+}
+
+/** The avoid list that a status remembers. */
+export function avoidOf(account: MarketplaceAccount): readonly AvoidEntry[] {
+  return (account.status?.avoid ?? []).map(({ kind, id, until, failures, reason, namespace }) => ({
+    target: { type: kind === 'Host' ? 'host' : 'machine', id },
+    until: Date.parse(until),
+    failures,
+    reason,
+    ...(namespace !== undefined && { namespace }),
+  }));
+}
+
+/** What was said of a target within this time is weighed together. */
+const TESTIMONY_MS = 24 * 3_600_000;
+/** So many things one namespace may speak of at a time; older words are forgotten. */
+const MAX_TESTIMONIES_OF_NAMESPACE = 64;
+const MAX_NAMESPACES = 256;
+
+/**
+ * So long the object itself keeps off what it told of; what lasts longer stands in its own status. After that nothing names
+ * it here, and it may be gone.
+ */
+const OWN_MS = 5 * 60_000;
+
+interface ReceivedReport extends FailureReport {
+  readonly owner: string | undefined;
+  readonly of: AvoidTarget;
+  readonly at: number;
+}
+
+/** A status keeps whole seconds. */
+const STATUS_PRECISION_MS = 1_000;
+
+/**
+ * The avoid list of one account, shared by its objects; the controller writes the durable part down. From then on
+ * the status is what counts, so that people can add to it and take from it.
+ */
+export class AccountAvoidList implements AvoidList {
+  readonly #clock: Clock;
+  readonly #onChange: () => void;
+  #entries: readonly AvoidEntry[];
+  /** Failures that no status has shown yet. */
+  #unwritten: readonly AvoidEntry[] = [];
+  /** By namespace, the one that spoke last at the end. Losing it only makes the list slower to believe. */
+  readonly #heard = new Map<string, readonly ReceivedReport[]>();
+
+  constructor(clock: Clock, entries: readonly AvoidEntry[], onChange: () => void) {
+    this.#clock = clock;
+    this.#entries = entries;
+    this.#onChange = onChange;
+  }
+
+  current(owner?: string): Avoided {
+    const now = this.#clock.now();
+    const own = owner === undefined ? [] : this.#testimonies().filter((heard) => heard.owner === owner);
+    const suspected = own.map(({ of: target, at, reason }): AvoidEntry => {
+      return { target, reason, failures: 1, until: at + OWN_MS };
+    });
+    return avoidedAt([...this.#entries, ...suspected], now);
+  }
+
+  add(target: AvoidTarget, reason: string, witness?: FailureReporter): void {
+    if (witness && !this.#isBelieved(target, witness)) return;
+    const { namespace } = witness ?? {};
+    this.#entries = withFailure(this.#entries, { target, reason, now: this.#clock.now(), namespace });
+    if (target.type === 'offer') return;
+    const added = this.#entries.filter((entry) => isSameTarget(entry.target, target));
+    this.#unwritten = [...this.#unwritten.filter((entry) => !isSameTarget(entry.target, target)), ...added];
+    this.#onChange();
+  }
+
+  /** Hears a witness, and says whether its word counts for every object of the account. */
+  #isBelieved(target: AvoidTarget, witness: FailureReporter): boolean {
+    const before = this.#testimonies();
+    const said = { ...witness, target: `${target.type}/${target.id}`, of: target, at: this.#clock.now() };
+    const { namespace } = witness;
+    const own = before.filter((each) => each.namespace === namespace && each.target !== said.target);
+    this.#heard.delete(namespace);
+    this.#heard.set(namespace, [...own, said].slice(-MAX_TESTIMONIES_OF_NAMESPACE));
+    for (const oldest of this.#heard.keys()) {
+      if (this.#heard.size <= MAX_NAMESPACES) break;
+      this.#heard.delete(oldest);
+    }
+    return countsForAll(said, before);
+  }
+
+  #testimonies(): readonly ReceivedReport[] {
+    const now = this.#clock.now();
+    for (const [namespace, said] of this.#heard) {
+      const fresh = said.filter(({ at }) => at > now - TESTIMONY_MS);
+      const known = fresh.map((each) => (each.at > now - OWN_MS ? each : { ...each, owner: undefined }));
+      if (known.length > 0) this.#heard.set(namespace, known);
+      else this.#heard.delete(namespace);
+    }
+    return [...this.#heard.values()].flat();
+  }
+
+  /** Takes over what the status says; of its own memory only offers and what was not yet written stay. */
+  follow(status: readonly AvoidEntry[]): void {
+    this.#testimonies();
+    const unwritten = remembered(this.#unwritten, this.#clock.now());
+    this.#unwritten = unwritten.filter((entry) => !shows(status, entry));
+    const offers = this.#entries.filter(({ target }) => target.type === 'offer');
+    this.#entries = [...offers, ...mergeAvoided(status, this.#unwritten)];
+  }
+
+  /** The part that outlives the process, as far as a status takes it. */
+  durable(): readonly AvoidEntry[] {
+    const kept = remembered(this.#entries, this.#clock.now());
+    return fairShare(kept.filter((entry) => entry.target.type !== 'offer'));
+  }
+}
+
+function shows(status: readonly AvoidEntry[], { target, until }: AvoidEntry): boolean {
+  return status.some(
+    (entry) => isSameTarget(entry.target, target) && entry.until > until - STATUS_PRECISION_MS,
+  );
 }

@@ -5,7 +5,7 @@ import { annotations } from '../api/v1alpha1/names.ts';
 import { formatTime } from '../lib/rfc3339.ts';
 import { Secret } from '../lib/secret.ts';
 import type { KeyRing } from '../ownership/key-ring.ts';
-import { SummaryCache } from './summary-cache.ts';
+import { SummaryCache } from './account-instances.ts';
 
 const KEYS: KeyRing = [new Secret('1'.repeat(64))];
 

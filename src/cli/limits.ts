@@ -1,10 +1,12 @@
-import { departedOf } from '../accounts/account-status.ts';
-import { countedObjects } from '../accounts/counted-objects.ts';
-import { OfferReservations } from '../accounts/login/offer-reservations.ts';
-import { limitsOf } from '../accounts/tickets/limits.ts';
-import { type AccountSums, sumAccount } from '../accounts/tickets/spend-brake.ts';
-import { TicketOffice } from '../accounts/tickets/ticket-office.ts';
-import type { StartDecision, TicketDecision, TicketRefusal } from '../accounts/tickets/tickets.ts';
+import { countedObjects } from '../accounts/account-instances.ts';
+import {
+  Admission,
+  type StartDecision,
+  type TicketDecision,
+  type TicketRefusal,
+} from '../accounts/admission.ts';
+import { OfferReservations } from '../accounts/pending-rentals.ts';
+import { type AccountSums, deletedSumsOf, limitsOf, sumAccount } from '../accounts/spend-limits.ts';
 import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
 import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
 import { accountRefOf } from '../instance/account-ref.ts';
@@ -45,9 +47,9 @@ const OPEN_QUEUE = {
  * The operator's gate in front of purchases, over what the cluster says now. Its tickets are never used. What passes
  * within seconds (the marketplace's pace, whose turn it is) does not count.
  */
-export function accountGate(facts: GateFacts): TicketOffice {
+export function accountGate(facts: GateFacts): Admission {
   const clock = systemClock;
-  return new TicketOffice({
+  return new Admission({
     clock,
     queue: OPEN_QUEUE,
     reservations: new OfferReservations(clock),
@@ -73,7 +75,7 @@ function sumsOf(
   under: Pick<Parameters<typeof sumAccount>[0], 'objects' | 'pending'>,
 ): AccountSums {
   const now = systemClock.now();
-  return sumAccount({ ...under, departed: departedOf(account), credit, now, month: monthName(now) });
+  return sumAccount({ ...under, departed: deletedSumsOf(account), credit, now, month: monthName(now) });
 }
 
 /** Labels of namespaces are not asked for: one that a selector may let in is taken as let in. */

@@ -1,4 +1,4 @@
-import { KeptKeys } from '../accounts/login/kept-key.ts';
+import { KeptKeys } from '../accounts/api-keys.ts';
 import { createGpuInstanceController } from '../controllers/gpu-instance/controller.ts';
 import { createMarketplaceAccountController } from '../controllers/marketplace-account/controller.ts';
 import { KeyChecks } from '../controllers/marketplace-account/key-checks.ts';
@@ -45,7 +45,6 @@ function accountController(wiring: Wiring): Controller {
     accounts: caches.accounts,
     workers: config.marketplaceAccountWorkers,
     allowedUrls: config.marketplaceUrl,
-    minPollIntervalMs: config.minPollInterval,
     keyCheckIntervalMs: config.keyCheckInterval,
     allObjects: () => objects.all(),
     listObjects: (ref) => listObjectsOf(wiring, ref),

@@ -1,8 +1,7 @@
-import { sessionOf } from '../accounts/account-directory.ts';
-import type { AccountRegistry } from '../accounts/account-registry.ts';
-import type { AccountSession } from '../accounts/account-session.ts';
-import { witnessOf } from '../accounts/blame.ts';
+import { reporterOf } from '../accounts/failure-reports.ts';
 import type { Installation } from '../accounts/installation/installation.ts';
+import { type AccountRegistry, sessionOf } from '../accounts/registry.ts';
+import type { AccountSession } from '../accounts/session.ts';
 import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
 import type { Config } from '../config/options.ts';
 import { mapAddress } from '../config/values.ts';
@@ -74,7 +73,7 @@ export function createEndpointGroups(wiring: EndpointGroupWiring): EndpointGroup
     isLeading: wiring.isLeading,
     isFrozen: (worker) => isFrozen(sessionFor(registry, worker)),
     accountCapOf: ({ metadata, spec }) =>
-      sessionFor(registry, { metadata, spec: spec.template.spec })?.limits().maxPricePerHour,
+      sessionFor(registry, { metadata, spec: spec.template.spec })?.limits.maxPricePerHour,
     blame: (worker, reason, waited) => blameHost(registry, { worker, reason, waited }),
     workers: config.endpointGroupWorkers,
     metrics: wiring.metrics,
@@ -113,7 +112,7 @@ function sessionFor(
 
 /** Neither is a group brought to a new template while its machines fail together. */
 const isFrozen = (session: AccountSession | undefined) =>
-  session !== undefined && session.breaker().type !== 'closed';
+  session !== undefined && session.observer.breaker.type !== 'closed';
 
 interface Blame {
   readonly worker: GpuInstance;
@@ -126,8 +125,8 @@ function blameHost(registry: AccountRegistry, { worker, reason, waited }: Blame)
   const { hostId } = worker.status ?? {};
   const session = sessionFor(registry, worker);
   if (hostId === undefined || session?.permits(worker.metadata.namespace ?? '') !== true) return;
-  if (session.blames())
-    session.avoid.add({ type: 'host', id: hostId }, reason, witnessOf(worker, reason, waited));
+  if (session.observer.countsHostFailures)
+    session.avoid.add({ type: 'host', id: hostId }, reason, reporterOf(worker, reason, waited));
 }
 
 const unreachable: Transport = () => Promise.reject(new TransportError('no network', { sent: false }));

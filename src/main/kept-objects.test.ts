@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import { groupObject } from '../../test/builders/group-worker.ts';
 import { given } from '../../test/builders/observed.ts';
-import { matches } from '../accounts/namespace-labels.ts';
+import { matches } from '../accounts/namespace-access.ts';
 import { driftOf, specHash } from '../api/v1alpha1/machine-drift.ts';
 import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
 import { gpuInstanceResource, MACHINE_FINALIZER } from '../api/v1alpha1/names.ts';

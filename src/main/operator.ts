@@ -1,6 +1,6 @@
-import type { AccountRegistry } from '../accounts/account-registry.ts';
 import { InUseRecord } from '../accounts/installation/in-use-record.ts';
 import type { Installation } from '../accounts/installation/installation.ts';
+import type { AccountRegistry } from '../accounts/registry.ts';
 import type { PushIntake } from '../controllers/endpoint-group/load/push.ts';
 import { withDeadline } from '../lib/deadline.ts';
 import type { Env } from '../lib/env.ts';

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { given } from '../../test/builders/observed.ts';
 import { accountWith } from '../../test/builders/observed-account.ts';
 import { PROVEN, type Wired, wiredUnder } from '../../test/builders/wired.ts';
-import { refOf } from '../accounts/account-registry.ts';
+import { refOf } from '../accounts/registry.ts';
 import { API_VERSION, annotations } from '../api/v1alpha1/names.ts';
 import type { RawOptions } from '../config.ts';
 import { IDENTITY_SECRET } from '../ownership/identity.ts';
@@ -36,10 +36,10 @@ const FOREIGN = { v: 1, uid: 'uid', attempt: 1, issuedAt: 1, mac: 'of nobody' };
 function twoAsk(flags: RawOptions, dollars = 1) {
   const { wiring } = wiringOf(flags);
   const session = wiring.registry.connect(ACCOUNT, PROVEN);
-  session.labelReadBack('label', 'label');
+  session.observer.labelReadBack('label', 'label');
   return ['a', 'b'].map((objectUid, index) => {
     const pricePerHour = dollars * 1_000_000;
-    const decision = session.tickets.request({
+    const decision = session.admission.request({
       ...{ objectUid, offerId: index + 1, pricePerHour },
       ...{ namespace: 'team', generation: 1, wake() {} },
     });

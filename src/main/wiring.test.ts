@@ -1,8 +1,9 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { memoryCluster } from '../../test/builders/memory-cluster.ts';
 import { given } from '../../test/builders/observed.ts';
 import { accountWith } from '../../test/builders/observed-account.ts';
 import { PROVEN, type Wired, wiredUnder } from '../../test/builders/wired.ts';
+import { LoginConnections } from '../accounts/connection.ts';
 import type { RawOptions } from '../config.ts';
 import { type Transport, TransportError } from '../lib/transport.ts';
 import { defaultConstants } from '../ownership/constants.ts';
@@ -148,5 +149,8 @@ describe('the lease', () => {
 test('no account is polled more often than the flag allows', () => {
   const { wiring } = wiringOf({ minPollInterval: '7s' });
   const account = accountWith({ spec: { pollInterval: '1s' } });
-  expect(wiring.registry.connect(account, PROVEN).pollIntervalMs()).toBe(7_000);
+  const open = vi.spyOn(LoginConnections.prototype, 'open');
+  wiring.registry.connect(account, PROVEN);
+  expect(open).toHaveBeenCalledWith(PROVEN.login, expect.objectContaining({ pollIntervalMs: 7_000 }));
+  open.mockRestore();
 });

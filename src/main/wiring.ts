@@ -1,9 +1,9 @@
-import { AccountRegistry } from '../accounts/account-registry.ts';
+import { SummaryCache } from '../accounts/account-instances.ts';
+import { LoginConnections } from '../accounts/connection.ts';
 import { Installation } from '../accounts/installation/installation.ts';
 import { rentalTraces } from '../accounts/installation/rental-traces.ts';
-import { LoginConnections } from '../accounts/login/login-connection.ts';
-import { isNamespaceAllowed, NamespaceLabels } from '../accounts/namespace-labels.ts';
-import { SummaryCache } from '../accounts/summary-cache.ts';
+import { isNamespaceAllowed, NamespaceLabels } from '../accounts/namespace-access.ts';
+import { AccountRegistry } from '../accounts/registry.ts';
 import { CONTROLLER_NAME, OPERATOR_NAME } from '../api/v1alpha1/names.ts';
 import type { Config } from '../config/options.ts';
 import type { Prober } from '../controllers/gpu-instance/probe/probe.ts';

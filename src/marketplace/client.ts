@@ -64,7 +64,9 @@ export interface MarketplaceClient {
 
 /** A client of one login. Throws a MarketplaceError where the base URL is none. */
 export function createMarketplaceClient(options: MarketplaceClientOptions): MarketplaceClient {
-  const requester = createRequester({ ...options, ...options.limits });
+  const { apiKey } = options;
+  const keySource: KeySource = typeof apiKey === 'function' ? apiKey : () => apiKey;
+  const requester = createRequester({ ...options, ...options.limits, apiKey: keySource });
   return {
     offers: createOffers(requester),
     instances: createInstances(requester),
@@ -75,7 +77,7 @@ export function createMarketplaceClient(options: MarketplaceClientOptions): Mark
     volumes: createVolumes(requester),
     endpointGroups: createEndpointGroups(requester),
     workerGroups: createWorkerGroups(requester),
-    autoscaler: createAutoscaler(requester, options),
+    autoscaler: createAutoscaler(requester, { ...options, apiKey: keySource }),
     tfa: createBearerTfa(requester),
   };
 }

@@ -1,4 +1,4 @@
-import type { BreakerState } from '../../src/accounts/watch/breaker.ts';
+import type { BreakerState } from '../../src/accounts/breaker.ts';
 import { at, type Given, held, time } from './observed.ts';
 
 /** Begin times of lists, in seconds from now. */

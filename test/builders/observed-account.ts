@@ -130,7 +130,6 @@ export function observed(changes: Partial<Observed> = {}): Observed {
     newestRentalAt: undefined,
     keyKept: false,
     figuresWrittenAt: undefined,
-    pollIntervalMs: 10_000,
     keyCheckAgainInMs: 60_000,
     ...changes,
   };

@@ -155,7 +155,6 @@ export function facts(change: Partial<AccountFacts> = {}): AccountFacts {
     sshKeyRegistered: true,
     avoided: { offers: new Set(), machines: new Set(), hosts: new Set() },
     reserved: new Set(),
-    pollIntervalMs: 10_000,
     serviceTime: { type: 'known', at: NOW, isConfirmed: true },
     startUnsupported: false,
     ...change,

@@ -1,4 +1,4 @@
-import type { ProvenKey } from '../../src/accounts/account-registry.ts';
+import type { ProvenKey } from '../../src/accounts/registry.ts';
 import { parseConfig, type RawOptions } from '../../src/config.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { seededRandom } from '../../src/lib/random.ts';
@@ -19,7 +19,7 @@ export const PROVEN: ProvenKey = {
   login: LOGIN,
   key: new Secret('key'),
   use: 'full',
-  user: { credit: undefined, sshKeyRegistered: undefined, mayTearDown: true },
+  user: { credit: undefined, sshKeyRegistered: undefined, mayDestroy: true },
 };
 
 /** An object as a person writes it. */

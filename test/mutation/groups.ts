@@ -30,12 +30,9 @@ const GLOBS: readonly Globs[] = [
     name: 'accounts',
     files: [
       'src/instance/*.ts',
-      'src/accounts/{account-status,avoid-list,blame,counted-objects}.ts',
-      'src/accounts/tickets/{limits,pending-rentals,pending-starts,spend-brake,ticket-office}.ts',
+      'src/accounts/{account-instances,admission,api-keys,avoid-list,breaker,failure-reports,feed-observer,inventory,pending-rentals,service-clock,slow-replacement,spend-limits}.ts',
       'src/accounts/queue/*.ts',
-      'src/accounts/watch/{absences,breaker,feed-watch,held-spans,label-echo,machine-census,slow-turns,unclaimed-machines}.ts',
       'src/accounts/installation/rental-traces.ts',
-      'src/accounts/login/{login-keys,offer-reservations,service-clock}.ts',
       'src/ownership/{claim,identity,intent,key-ring,label,login,ours}.ts',
       'src/lib/{deadline,duration,fitting-text,machine-address,money,networks,quantity,rfc3339}.ts',
     ],

@@ -4,7 +4,7 @@ import { silentLogger } from '../../lib/logger.ts';
 import { seededRandom } from '../../lib/random.ts';
 import { IDENTITY_SECRET } from '../../ownership/identity.ts';
 import { secretResource } from '../../runtime/kube/core-resources.ts';
-import type { SecretObject } from '../login/key-secret.ts';
+import type { SecretObject } from '../api-keys.ts';
 import { Installation, type RentalTraces } from './installation.ts';
 
 const NOTHING: RentalTraces = { objectsWithRentals: 0, ownMachines: 0, unlisted: 0 };

@@ -13,7 +13,7 @@ import { namespaceResource, secretResource } from '../../runtime/kube/core-resou
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { isKubeError } from '../../runtime/kube/kube-error.ts';
 import type { KubeObject } from '../../runtime/kube/kube-object.ts';
-import type { SecretObject } from '../login/key-secret.ts';
+import type { SecretObject } from '../api-keys.ts';
 
 /** What speaks for or against drawing a new identity. */
 export interface RentalTraces {

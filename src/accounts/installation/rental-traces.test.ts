@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { given, held } from '../../../test/builders/observed.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
-import type { AccountRegistry } from '../account-registry.ts';
+import type { AccountRegistry } from '../registry.ts';
 import { rentalTraces } from './rental-traces.ts';
 
 const FORMER = 'abcdef01';
@@ -33,7 +33,7 @@ function registryOf(logins: Readonly<Record<string, Login>>): AccountRegistry {
       if (session === false) return undefined;
       const rows = labels && new Map(labels.map((label, id) => [id, { id, label }]));
       const feed = { latest: () => rows && { rows }, health: () => ({ consecutiveFailures: failures }) };
-      return { login: { url: 'https://market.example', userId }, feed, connected: () => rows !== undefined };
+      return { login: { url: 'https://market.example', userId }, feed, isListed: rows !== undefined };
     },
     wasTried: ({ name }: { name: string }) => logins[name]?.tried ?? false,
   } as unknown as AccountRegistry;

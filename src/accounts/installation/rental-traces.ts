@@ -2,7 +2,7 @@ import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import { annotations } from '../../api/v1alpha1/names.ts';
 import { installationNamedBy } from '../../ownership/label.ts';
-import { type AccountRegistry, refOf } from '../account-registry.ts';
+import { type AccountRegistry, refOf } from '../registry.ts';
 import type { RentalTraces } from './installation.ts';
 
 /**
@@ -48,5 +48,5 @@ function isAwaited(
   const ref = refOf(account);
   const session = registry.session(ref);
   if (!session) return !registry.wasTried(ref);
-  return !session.connected() && session.feed.health().consecutiveFailures === 0;
+  return !session.isListed && session.feed.health().consecutiveFailures === 0;
 }

@@ -5,7 +5,7 @@ import { MarketplaceError, type MarketplaceErrorKind } from '../../marketplace/e
 import type { Offer, OfferQuery } from '../../marketplace/offers/offers.ts';
 import { createPacer, type Pacer } from '../../marketplace/pacing/pacing.ts';
 import { AdmissionQueue } from './admission-queue.ts';
-import type { Want } from './search-desk.ts';
+import type { SearchRequest } from './search-scheduler.ts';
 
 let clock: VirtualClock;
 let pacer: Pacer;
@@ -45,7 +45,10 @@ const query = (gpu: string, change: Partial<OfferQuery> = {}): OfferQuery => ({
   ...{ pricing: 'on-demand', storageGB: 20, limit: 200 },
   ...change,
 });
-const want = (gpu: string, change: Partial<Want> = {}): Want => ({ queries: [query(gpu)], ...change });
+const want = (gpu: string, change: Partial<SearchRequest> = {}): SearchRequest => ({
+  queries: [query(gpu)],
+  ...change,
+});
 const asker = (uid: string, namespace = 'team', generation = 1) => ({
   ...{ uid, namespace, generation, wake: () => called.push(uid) },
 });
@@ -103,7 +106,7 @@ describe('a search', () => {
   });
 
   test('of other disks goes in turn: a namespace that joins waits for one search, not for 60 (H8)', async () => {
-    const other = (storageGB: number): Want => ({ queries: [query('none', { storageGB })] });
+    const other = (storageGB: number): SearchRequest => ({ queries: [query('none', { storageGB })] });
     for (let index = 0; index < 60; index += 1) queue.offers(asker(`s${index}`, 'stranger'), other(index));
     await clock.advance(60_000);
     const begun = clock.monotonic();
@@ -357,7 +360,7 @@ test('a queue that is stopped calls nobody and sets no timer', async () => {
 });
 
 /** Lets an object find its offers. */
-async function find(uid: string, wish: Want): Promise<void> {
+async function find(uid: string, wish: SearchRequest): Promise<void> {
   queue.offers(asker(uid), wish);
   await clock.advance(0);
   queue.offers(asker(uid), wish);
@@ -390,7 +393,7 @@ describe('an object in the line for a slot', () => {
   });
 
   test('is searched for by all its alternatives, though it asked for a later one last', async () => {
-    const both: Want = { queries: [query('A'), query('B')] };
+    const both: SearchRequest = { queries: [query('A'), query('B')] };
     await find('a', both);
     await find('a', want('B'));
     pacer.slowDown('rent', 70_000);

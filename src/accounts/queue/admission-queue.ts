@@ -2,11 +2,16 @@ import type { Clock, Timer } from '../../lib/clock.ts';
 import type { Offer, OfferQuery } from '../../marketplace/offers/offers.ts';
 import { DOCUMENTED_GAPS_MS } from '../../marketplace/pacing/endpoint-class.ts';
 import type { Pacer, Slot } from '../../marketplace/pacing/pacing.ts';
-import { FairLine } from './fair-line.ts';
-import { type Asker, type SearchAnswer, SearchDesk, type Want } from './search-desk.ts';
+import { FairQueue } from './fair-queue.ts';
+import {
+  type SearchAnswer,
+  type SearchRequest,
+  type SearchRequester,
+  SearchScheduler,
+} from './search-scheduler.ts';
 
 /** Where an object waits, and for how long. */
-export interface QueuePlace {
+export interface QueuePosition {
   readonly for: 'search' | 'rental';
   /** How many objects go before it. */
   readonly ahead: number;
@@ -19,7 +24,7 @@ export interface QueuePlace {
 }
 
 /** An object that asks for a rental slot. */
-export interface RentalAsker extends Asker {
+export interface RentalRequester extends SearchRequester {
   /** Whether its account may rent at this moment beside other rentals: false while rentals go one at a time. */
   readonly mayRent: () => boolean;
 }
@@ -33,9 +38,9 @@ export interface AdmissionQueueOptions {
   readonly isHeld: (offerId: number) => boolean;
 }
 
-interface Waiting extends RentalAsker {
+interface Waiting extends RentalRequester {
   /** What it found its offer by. */
-  readonly want: Want | undefined;
+  readonly want: SearchRequest | undefined;
   readonly since: number;
   /** On `clock.monotonic()`: when it was called to take a slot. */
   calledAt: number | undefined;
@@ -45,7 +50,7 @@ interface Joined {
   readonly generation: number;
   readonly since: number;
   /** What it last found offers by. */
-  want: Want | undefined;
+  want: SearchRequest | undefined;
 }
 
 /** An object that was called comes within this time; after it the next one is called as well. */
@@ -67,20 +72,20 @@ const LOOK_AHEAD = 4;
  */
 export class AdmissionQueue {
   readonly #options: AdmissionQueueOptions;
-  readonly #desk: SearchDesk;
-  readonly #line: FairLine<Waiting>;
+  readonly #desk: SearchScheduler;
+  readonly #line: FairQueue<Waiting>;
   readonly #joined = new Map<string, Joined>();
   #timer: Timer | undefined;
   #stopped = false;
 
   constructor(options: AdmissionQueueOptions) {
     this.#options = options;
-    this.#line = new FairLine(options.clock);
-    this.#desk = new SearchDesk({ ...options, onEnd: () => this.#pump() });
+    this.#line = new FairQueue(options.clock);
+    this.#desk = new SearchScheduler({ ...options, onEnd: () => this.#pump() });
   }
 
   /** Offers for what the object wants, or that it waits for a search; it is called when there is an answer. */
-  offers(asker: Asker, want: Want): SearchAnswer {
+  offers(asker: SearchRequester, want: SearchRequest): SearchAnswer {
     const joined = this.#join(asker);
     const waiting = this.#line.get(asker.uid);
     const answer = this.#desk.offers(asker, waiting ? urgent(want) : want, joined.since);
@@ -100,7 +105,7 @@ export class AdmissionQueue {
   }
 
   /** Where this version of the object waits; undefined if it does not wait, or was called. */
-  place(uid: string, generation: number): QueuePlace | undefined {
+  place(uid: string, generation: number): QueuePosition | undefined {
     const joined = this.#joined.get(uid);
     if (!joined) return undefined;
     if (joined.generation !== generation) {
@@ -126,7 +131,7 @@ export class AdmissionQueue {
    * A rental slot for an object that has chosen its offer, or undefined: then it waits and is called. A slot is worth
    * something for `holdMs`.
    */
-  takeSlot(asker: RentalAsker, holdMs: number): Slot | undefined {
+  takeSlot(asker: RentalRequester, holdMs: number): Slot | undefined {
     const waiting = this.#line.get(asker.uid);
     if (asker.mayRent() && this.#mayGo(waiting)) {
       const { pacer, paced } = this.#options;
@@ -171,7 +176,7 @@ export class AdmissionQueue {
     return this.#line.remove(uid);
   }
 
-  #join({ uid, generation }: Asker): Joined {
+  #join({ uid, generation }: SearchRequester): Joined {
     const known = this.#joined.get(uid);
     if (known?.generation === generation) return known;
     this.#forget(uid);
@@ -258,7 +263,7 @@ export class AdmissionQueue {
 }
 
 /** What is searched for an object that found offers and waits for its slot: a free slot waits for that search. */
-const urgent = (want: Want): Want => ({ ...want, patient: false });
+const urgent = (want: SearchRequest): SearchRequest => ({ ...want, patient: false });
 
 /** Stands for no slot kept: the call takes the next one by itself. */
 const FREE_SLOT: Slot = { endpointClass: 'rent', expiresAt: Number.POSITIVE_INFINITY, release() {} };

@@ -1,4 +1,4 @@
-import type { SecretObject } from '../../accounts/login/key-secret.ts';
+import type { SecretObject } from '../../accounts/api-keys.ts';
 import { systemRandom } from '../../lib/random.ts';
 import { IDENTITY_SECRET, identityToData, newIdentity, scopeOf } from '../../ownership/identity.ts';
 import { namespaceResource, secretResource } from '../../runtime/kube/core-resources.ts';

@@ -1,4 +1,4 @@
-import { readKeySecret } from '../../accounts/login/key-secret.ts';
+import { readKeySecret } from '../../accounts/api-keys.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import type { MarketplaceClient } from '../../marketplace/client.ts';
 import { MarketplaceError } from '../../marketplace/errors/errors.ts';

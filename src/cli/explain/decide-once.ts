@@ -1,4 +1,4 @@
-import type { AccountSession } from '../../accounts/account-session.ts';
+import type { AccountSession } from '../../accounts/session.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { MachineIndex } from '../../controllers/gpu-instance/memory/machine-index.ts';
 import { ObjectMemory } from '../../controllers/gpu-instance/memory/memory.ts';
@@ -75,15 +75,15 @@ async function lookOn(first: Observed, { session, kube, steady }: LookPorts): Pr
 const NOBODY_WAITS = { namespace: '', generation: 0, wake() {} };
 
 /** What the account would answer to the purchase or start that was decided; undefined where it has room. */
-function refusalOf({ record, actions }: Decision, object: GpuInstance, { tickets }: AccountSession) {
+function refusalOf({ record, actions }: Decision, object: GpuInstance, { admission }: AccountSession) {
   const objectUid = uidOf(object);
   const start = actions.find((action) => action.type === 'start');
   if (record.type === 'intent') {
     const { offer, pricePerHour } = record.purchase;
-    return lasting(tickets.request({ ...NOBODY_WAITS, objectUid, offerId: offer.id, pricePerHour }));
+    return lasting(admission.request({ ...NOBODY_WAITS, objectUid, offerId: offer.id, pricePerHour }));
   }
   return (
-    start && lasting(tickets.requestStart({ objectUid, pricePerHour: start.pricePerHour, timeoutMs: 0 }))
+    start && lasting(admission.requestStart({ objectUid, pricePerHour: start.pricePerHour, timeoutMs: 0 }))
   );
 }
 

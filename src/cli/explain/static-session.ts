@@ -1,9 +1,9 @@
-import type { AccountSession, RentalQueue } from '../../accounts/account-session.ts';
-import { avoidOf, breakerOf, pollIntervalOf } from '../../accounts/account-status.ts';
-import { avoidedAt } from '../../accounts/avoid-list.ts';
-import type { SearchAnswer } from '../../accounts/queue/search-desk.ts';
-import { limitsOf } from '../../accounts/tickets/limits.ts';
-import { echoOf } from '../../accounts/watch/label-echo.ts';
+import { avoidedAt, avoidOf } from '../../accounts/avoid-list.ts';
+import { breakerOf } from '../../accounts/breaker.ts';
+import { echoOf } from '../../accounts/feed-observer.ts';
+import type { SearchAnswer } from '../../accounts/queue/search-scheduler.ts';
+import type { AccountSession, RentalQueue } from '../../accounts/session.ts';
+import { limitsOf } from '../../accounts/spend-limits.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import type { MicroDollars } from '../../lib/money.ts';
@@ -36,7 +36,7 @@ export interface LookedAt {
 
 /** A session over one complete list. What it is told is kept nowhere, and nobody acts on its tickets: it cannot spend. */
 export function staticSession(looked: LookedAt): AccountSession {
-  const { account, client, identity, userId, baseUrl, sshKeyRegistered, now } = looked;
+  const { account, client, identity, userId, baseUrl, credit, sshKeyRegistered, now } = looked;
   return {
     ref: { namespace: account.metadata.namespace ?? '', name: account.metadata.name },
     uid: uidOf(account),
@@ -45,19 +45,19 @@ export function staticSession(looked: LookedAt): AccountSession {
     client,
     feed: staticFeed(looked),
     avoid: { current: () => avoidedAt(avoidOf(account), now), add() {} },
-    tickets: accountGate(looked),
-    limits: () => limitsOf(account),
-    pollIntervalMs: () => pollIntervalOf(account, 0),
-    serviceTime: () => ({ type: 'unknown' }),
-    breaker: () => breakerOf(account),
-    heldSpans: () => [],
-    blames: () => breakerOf(account).type === 'closed',
-    labelEcho: () => echoOf(account.status?.labelsEchoed),
-    labelReadBack() {},
+    admission: accountGate(looked),
+    limits: limitsOf(account),
+    serviceClock: { now: () => ({ type: 'unknown' }) },
+    observer: {
+      breaker: breakerOf(account),
+      openSpans: [],
+      countsHostFailures: breakerOf(account).type === 'closed',
+      labelEcho: echoOf(account.status?.labelsEchoed),
+      labelReadBack() {},
+    },
     permits: (namespace) => mayUse(account, namespace),
-    mayDestroy: () => true,
     adoption: () => account.spec.adoption,
-    sshKeyRegistered: () => sshKeyRegistered,
+    user: { credit, sshKeyRegistered, mayDestroy: true },
     proveLogin: async () => userId === (account.status?.login?.userId ?? userId),
     queue: staticQueue(client),
   };

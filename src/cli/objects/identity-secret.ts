@@ -1,4 +1,4 @@
-import type { SecretObject } from '../../accounts/login/key-secret.ts';
+import type { SecretObject } from '../../accounts/api-keys.ts';
 import type { Identity } from '../../ownership/identity.ts';
 import { isKubeError } from '../../runtime/kube/kube-error.ts';
 import { failed } from '../failures/command-error.ts';

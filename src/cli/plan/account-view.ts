@@ -1,7 +1,6 @@
-import { avoidOf } from '../../accounts/account-status.ts';
-import { avoidedAt } from '../../accounts/avoid-list.ts';
-import { type AccountLimits, limitsOf } from '../../accounts/tickets/limits.ts';
-import type { Tickets } from '../../accounts/tickets/tickets.ts';
+import type { Tickets } from '../../accounts/admission.ts';
+import { avoidedAt, avoidOf } from '../../accounts/avoid-list.ts';
+import { type AccountLimits, limitsOf } from '../../accounts/spend-limits.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import { marketplaceAccountResource } from '../../api/v1alpha1/names.ts';
 import type { Exclusions } from '../../controllers/gpu-instance/choose-offer.ts';

@@ -1,4 +1,4 @@
-import type { KeyReading } from '../../accounts/login/key-secret.ts';
+import type { KeyReading } from '../../accounts/api-keys.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import type { CommandContext, CommandInput } from '../command.ts';
 import { failed } from '../failures/command-error.ts';
@@ -24,7 +24,7 @@ export async function accountTarget(
     account.status?.login?.url ??
     account.spec.url ??
     marketplaceUrl(options, context.env);
-  const { readKeySecret } = await import('../../accounts/login/key-secret.ts');
+  const { readKeySecret } = await import('../../accounts/api-keys.ts');
   const { name, key } = account.spec.apiKeySecretRef;
   const namespace = account.metadata.namespace;
   const reading = await readKeySecret(kube, { namespace, name }, key);

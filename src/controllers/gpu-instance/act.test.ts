@@ -14,9 +14,9 @@ import {
   UID,
 } from '../../../test/builders/observed.ts';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
-import type { AccountBook } from '../../accounts/account-book.ts';
-import type { AccountSession } from '../../accounts/account-session.ts';
-import type { Ticket, TicketRefusal } from '../../accounts/tickets/tickets.ts';
+import type { Ticket, TicketRefusal } from '../../accounts/admission.ts';
+import type { AccountSession } from '../../accounts/session.ts';
+import type { AccountBook } from '../../accounts/status-writer.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { Secret } from '../../lib/secret.ts';
 import { MarketplaceError, type MarketplaceErrorKind } from '../../marketplace/errors/errors.ts';
@@ -87,9 +87,9 @@ function situation(
     login: LOGIN,
     permits: () => options.isPermitted ?? true,
     client: { instances },
-    serviceTime: () => ({ type: 'unknown' }),
+    serviceClock: { now: () => ({ type: 'unknown' }) },
     feed: { lookNow: () => looks++ },
-    tickets: {
+    admission: {
       requestStart: (request: unknown) => {
         asked.push(request);
         const reason = options.startRefused;
@@ -100,7 +100,7 @@ function situation(
     },
   };
   const book: AccountBook = {
-    foldDeparted: async (departed) => {
+    recordDeleted: async (departed) => {
       asked.push(departed);
       done.push('folded');
     },
@@ -439,10 +439,10 @@ describe('letting go', () => {
 
   test('keeps the guard where the brake could not be told, and tells it again', async () => {
     const { ports, done } = situation();
-    const foldDeparted = () => Promise.reject(new Error('no'));
+    const recordDeleted = () => Promise.reject(new Error('no'));
     const observed = given(held({}, { deleting: true }));
     const recorded = { observed, action: release, receipt: receiptOf(observed.object) };
-    await expect(act(recorded, { ...ports, book: bookOf(ports, { foldDeparted }) })).rejects.toThrow('no');
+    await expect(act(recorded, { ...ports, book: bookOf(ports, { recordDeleted }) })).rejects.toThrow('no');
     expect(done).toEqual([]);
     await act(recorded, ports);
     expect(done[0]).toBe('folded');

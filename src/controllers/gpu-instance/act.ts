@@ -1,7 +1,7 @@
-import type { DepartedObject } from '../../accounts/account-book.ts';
-import type { AccountSession } from '../../accounts/account-session.ts';
-import { type ServiceTime, timeOfAnswer } from '../../accounts/login/service-clock.ts';
-import type { StartDecision } from '../../accounts/tickets/tickets.ts';
+import type { DeletedInstance } from '../../accounts/status-writer.ts';
+import type { AccountSession } from '../../accounts/session.ts';
+import { type ServiceTime, timeOfAnswer } from '../../accounts/service-clock.ts';
+import type { StartDecision } from '../../accounts/admission.ts';
 import { gpuInstanceResource, MACHINE_FINALIZER } from '../../api/v1alpha1/names.ts';
 import type { Reason } from '../../api/v1alpha1/reasons.ts';
 import { spentThisMonth } from '../../instance/cost.ts';
@@ -133,7 +133,7 @@ async function rent(purchase: Purchase, receipt: Receipt, deps: ActDeps): Promis
     ticket.settle({ rented: true });
     if (answer.instanceApiKey)
       memory.instanceApiKey = { attempt: intent.attempt, key: answer.instanceApiKey };
-    const answeredAt = timeOfAnswer(answer.answeredAt, session.serviceTime(), clock.now());
+    const answeredAt = timeOfAnswer(answer.answeredAt, session.serviceClock.now(), clock.now());
     return { type: 'rented', rented: rentedFacts(purchase, answer.instanceId, answeredAt) };
   } catch (error) {
     ticket.settle({ rented: wasRefused(error) ? false : 'unknown' });
@@ -201,7 +201,7 @@ async function destroy(instanceId: number, reason: Reason, deps: QueuedDeps): Pr
 }
 
 const timeAt = (session: AccountSession | undefined): ServiceTime =>
-  session?.serviceTime() ?? { type: 'unknown' };
+  session?.serviceClock.now() ?? { type: 'unknown' };
 
 async function stop(instanceId: number, deps: QueuedDeps): Promise<Acted> {
   const { session, clock, steady, memory } = deps;
@@ -221,7 +221,7 @@ async function start(
   if (!session) return DONE;
   if (!deps.mayLeave()) return WITHDRAWN;
   const timeoutMs = parseDuration(object.spec.timeouts.start) ?? 0;
-  const permission = session.tickets.requestStart({ objectUid: uid, pricePerHour, timeoutMs });
+  const permission = session.admission.requestStart({ objectUid: uid, pricePerHour, timeoutMs });
   if (permission.type === 'refused') return startRefused(permission);
   try {
     await session.client.instances.start(instanceId, whileWanted(deps));
@@ -311,7 +311,7 @@ async function release(
 
 async function fold(observed: Observed, { book, memory }: ActDeps): Promise<void> {
   if (!book || memory.folded || !hasRented(observed)) return;
-  await book.foldDeparted(departed(observed));
+  await book.recordDeleted(departed(observed));
   memory.folded = true;
 }
 
@@ -319,7 +319,7 @@ function hasRented({ intent, object }: Observed): boolean {
   return intent.type !== 'none' || (object.status?.attempt ?? 0) > 0;
 }
 
-function departed(observed: Observed): DepartedObject {
+function departed(observed: Observed): DeletedInstance {
   const { object, uid, now, intent, memory } = observed;
   return {
     uid,

@@ -1,5 +1,5 @@
-import type { AccountLimits } from '../../accounts/tickets/limits.ts';
-import type { OfferSet } from '../../accounts/tickets/tickets.ts';
+import type { OfferSet } from '../../accounts/admission.ts';
+import type { AccountLimits } from '../../accounts/spend-limits.ts';
 import type { OfferRequirements } from '../../api/v1alpha1/offer-requirements.ts';
 import type { WantedPorts } from '../../api/v1alpha1/requirements.ts';
 import type { MicroDollars } from '../../lib/money.ts';

@@ -17,7 +17,7 @@ import {
   row,
   time,
 } from '../../../test/builders/observed.ts';
-import type { QueuePlace } from '../../accounts/queue/admission-queue.ts';
+import type { QueuePosition } from '../../accounts/queue/admission-queue.ts';
 import { decide } from './decide.ts';
 import type { Observed } from './types.ts';
 
@@ -26,7 +26,7 @@ const { table, close } = decisionTables('decide');
 const offers = (...found: Parameters<typeof offer>[0][]): Pick<Given, 'observed'> => ({
   observed: { offers: new Map([[0, { type: 'found', offers: found.map((each) => offer(each)) }]]) },
 });
-const place = (change: Partial<QueuePlace> = {}): QueuePlace => ({
+const place = (change: Partial<QueuePosition> = {}): QueuePosition => ({
   ...{ for: 'rental', ahead: 12, expectedMs: 54_000, waitedMs: 3_000, isSerial: false },
   ...change,
 });

@@ -1,4 +1,4 @@
-import { type ServiceTime, serviceNow } from '../../accounts/login/service-clock.ts';
+import { type ServiceTime, serviceNow } from '../../accounts/service-clock.ts';
 import { factsOf } from './recorded.ts';
 import type { Observed } from './types.ts';
 

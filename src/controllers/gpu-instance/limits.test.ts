@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { at, given, held, time } from '../../../test/builders/observed.ts';
-import type { ServiceTime } from '../../accounts/login/service-clock.ts';
+import type { ServiceTime } from '../../accounts/service-clock.ts';
 import { limitState, limitToApply, priceRise } from './limits.ts';
 
 const lived = (serviceTime: ServiceTime) =>

@@ -14,9 +14,9 @@ import {
   time,
 } from '../../../test/builders/observed.ts';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
-import type { AccountLookup } from '../../accounts/account-directory.ts';
-import type { AccountSession } from '../../accounts/account-session.ts';
-import type { ServiceTime } from '../../accounts/login/service-clock.ts';
+import type { AccountLookup } from '../../accounts/registry.ts';
+import type { AccountSession } from '../../accounts/session.ts';
+import type { ServiceTime } from '../../accounts/service-clock.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { reasons } from '../../api/v1alpha1/reasons.ts';
 import { seededRandom } from '../../lib/random.ts';
@@ -42,7 +42,7 @@ interface Setting {
   readonly lookup?: 'ready' | 'notReady' | 'neverReady' | 'missing';
   /** The login of the account that is called so. */
   readonly elsewhere?: typeof LOGIN;
-  readonly session?: Partial<{ [Name in keyof AccountSession]: unknown }>;
+  readonly session?: Partial<{ [Name in keyof AccountSession]: unknown }> & { readonly observer?: object };
   readonly sources?: Partial<ObserveDeps>;
   readonly memory?: ObjectMemory;
 }
@@ -61,27 +61,22 @@ function seen(setting: Setting = {}) {
     listsBegunSince: () => [at(-3)],
     absences: (id: number) => (id === 8 ? [at(-3)] : []),
   };
-  const { labelEcho, breaker, limits, adoption, sshKeyRegistered, serviceTime, pollIntervalMs } = facts();
+  const { labelEcho, breaker, limits, adoption, sshKeyRegistered, serviceTime } = facts();
   const session = {
     uid: 'account',
     identity,
     login: LOGIN,
     feed,
-    limits: () => limits,
-    breaker: () => breaker,
-    heldSpans: () => [],
-    blames: () => true,
-    labelEcho: () => labelEcho,
+    limits,
     permits: (namespace: string) => namespace === 'team',
     adoption: () => adoption,
-    mayDestroy: () => true,
-    sshKeyRegistered: () => sshKeyRegistered,
+    user: { credit: undefined, mayDestroy: true, sshKeyRegistered },
     avoid: { current: () => facts().avoided },
-    tickets: { reservedFor: () => new Set([5]) },
+    admission: { reservedFor: () => new Set([5]) },
     queue: { place: () => undefined },
-    pollIntervalMs: () => pollIntervalMs,
-    serviceTime: () => serviceTime,
+    serviceClock: { now: () => serviceTime },
     ...setting.session,
+    observer: { breaker, openSpans: [], countsHostFailures: true, labelEcho, ...setting.session?.observer },
   } as unknown as AccountSession;
   const lookups: Readonly<Record<NonNullable<Setting['lookup']>, AccountLookup>> = {
     ready: { type: 'ready', session },
@@ -193,11 +188,11 @@ describe('the account of an object', () => {
   );
 
   test('tells for how long its breaker was open, on the clock of lists', () => {
-    const heldSpans = () => [
+    const openSpans = [
       { from: 0, until: 5_000 },
       { from: 9_000, until: undefined },
     ];
-    const { account } = seen({ session: { heldSpans } }) ?? {};
+    const { account } = seen({ session: { observer: { openSpans } } }) ?? {};
     const spans = account?.state === 'ready' ? account.facts.heldSpans : [];
     expect(spans).toHaveLength(2);
     const [closed, open] = spans;
@@ -232,7 +227,7 @@ describe('the account of an object', () => {
       ['that is not ready', { lookup: 'notReady' }],
       ['that was never ready', { lookup: 'neverReady' }],
       ['that does not exist', { lookup: 'missing' }],
-      ['whose breaker is open', { session: { breaker: () => open } }],
+      ['whose breaker is open', { session: { observer: { breaker: open } } }],
     ])('not one %s', (_, setting) => {
       const account = accountOf({ ...setting, session: { permits: () => false, ...setting.session } });
       expect(account?.outsider).toBe('refused');
@@ -250,7 +245,7 @@ describe('the account of an object', () => {
         state: 'notReady',
         facts: { login: LOGIN, breaker: { type: 'closed' } },
       });
-      expect(accountOf({ session: { ...permits, breaker: () => open } })).toMatchObject({
+      expect(accountOf({ session: { ...permits, observer: { breaker: open } } })).toMatchObject({
         state: 'ready',
         facts: { login: LOGIN, breaker: { ...open, message: sentence } },
       });
@@ -466,7 +461,7 @@ describe('a machine that may be a purchase whose label did not come back', () =>
     ['with most of its label, of a service that gives all of it back', sent.slice(0, 40), 'echoed', NONE()],
     ['with a label of somebody else', 'training', 'notEchoed', NONE()],
   ] as const)('is one %s', (_, label, echo, expected) => {
-    const session = { labelEcho: () => echo };
+    const session = { observer: { labelEcho: echo } };
     expect(candidates([row({ id: 6, label })], { session })).toEqual(expected);
   });
 
@@ -498,7 +493,7 @@ describe('a machine that may be a purchase whose label did not come back', () =>
   ] as const)('is none that began before it was bought, or long after, %s', (_, echo, expected) => {
     const began = [-600, -301, 0].map((seconds, id) => row({ id, label: null, startedAt: at(seconds) }));
     const undated = row({ id: 4, label: null, startedAt: undefined });
-    const session = { labelEcho: () => echo };
+    const session = { observer: { labelEcho: echo } };
     expect(candidates([...began, undated], { session })).toEqual(expected);
   });
 
@@ -519,7 +514,7 @@ describe('how long ago an intent was issued', () => {
     (seen({
       lookup: lookup,
       object: { intent: intent({ issuedAt: at(-10) }) },
-      session: { serviceTime: () => serviceTime },
+      session: { serviceClock: { now: () => serviceTime } },
     })?.memory.intentDeadline?.at ?? 0) - NOW;
 
   test('is told by the clock of the service', () => {

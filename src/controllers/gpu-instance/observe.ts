@@ -1,10 +1,10 @@
-import { type AccountDirectory, type AccountLookup, sessionOf } from '../../accounts/account-directory.ts';
-import type { AccountSession } from '../../accounts/account-session.ts';
-import { witnessOf } from '../../accounts/blame.ts';
-import { serviceNow } from '../../accounts/login/service-clock.ts';
-import type { BreakerState } from '../../accounts/watch/breaker.ts';
-import type { HeldSpan } from '../../accounts/watch/held-spans.ts';
-import type { LabelEcho } from '../../accounts/watch/label-echo.ts';
+import { type AccountDirectory, type AccountLookup, sessionOf } from '../../accounts/registry.ts';
+import type { AccountSession } from '../../accounts/session.ts';
+import { reporterOf } from '../../accounts/failure-reports.ts';
+import { serviceNow } from '../../accounts/service-clock.ts';
+import type { BreakerState } from '../../accounts/breaker.ts';
+import type { OpenSpan } from '../../accounts/breaker.ts';
+import type { LabelEcho } from '../../accounts/feed-observer.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { annotations } from '../../api/v1alpha1/names.ts';
 import { reasons } from '../../api/v1alpha1/reasons.ts';
@@ -97,7 +97,7 @@ export function observe(object: GpuInstance, deps: ObserveDeps): Observed | unde
     recorded,
     list,
     steady: deps.steady,
-    serviceNow: session && list && serviceNow(session.serviceTime(), deps.clock.now()),
+    serviceNow: session && list && serviceNow(session.serviceClock.now(), deps.clock.now()),
   });
   const view = listing && listView(object, listing, deps);
   if (view) noteLate(memory, view.labelled, intent);
@@ -178,24 +178,23 @@ function insidersView(lookup: AccountLookup, object: GpuInstance, deps: ObserveD
 function accountFacts(session: AccountSession, object: GpuInstance, deps: ObserveDeps): AccountFacts {
   return {
     login: session.login,
-    limits: session.limits(),
-    breaker: session.breaker(),
-    heldSpans: session.heldSpans().map((span) => steadySpan(span, deps.steady)),
-    blames: session.blames(),
-    labelEcho: session.labelEcho(),
+    limits: session.limits,
+    breaker: session.observer.breaker,
+    heldSpans: session.observer.openSpans.map((span) => steadySpan(span, deps.steady)),
+    blames: session.observer.countsHostFailures,
+    labelEcho: session.observer.labelEcho,
     permitted: session.permits(object.metadata.namespace ?? ''),
     adoption: session.adoption(),
-    mayDestroy: session.mayDestroy(),
-    sshKeyRegistered: session.sshKeyRegistered(),
-    avoided: session.avoid.current(witnessOf(object, '').owner),
-    reserved: session.tickets.reservedFor(uidOf(object)),
-    pollIntervalMs: session.pollIntervalMs(),
-    serviceTime: session.serviceTime(),
+    mayDestroy: session.user.mayDestroy,
+    sshKeyRegistered: session.user.sshKeyRegistered,
+    avoided: session.avoid.current(reporterOf(object, '').owner),
+    reserved: session.admission.reservedFor(uidOf(object)),
+    serviceTime: session.serviceClock.now(),
     startUnsupported: deps.withoutStart.has(session.uid),
   };
 }
 
-function steadySpan({ from, until }: HeldSpan, steady: SteadyClock): HeldSpan {
+function steadySpan({ from, until }: OpenSpan, steady: SteadyClock): OpenSpan {
   return {
     from: steady.fromMonotonic(from),
     until: until === undefined ? undefined : steady.fromMonotonic(until),
@@ -263,7 +262,7 @@ function unownedRows(
   const held = idsHeldBy(others);
   const wanted = idsWantedBy(others);
   const free = [...list.rows.values()].filter(({ id }) => !held.has(id));
-  const echo = session.labelEcho();
+  const echo = session.observer.labelEcho;
   const sent = makeLabel(session.identity, intent);
   const inTime = ({ startedAt }: Instance) =>
     startedAt === undefined || startsInWindow(startedAt, intent.issuedAt, deps.constants);

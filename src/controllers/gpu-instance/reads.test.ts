@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { at, facts, given, LOGIN, NOW, offer, row } from '../../../test/builders/observed.ts';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
-import type { AccountSession, RentalQueue } from '../../accounts/account-session.ts';
-import type { QueuePlace } from '../../accounts/queue/admission-queue.ts';
-import type { SearchAnswer } from '../../accounts/queue/search-desk.ts';
+import type { AccountSession, RentalQueue } from '../../accounts/session.ts';
+import type { QueuePosition } from '../../accounts/queue/admission-queue.ts';
+import type { SearchAnswer } from '../../accounts/queue/search-scheduler.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { MarketplaceError } from '../../marketplace/errors/errors.ts';
 import type { Offer } from '../../marketplace/offers/offers.ts';
@@ -51,7 +51,7 @@ async function look(request: ReadRequest, answers: Answers | 'no account', befor
   return readAll(before, [request], { reader: readerOf(deps), refresh });
 }
 
-const PLACE: QueuePlace = { for: 'search', ahead: 3, expectedMs: 9_000, waitedMs: 0, isSerial: false };
+const PLACE: QueuePosition = { for: 'search', ahead: 3, expectedMs: 9_000, waitedMs: 0, isSerial: false };
 
 /** Answers when its search has ended. */
 function queueOf({ search: found, queued }: Answers): RentalQueue {

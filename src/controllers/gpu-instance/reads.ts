@@ -155,7 +155,7 @@ export function withPresentTime(
   const { account } = observed;
   const times = { now: Math.floor(clock.now()), steadyNow: steady.now() };
   if (!session || account.state !== 'ready') return { ...observed, ...times };
-  const facts = { ...account.facts, serviceTime: session.serviceTime() };
+  const facts = { ...account.facts, serviceTime: session.serviceClock.now() };
   return { ...observed, ...times, account: { ...account, facts } };
 }
 

@@ -1,4 +1,4 @@
-import type { Ticket } from '../../accounts/tickets/tickets.ts';
+import type { Ticket } from '../../accounts/admission.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import type { RentalIntent } from '../../ownership/intent.ts';
 

@@ -18,9 +18,9 @@ import {
   UID,
 } from '../../../test/builders/observed.ts';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
-import type { AccountBook } from '../../accounts/account-book.ts';
-import type { AccountSession } from '../../accounts/account-session.ts';
-import type { QueuePlace } from '../../accounts/queue/admission-queue.ts';
+import type { QueuePosition } from '../../accounts/queue/admission-queue.ts';
+import type { AccountSession } from '../../accounts/session.ts';
+import type { AccountBook } from '../../accounts/status-writer.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { seededRandom } from '../../lib/random.ts';
@@ -67,7 +67,7 @@ interface Setting {
   readonly missingSince?: readonly number[];
   readonly offers?: readonly Offer[];
   /** Where it waits once it has asked, and whether it waits already. */
-  readonly place?: QueuePlace;
+  readonly place?: QueuePosition;
   readonly waits?: boolean;
   /** Its account has no session any more; another account of the login has. */
   readonly disconnected?: boolean;
@@ -87,7 +87,7 @@ interface Setting {
   readonly asked?: unknown[];
 }
 
-const PLACE: QueuePlace = { for: 'rental', ahead: 2, expectedMs: 9_000, waitedMs: 0, isSerial: false };
+const PLACE: QueuePosition = { for: 'rental', ahead: 2, expectedMs: 9_000, waitedMs: 0, isSerial: false };
 const QUEUED = { type: 'queued', ended: undefined } as const;
 
 /** One pass over one object, whose account, cluster and marketplace note what reaches them, in order. */
@@ -136,7 +136,7 @@ function situation(setting: Setting = {}) {
       add: ({ type, id }: { type: string; id: number }, reason: string) =>
         done.push(`avoid ${type} ${id} (${reason})`),
     },
-    tickets: {
+    admission: {
       reservedFor: () => new Set(),
       requestStart: () =>
         setting.start
@@ -147,18 +147,18 @@ function situation(setting: Setting = {}) {
           ? { type: 'refused', message: 'm', ...setting.ticket }
           : { type: 'ticket', slot: {}, use: () => true, settle() {} },
     },
-    limits: () => ({}),
-    pollIntervalMs: () => 10_000,
-    serviceTime: () => ({ type: 'known', at: clock.now(), isConfirmed: true }),
-    breaker: () => ({ type: 'closed' }),
-    heldSpans: () => [],
-    blames: () => true,
-    labelEcho: () => setting.echo ?? 'echoed',
-    labelReadBack: (sent: string, shown: unknown) => done.push(`read back ${sent} as ${String(shown)}`),
+    limits: {},
+    serviceClock: { now: () => ({ type: 'known', at: clock.now(), isConfirmed: true }) },
+    observer: {
+      breaker: { type: 'closed' },
+      openSpans: [],
+      countsHostFailures: true,
+      labelEcho: setting.echo ?? 'echoed',
+      labelReadBack: (sent: string, shown: unknown) => done.push(`read back ${sent} as ${String(shown)}`),
+    },
     permits: () => true,
     adoption: () => 'None',
-    mayDestroy: () => true,
-    sshKeyRegistered: () => true,
+    user: { credit: undefined, sshKeyRegistered: true, mayDestroy: true },
     queue: {
       offers: () =>
         setting.place && !setting.searched ? QUEUED : { type: 'found', offers: setting.offers ?? [offer()] },
@@ -183,7 +183,7 @@ function situation(setting: Setting = {}) {
   const newest = isGone ? undefined : copy;
   const instances = { list: () => [], get: () => newest, wrote() {} } as never;
   const book: AccountBook = {
-    foldDeparted: () => Promise.resolve(),
+    recordDeleted: () => Promise.resolve(),
     recordRetained: () => Promise.reject(new RangeError('the list of kept machines is full')),
     recordSwept: () => Promise.resolve(),
   };

@@ -1,5 +1,5 @@
-import { witnessOf } from '../../accounts/blame.ts';
-import type { TicketDecision } from '../../accounts/tickets/tickets.ts';
+import { reporterOf } from '../../accounts/failure-reports.ts';
+import type { TicketDecision } from '../../accounts/admission.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { annotations, gpuInstanceResource } from '../../api/v1alpha1/names.ts';
 import { accountKey, accountRefOf } from '../../instance/account-ref.ts';
@@ -71,11 +71,11 @@ export async function reconcile(object: GpuInstance, deps: Deps): Promise<Look> 
 
 /** The first machine of a login tells whether the marketplace returns labels. */
 function reportLabelEcho({ list, intent: reading, ...observed }: Observed, { session }: Deps): void {
-  if (session?.labelEcho() !== 'unknown' || !list?.recorded || reading.type !== 'intent') return;
+  if (session?.observer.labelEcho !== 'unknown' || !list?.recorded || reading.type !== 'intent') return;
   const { attempt, issuedAt } = reading.intent;
   if (attempt !== recordedMachine({ ...observed, list, intent: reading })?.attempt) return;
   const sent = makeLabel(observed.identity, { uid: observed.uid, attempt, issuedAt });
-  session.labelReadBack(sent, list.recorded.label);
+  session.observer.labelReadBack(sent, list.recorded.label);
 }
 
 /** A person asked for a look now: the next list is requested at once. */
@@ -167,7 +167,7 @@ function applyDecision({ object }: Observed, decision: Decision, deps: Deps): vo
   const { memory, metrics, steady, session, showEvent } = deps;
   const now = steady.now();
   for (const note of events) showEvent(note);
-  for (const { target, reason } of avoid) session?.avoid.add(target, reason, witnessOf(object, reason));
+  for (const { target, reason } of avoid) session?.avoid.add(target, reason, reporterOf(object, reason));
   for (const instanceId of settled) memory.settled(instanceId);
   if (ended) metrics.ended(accountOf(object), ended.reason, ended.cost);
   if (rule === 'save-result') memory.rented = undefined;
@@ -306,7 +306,7 @@ function retryLater(
   { memory, steady, session, withoutStart }: Deps,
 ): Look {
   // That an offer is taken is a fact; that it was refused may be the fault of what was asked for.
-  const witness = kind === 'offerGone' ? undefined : witnessOf(object, kind);
+  const witness = kind === 'offerGone' ? undefined : reporterOf(object, kind);
   if (avoid) session?.avoid.add(avoid, kind, witness);
   if (unsupported && session) withoutStart.add(session.uid);
   const now = steady.now();

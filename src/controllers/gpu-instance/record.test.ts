@@ -10,8 +10,8 @@ import {
   offer,
   UID,
 } from '../../../test/builders/observed.ts';
-import type { AccountSession } from '../../accounts/account-session.ts';
-import type { Ticket, TicketDecision } from '../../accounts/tickets/tickets.ts';
+import type { AccountSession } from '../../accounts/session.ts';
+import type { Ticket, TicketDecision } from '../../accounts/admission.ts';
 import { annotations, MACHINE_FINALIZER } from '../../api/v1alpha1/names.ts';
 import { readIntent } from '../../ownership/intent.ts';
 import { loginText } from '../../ownership/login.ts';
@@ -67,7 +67,7 @@ function situation({ failure, ticket, leaseMs = 60_000, without }: Situation = {
     use: () => true,
     settle: (result) => settled.push(result),
   };
-  const session = { identity, login: LOGIN, tickets: { request: () => ticket ?? given } };
+  const session = { identity, login: LOGIN, admission: { request: () => ticket ?? given } };
   const memory = new ObjectMemory();
   const cached: unknown[] = [];
   const ports: RecordDeps = {

@@ -1,5 +1,5 @@
-import type { AccountSession } from '../../accounts/account-session.ts';
-import type { TicketDecision } from '../../accounts/tickets/tickets.ts';
+import type { AccountSession } from '../../accounts/session.ts';
+import type { TicketDecision } from '../../accounts/admission.ts';
 import type { GpuInstance, GpuInstanceStatus } from '../../api/v1alpha1/gpu-instance.ts';
 import { annotations, gpuInstanceResource, MACHINE_FINALIZER } from '../../api/v1alpha1/names.ts';
 import { SHORTEST_RENT_CALL_MS } from '../../ownership/constants.ts';
@@ -75,7 +75,7 @@ async function recordIntent(observed: Observed, purchase: Purchase, deps: Record
   if (callMs === undefined) return { type: 'leaseTooShort' };
   const { offer, pricePerHour } = purchase;
   const { namespace = '', generation = 0 } = observed.object.metadata;
-  const ticket = session.tickets.request({
+  const ticket = session.admission.request({
     ...{ objectUid: observed.uid, namespace, generation, wake: deps.wake },
     ...{ offerId: offer.id, pricePerHour },
   });

@@ -1,4 +1,4 @@
-import type { QueuePlace } from '../../accounts/queue/admission-queue.ts';
+import type { QueuePosition } from '../../accounts/queue/admission-queue.ts';
 import type { GpuInstance, GpuInstancePhase, GpuInstanceStatus } from '../../api/v1alpha1/gpu-instance.ts';
 import type { MachineFacts } from '../../api/v1alpha1/machine-drift.ts';
 import type { Reason } from '../../api/v1alpha1/reasons.ts';
@@ -47,7 +47,7 @@ export interface Observed {
   /** The search that says why nothing matches; undefined if it was not requested. */
   readonly broadOffers: OffersView | undefined;
   /** Where it waits in the queue of its login; undefined if it does not wait, or was called. */
-  readonly place?: QueuePlace | undefined;
+  readonly place?: QueuePosition | undefined;
   readonly inputs: InputsView | undefined;
   /** Whether the key has just proved its login in this pass; undefined where it was not asked. */
   readonly loginProven: boolean | undefined;

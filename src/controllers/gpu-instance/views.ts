@@ -1,11 +1,10 @@
+import type { OfferSet } from '../../accounts/admission.ts';
 import type { Avoided } from '../../accounts/avoid-list.ts';
-import type { ServiceTime } from '../../accounts/login/service-clock.ts';
-import type { QueuePlace } from '../../accounts/queue/admission-queue.ts';
-import type { AccountLimits } from '../../accounts/tickets/limits.ts';
-import type { OfferSet } from '../../accounts/tickets/tickets.ts';
-import type { BreakerState } from '../../accounts/watch/breaker.ts';
-import type { HeldSpan } from '../../accounts/watch/held-spans.ts';
-import type { LabelEcho } from '../../accounts/watch/label-echo.ts';
+import type { BreakerState, OpenSpan } from '../../accounts/breaker.ts';
+import type { LabelEcho } from '../../accounts/feed-observer.ts';
+import type { QueuePosition } from '../../accounts/queue/admission-queue.ts';
+import type { ServiceTime } from '../../accounts/service-clock.ts';
+import type { AccountLimits } from '../../accounts/spend-limits.ts';
 import type { MachineFacts } from '../../api/v1alpha1/machine-drift.ts';
 import type { Reason } from '../../api/v1alpha1/reasons.ts';
 import type { Secret } from '../../lib/secret.ts';
@@ -22,7 +21,7 @@ export interface AccountFacts {
   readonly limits: AccountLimits;
   readonly breaker: BreakerState;
   /** When the breaker was open, in steady time. */
-  readonly heldSpans: readonly HeldSpan[];
+  readonly heldSpans: readonly OpenSpan[];
   /** Whether the end of a machine blames its host or machine: not if many failed together. */
   readonly blames: boolean;
   readonly labelEcho: LabelEcho;
@@ -36,7 +35,6 @@ export interface AccountFacts {
   readonly avoided: Avoided;
   /** Offers that other objects are about to rent. */
   readonly reserved: OfferSet;
-  readonly pollIntervalMs: number;
   /** By the clock that dates machines. */
   readonly serviceTime: ServiceTime;
   /** A stopped machine of this login was asked to start and the service knows no such request. */
@@ -112,7 +110,7 @@ export interface QueueWord {
   readonly reason: Extract<Reason, 'LabelsNotEchoed' | 'Queued'>;
   readonly detail: string;
   readonly at: number;
-  /** Its place as it was said: see QueuePlace. */
+  /** Its place as it was said: see QueuePosition. */
   readonly ahead: number;
   readonly expectedMs: number;
   readonly isSerial: boolean;
@@ -229,7 +227,7 @@ export type OffersView =
       readonly isShared?: boolean;
     }
   /** The search waits in the queue of the login, and the object is called when it is answered. */
-  | { readonly type: 'queued'; readonly place: QueuePlace | undefined }
+  | { readonly type: 'queued'; readonly place: QueuePosition | undefined }
   | {
       readonly type: 'failed';
       readonly kind: MarketplaceErrorKind;

@@ -1,6 +1,5 @@
-import type { AccountDirectory } from '../../accounts/account-directory.ts';
-import { sessionOf } from '../../accounts/account-directory.ts';
-import type { AccountSession } from '../../accounts/account-session.ts';
+import { type AccountDirectory, sessionOf } from '../../accounts/registry.ts';
+import type { AccountSession } from '../../accounts/session.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { accountRefOf } from '../../instance/account-ref.ts';
 import type { Feed } from '../../marketplace/feed/feed.ts';

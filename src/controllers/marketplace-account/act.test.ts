@@ -37,7 +37,7 @@ async function done(
       forget: () => happened.push('forgotten'),
       disconnect: (ref: object) => happened.push(['disconnected', ref]),
       setNotReady: (_: unknown, why: unknown) => happened.push(['not ready', why]),
-      session: () => ({ closeBreaker: () => happened.push('breaker closed') }),
+      session: () => ({ observer: { closeBreaker: () => happened.push('breaker closed') } }),
     },
     installation: { resolve: async () => happened.push('identity looked for') },
     kube: {
@@ -57,9 +57,9 @@ describe('a key that was proved', () => {
     ['the user’s own may do all', proven(), 'full', true],
     ['one that may not destroy is known as such', proven({ mayDestroy: false }), 'full', false],
     ['a kept one is for teardown alone', proven({ source: 'kept' }), 'teardown', true],
-  ])('%s', async (_, proof, use, mayTearDown) => {
+  ])('%s', async (_, proof, use, mayDestroy) => {
     const { running } = await done({ type: 'connect', proof });
-    expect(await running).toMatchObject([{ login: proof.login, use, user: { mayTearDown } }]);
+    expect(await running).toMatchObject([{ login: proof.login, use, user: { mayDestroy } }]);
   });
 
   test.each([

@@ -1,7 +1,6 @@
-import type { AccountRegistry } from '../../accounts/account-registry.ts';
-import { refOf } from '../../accounts/account-registry.ts';
+import type { KeptKeys } from '../../accounts/api-keys.ts';
 import type { Installation } from '../../accounts/installation/installation.ts';
-import type { KeptKeys } from '../../accounts/login/kept-key.ts';
+import { type AccountRegistry, refOf } from '../../accounts/registry.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import { ACCOUNT_FINALIZER, marketplaceAccountResource } from '../../api/v1alpha1/names.ts';
 import type { Secret } from '../../lib/secret.ts';
@@ -88,13 +87,13 @@ function connect(
     user: {
       credit: proof.user.credit,
       sshKeyRegistered: proof.user.sshKey !== undefined && proof.user.sshKey !== '',
-      mayTearDown: proof.mayDestroy,
+      mayDestroy: proof.mayDestroy,
     },
   });
 }
 
 function closeBreaker(account: MarketplaceAccount, { registry }: AccountEffects): void {
-  registry.session(refOf(account))?.closeBreaker();
+  registry.session(refOf(account))?.observer.closeBreaker();
 }
 
 /** Under the resource version that the pass saw. Its objects were read after the last ticket was used or refused. */

@@ -25,9 +25,11 @@ async function looked({
   const steps: string[] = [];
   const session = {
     refuse: () => steps.push('refuse tickets'),
-    rentingFor: () => {
-      steps.push('ask who has one');
-      return renting;
+    admission: {
+      rentingFor: () => {
+        steps.push('ask who has one');
+        return renting;
+      },
     },
   };
   const sources = {

@@ -1,4 +1,4 @@
-import { type AccountRegistry, refOf } from '../../accounts/account-registry.ts';
+import { type AccountRegistry, refOf } from '../../accounts/registry.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import type { AccountRef } from '../../instance/account-ref.ts';
 import type { InstanceSummary } from '../../instance/summary.ts';
@@ -24,7 +24,7 @@ export async function blockersOf(
   if (known.length > 0 || account.metadata.deletionTimestamp === undefined) return known;
   const session = registry.session(refOf(account));
   session?.refuse({ reason: 'AccountNotReady', message: 'The account is being removed.' });
-  const renting = session?.rentingFor() ?? [];
+  const renting = session?.admission.rentingFor() ?? [];
   if (renting.length > 0) return renting.map((uid) => keyOf(uid, objects));
   return blocking(registry.counted(account, await listObjects(refOf(account))));
 }

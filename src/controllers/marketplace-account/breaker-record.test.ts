@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { accountWith, observed, session } from '../../../test/builders/observed-account.ts';
-import type { BreakerState } from '../../accounts/watch/breaker.ts';
+import type { BreakerState } from '../../accounts/breaker.ts';
 import type { MarketplaceAccountStatus } from '../../api/v1alpha1/marketplace-account.ts';
 import { breakerRecord } from './breaker-record.ts';
 import { decide } from './decide.ts';

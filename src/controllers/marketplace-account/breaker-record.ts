@@ -1,4 +1,4 @@
-import type { BreakerState } from '../../accounts/watch/breaker.ts';
+import type { BreakerState } from '../../accounts/breaker.ts';
 import { askedWord } from '../../api/v1alpha1/asked-word.ts';
 import type { MarketplaceAccount, MarketplaceAccountStatus } from '../../api/v1alpha1/marketplace-account.ts';
 import { annotations } from '../../api/v1alpha1/names.ts';

@@ -1,5 +1,4 @@
-import { limitsOf } from '../../accounts/tickets/limits.ts';
-import type { AccountSums } from '../../accounts/tickets/spend-brake.ts';
+import { type AccountSums, limitsOf } from '../../accounts/spend-limits.ts';
 import { isTerminal, type Reason } from '../../api/v1alpha1/reasons.ts';
 import { formatDollars, type MicroDollars } from '../../lib/money.ts';
 import type { MarketplaceErrorKind } from '../../marketplace/errors/errors.ts';

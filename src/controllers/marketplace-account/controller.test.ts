@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { accountWith, LOGIN, proven } from '../../../test/builders/observed-account.ts';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
-import type { AccountNews } from '../../accounts/account-registry.ts';
+import type { AccountEvent } from '../../accounts/registry.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import { ACCOUNT_FINALIZER } from '../../api/v1alpha1/names.ts';
 import { type AccountRef, accountKey } from '../../instance/account-ref.ts';
@@ -67,7 +67,7 @@ function situation(setting: Setting = {}) {
   let looksBehind = behind;
   let onAccount: (change: Change<MarketplaceAccount>) => void = () => {};
   let onAccess: (ref: AccountRef) => void = () => {};
-  let onNews: (ref: AccountRef, news: AccountNews) => void = () => {};
+  let onEvent: (ref: AccountRef, news: AccountEvent) => void = () => {};
   const note = (what: string) => () => void did.push(what);
   const check = { ...(unproven ? { type: 'none' } : proven()) };
   const controller = createMarketplaceAccountController({
@@ -109,8 +109,8 @@ function situation(setting: Setting = {}) {
       onChange: (listener: typeof onAccess) => {
         onAccess = listener;
       },
-      onNews: (listener: typeof onNews) => {
-        onNews = listener;
+      onEvent: (listener: typeof onEvent) => {
+        onEvent = listener;
       },
     },
     installation: {
@@ -130,7 +130,6 @@ function situation(setting: Setting = {}) {
     },
     events: { record: ({ reason }: { reason: string }) => did.push(`event ${reason}`) },
     allowedUrls: [LOGIN.url],
-    minPollIntervalMs: 5_000,
     keyCheckIntervalMs: 60_000,
     allObjects: () => [],
     clock,
@@ -154,7 +153,7 @@ function situation(setting: Setting = {}) {
     },
     change: () => onAccount({ type: 'added', key: KEY, object: ACCOUNT }),
     access: () => onAccess(REF),
-    news: (news: AccountNews) => onNews(REF, news),
+    news: (news: AccountEvent) => onEvent(REF, news),
   };
 }
 
@@ -249,7 +248,7 @@ test.each([
   controller.start();
   await within(5);
   did.length = 0;
-  news({ type: 'failed', error: { kind } } as AccountNews);
+  news({ type: 'failed', error: { kind } } as AccountEvent);
   expect(did).toEqual(isRead ? ['account-uid is read again'] : []);
   expect(await within(5)).toContain('connect');
 });

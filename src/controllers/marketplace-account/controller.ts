@@ -84,7 +84,7 @@ function sourcesOf(
 function wakeByNews(controller: Controller, options: MarketplaceAccountControllerOptions): void {
   const { accounts, registry, keyChecks } = options;
   registry.onChange((ref) => controller.queue.add(accountKey(ref)));
-  registry.onNews((ref, news) => {
+  registry.onEvent((ref, news) => {
     const uid = accounts.get(accountKey(ref))?.metadata.uid;
     if (uid !== undefined && news.type === 'failed' && REFUSALS.has(news.error.kind)) keyChecks.refused(uid);
     controller.queue.add(accountKey(ref));

@@ -3,7 +3,7 @@ import { memoryCluster } from '../../../test/builders/memory-cluster.ts';
 import { observed } from '../../../test/builders/observed-account.ts';
 import { Users } from '../../../test/simulation/users.ts';
 import { SimulatedWorld } from '../../../test/simulation/world.ts';
-import { KeptKeys } from '../../accounts/login/kept-key.ts';
+import { KeptKeys } from '../../accounts/api-keys.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import { annotations } from '../../api/v1alpha1/names.ts';
 import { seededRandom } from '../../lib/random.ts';

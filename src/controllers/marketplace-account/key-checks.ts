@@ -1,5 +1,4 @@
-import type { KeptKeys } from '../../accounts/login/kept-key.ts';
-import { type KeyReading, readKeySecret } from '../../accounts/login/key-secret.ts';
+import { type KeptKeys, type KeyReading, readKeySecret } from '../../accounts/api-keys.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import { annotations } from '../../api/v1alpha1/names.ts';
 import type { Clock } from '../../lib/clock.ts';

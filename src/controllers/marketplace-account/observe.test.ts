@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { instanceSummary } from '../../../test/builders/instance-summary.ts';
 import { accountWith, LOGIN, proven } from '../../../test/builders/observed-account.ts';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
-import type { ServiceTime } from '../../accounts/login/service-clock.ts';
+import type { ServiceTime } from '../../accounts/service-clock.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import type { InstanceSummary } from '../../instance/summary.ts';
 import { type AccountSources, observe } from './observe.ts';
@@ -48,18 +48,17 @@ async function seen(setting: Setting = {}) {
         login: LOGIN,
         feed: { health: () => ({ lastCompleteAt: undefined, consecutiveFailures: 0 }) },
         avoid: { durable: () => [] },
-        census: (claimants: readonly InstanceSummary[]) => {
+        inventory: (claimants: readonly InstanceSummary[]) => {
           censuses.push(claimants.map(({ key }) => key));
           return [];
         },
-        serviceTime: () => time,
-        connected: () => isConnected,
+        serviceClock: { now: () => time },
+        isListed: isConnected,
         update: (newest: MarketplaceAccount) => updates.push(newest),
-        longGone: async () => new Set(),
-        sums: () => ({}),
-        breaker: () => ({ type: 'closed' }),
-        labelEcho: () => 'unknown',
-        findings: () => ({ orphans: [], unsettled: [], rolledBack: [], confirmedAt: 0, copied: [] }),
+        provenGone: async () => new Set(),
+        admission: { sums: () => ({}) },
+        observer: { breaker: { type: 'closed' }, labelEcho: 'unknown' },
+        findings: { orphans: [], unsettled: [], rolledBack: [], confirmedAt: 0, copied: [] },
         unclaimed: () => unclaimed,
       }),
     },
@@ -73,7 +72,6 @@ async function seen(setting: Setting = {}) {
     },
     clock: createVirtualClock(),
     allowedUrls: allowed,
-    minPollIntervalMs: 5_000,
     keyCheckIntervalMs: 60_000,
     allObjects: () => [...objects, instanceSummary({ key: 'elsewhere/of-another-account' })],
     allAccounts: () => [account, ...others],

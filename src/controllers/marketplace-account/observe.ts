@@ -1,8 +1,7 @@
-import { refOf } from '../../accounts/account-registry.ts';
-import { pollIntervalOf } from '../../accounts/account-status.ts';
 import type { Installation } from '../../accounts/installation/installation.ts';
-import { serviceNow } from '../../accounts/login/service-clock.ts';
-import type { ProvenAccount } from '../../accounts/proven-account.ts';
+import { refOf } from '../../accounts/registry.ts';
+import { serviceNow } from '../../accounts/service-clock.ts';
+import type { ProvenSession } from '../../accounts/session.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import type { InstanceSummary } from '../../instance/summary.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -20,7 +19,6 @@ export interface AccountSources extends BlockerSources {
   readonly keyChecks: KeyChecks;
   readonly clock: Clock;
   readonly allowedUrls: readonly string[];
-  readonly minPollIntervalMs: number;
   readonly keyCheckIntervalMs: number;
   /** Every GpuInstance in the cache, whatever account it names. */
   readonly allObjects: () => readonly InstanceSummary[];
@@ -49,7 +47,7 @@ export async function observe(
   return Object.freeze({
     account,
     now: clock.now(),
-    serviceNow: session?.connected() ? serviceNow(session.serviceTime(), clock.now()) : undefined,
+    serviceNow: session?.isListed ? serviceNow(session.serviceClock.now(), clock.now()) : undefined,
     url,
     reading,
     proof,
@@ -61,7 +59,6 @@ export async function observe(
     blockers: await blockersOf(account, objects, sources),
     newestRentalAt: newestOf(objects),
     figuresWrittenAt: sources.figuresWrittenAt(objectKey(account.metadata)),
-    pollIntervalMs: pollIntervalOf(account, sources.minPollIntervalMs),
   });
 }
 
@@ -114,11 +111,11 @@ interface SessionContext {
 }
 
 async function sessionFacts(
-  session: ProvenAccount,
+  session: ProvenSession,
   account: MarketplaceAccount,
   context: SessionContext,
 ): Promise<SessionFacts> {
-  const longGone = await context.aside(() => session.longGone());
+  const longGone = await context.aside(() => session.provenGone());
   const health = session.feed.health();
   return {
     login: session.login,
@@ -126,21 +123,21 @@ async function sessionFacts(
     failure: health.lastError && failureOf(health.lastError),
     counts: machineCounts(session, context, account),
     longGone,
-    sums: session.sums(),
-    breaker: session.breaker(),
-    labelEcho: session.labelEcho(),
+    sums: session.admission.sums(),
+    breaker: session.observer.breaker,
+    labelEcho: session.observer.labelEcho,
     avoid: session.avoid.durable(),
-    findings: session.findings(),
+    findings: session.findings,
     unclaimed: session.unclaimed(),
   };
 }
 
 function machineCounts(
-  session: ProvenAccount,
+  session: ProvenSession,
   { objects, sources }: SessionContext,
   { status }: MarketplaceAccount,
 ): MachineCounts | undefined {
-  const census = session.census(sources.allObjects());
+  const census = session.inventory(sources.allObjects());
   if (!census) return undefined;
   const count = (...types: readonly (typeof census)[number]['type'][]) =>
     census.filter(({ type }) => types.includes(type)).length;
@@ -149,7 +146,7 @@ function machineCounts(
     rented: count('claimed'),
     billing: count('claimed', 'unclaimed', 'retained'),
     retained: count('retained'),
-    orphaned: session.unclaimed() ? session.findings().orphans.length : (status?.machines?.orphaned ?? 0),
+    orphaned: session.unclaimed() ? session.findings.orphans.length : (status?.machines?.orphaned ?? 0),
     ...(count('copied') > 0 && { copied: count('copied') }),
     foreign: count('foreign'),
   };

@@ -1,10 +1,10 @@
+import type { KeyReading } from '../../accounts/api-keys.ts';
 import type { AvoidEntry } from '../../accounts/avoid-list.ts';
+import type { BreakerState } from '../../accounts/breaker.ts';
+import type { LabelEcho } from '../../accounts/feed-observer.ts';
 import type { InstallationState } from '../../accounts/installation/installation.ts';
-import type { KeyReading } from '../../accounts/login/key-secret.ts';
-import type { SweepFindings } from '../../accounts/proven-account.ts';
-import type { AccountSums } from '../../accounts/tickets/spend-brake.ts';
-import type { BreakerState } from '../../accounts/watch/breaker.ts';
-import type { LabelEcho } from '../../accounts/watch/label-echo.ts';
+import type { SweepFindings } from '../../accounts/session.ts';
+import type { AccountSums } from '../../accounts/spend-limits.ts';
 import type { MarketplaceAccount, MarketplaceAccountStatus } from '../../api/v1alpha1/marketplace-account.ts';
 import type { Reason } from '../../api/v1alpha1/reasons.ts';
 import type { Secret } from '../../lib/secret.ts';
@@ -95,7 +95,6 @@ export interface Observed {
   readonly keyKept: boolean;
   /** Epoch milliseconds at which credit and runway were last written; undefined where not by this process. */
   readonly figuresWrittenAt: number | undefined;
-  readonly pollIntervalMs: number;
   /** Until the key has to be checked again. */
   readonly keyCheckAgainInMs: number;
 }

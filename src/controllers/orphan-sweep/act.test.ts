@@ -28,7 +28,7 @@ async function done(
 ) {
   const session = {
     ref: { namespace: 'team', name: 'default' },
-    mayDestroy: () => mayDestroy,
+    user: { mayDestroy },
     feed: { lookNow: () => happened.push('look') },
     client: {
       instances: {

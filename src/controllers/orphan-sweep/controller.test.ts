@@ -2,9 +2,9 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { row } from '../../../test/builders/observed.ts';
 import { accountWith, LOGIN } from '../../../test/builders/observed-account.ts';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
-import type { SweptMachine } from '../../accounts/account-book.ts';
-import type { AccountNews } from '../../accounts/account-registry.ts';
-import type { SweepFindings } from '../../accounts/proven-account.ts';
+import type { AccountEvent } from '../../accounts/registry.ts';
+import type { SweepFindings } from '../../accounts/session.ts';
+import type { SweptMachine } from '../../accounts/status-writer.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import { type AccountRef, accountKey } from '../../instance/account-ref.ts';
 import { sleep } from '../../lib/clock.ts';
@@ -46,14 +46,13 @@ function sweeper({ users, knowsIdentity = true, withoutAccount, openBreakerOf, s
   let listBegunAt = 0;
   const sessions = Object.entries(users).map(([name, userId]) => ({
     ref: { namespace: 'team', name },
-    mayDestroy: () => true,
+    user: { mayDestroy: true },
     login: { ...LOGIN, userId },
-    retained: () => [],
-    census: () => [{ type: 'unclaimed', row: ORPHAN, facts }],
-    serviceTime: () => ({ type: 'unknown' }),
-    breaker: () => ({ type: name === openBreakerOf ? 'open' : 'closed' }),
-    findings: () => FINDINGS,
-    swept: ({ orphans }: SweepFindings) => told.push([name, orphans]),
+    inventory: () => [{ type: 'unclaimed', row: ORPHAN, facts }],
+    serviceClock: { now: () => ({ type: 'unknown' }) },
+    observer: { breaker: { type: name === openBreakerOf ? 'open' : 'closed' } },
+    findings: FINDINGS,
+    recordSweep: ({ orphans }: SweepFindings) => told.push([name, orphans]),
     feed: { latest: () => ({ begunAt: listBegunAt, endedAt: listBegunAt, rows: new Map() }), lookNow() {} },
     client: {
       instances: {
@@ -70,7 +69,7 @@ function sweeper({ users, knowsIdentity = true, withoutAccount, openBreakerOf, s
   const accounts = Object.keys(users)
     .filter((name) => name !== withoutAccount)
     .map((name) => accountWith({ metadata: { name }, spec: { orphanPolicy: 'Destroy' } }));
-  let hear: (ref: AccountRef, news: AccountNews) => void = () => {};
+  let hear: (ref: AccountRef, news: AccountEvent) => void = () => {};
   const controller = createOrphanSweep({
     registry: {
       proven: () => sessions,
@@ -83,7 +82,7 @@ function sweeper({ users, knowsIdentity = true, withoutAccount, openBreakerOf, s
         },
       }),
       session: (ref: AccountRef) => sessions.find((session) => accountKey(session.ref) === accountKey(ref)),
-      onNews: (listener: typeof hear) => {
+      onEvent: (listener: typeof hear) => {
         hear = listener;
       },
     },
@@ -109,11 +108,11 @@ function sweeper({ users, knowsIdentity = true, withoutAccount, openBreakerOf, s
   running = controller;
   controller.start();
   /** What news of that kind, which every account hears, make the sweeper do. */
-  const hears = async (type: AccountNews['type']) => {
+  const hears = async (type: AccountEvent['type']) => {
     did.length = 0;
     told.length = 0;
     listBegunAt += 1_000;
-    for (const { ref } of sessions) hear(ref, { type } as AccountNews);
+    for (const { ref } of sessions) hear(ref, { type } as AccountEvent);
     await clock.advance(1_000);
     return { did, told };
   };

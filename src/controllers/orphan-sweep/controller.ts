@@ -1,5 +1,5 @@
-import { serviceNow } from '../../accounts/login/service-clock.ts';
-import type { ProvenAccount } from '../../accounts/proven-account.ts';
+import { serviceNow } from '../../accounts/service-clock.ts';
+import type { ProvenSession } from '../../accounts/session.ts';
 import { accountKey } from '../../instance/account-ref.ts';
 import { loginText } from '../../ownership/login.ts';
 import type { ControllerOptions, ReconcileContext } from '../../runtime/controller.ts';
@@ -28,7 +28,7 @@ export function createOrphanSweep(options: OrphanSweepOptions): Controller {
     isStillOrphan: (sweep, instanceId) => isStillOrphan(sweep, instanceId, options),
     recordSwept: async (session, instanceId) => {
       const { clock } = options;
-      const at = serviceNow(session.serviceTime(), clock.now()) ?? clock.now();
+      const at = serviceNow(session.serviceClock.now(), clock.now()) ?? clock.now();
       await registry.book(session.ref)?.recordSwept({ instanceId, at });
     },
   };
@@ -38,7 +38,7 @@ export function createOrphanSweep(options: OrphanSweepOptions): Controller {
     const account = accounts.get(key);
     if (!sweep || !account) return done;
     const decision = decide(await observe(sweep, options));
-    for (const session of sweep.sessions) session.swept(decision.findings, sweep.list);
+    for (const session of sweep.sessions) session.recordSweep(decision.findings, sweep.list);
     if (decision.kept !== undefined) {
       options.log.debug('orphans are left alone', { because: decision.kept, ...decision.findings });
     }
@@ -51,7 +51,7 @@ export function createOrphanSweep(options: OrphanSweepOptions): Controller {
   };
 
   const controller = createController({ ...options, name: 'orphansweep', reconcile });
-  registry.onNews((ref, news) => {
+  registry.onEvent((ref, news) => {
     if (news.type === 'list') controller.queue.add(accountKey(ref));
   });
   return controller;
@@ -75,7 +75,7 @@ function sweepOf(key: string, { registry, installation }: OrphanSweepOptions): S
 }
 
 /** All sessions of the login, in the order of their names. */
-function sameLogin(all: readonly ProvenAccount[], session: ProvenAccount): readonly ProvenAccount[] {
+function sameLogin(all: readonly ProvenSession[], session: ProvenSession): readonly ProvenSession[] {
   const login = loginText(session.login);
   return all
     .filter((other) => loginText(other.login) === login)

@@ -1,4 +1,4 @@
-import type { SweepFindings } from '../../accounts/proven-account.ts';
+import type { SweepFindings } from '../../accounts/session.ts';
 import { formatDollars, type MicroDollars } from '../../lib/money.ts';
 import type { Action, Candidate, Decision, Observed } from './types.ts';
 

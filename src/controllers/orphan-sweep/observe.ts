@@ -1,10 +1,9 @@
-import type { AccountRegistry } from '../../accounts/account-registry.ts';
-import { refOf } from '../../accounts/account-registry.ts';
+import { allowedUnhealthy, type BreakerState, isUnresolved } from '../../accounts/breaker.ts';
 import type { Installation } from '../../accounts/installation/installation.ts';
-import { serviceNow } from '../../accounts/login/service-clock.ts';
-import type { ProvenAccount } from '../../accounts/proven-account.ts';
-import { allowedUnhealthy, type BreakerState, isUnresolved } from '../../accounts/watch/breaker.ts';
-import type { CensusEntry } from '../../accounts/watch/machine-census.ts';
+import type { InventoryEntry } from '../../accounts/inventory.ts';
+import { type AccountRegistry, refOf } from '../../accounts/registry.ts';
+import { serviceNow } from '../../accounts/service-clock.ts';
+import type { ProvenSession } from '../../accounts/session.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import { accountKey } from '../../instance/account-ref.ts';
 import type { InstanceSummary } from '../../instance/summary.ts';
@@ -41,7 +40,7 @@ export interface SweepSources {
 
 /** What one sweep is made with: all sessions of one login, and the list that it rides on. */
 export interface Sweep {
-  readonly sessions: readonly [ProvenAccount, ...ProvenAccount[]];
+  readonly sessions: readonly [ProvenSession, ...ProvenSession[]];
   readonly list: CompleteList;
 }
 
@@ -74,7 +73,7 @@ export function observeAgain({ sessions }: Sweep, sources: SweepSources): Observ
   const login = loginText(sessions[0].login);
   const missed = sources.memory.missedByCache(login);
   const { entries, ...cached } = cachedCensus(sweep, sources);
-  const known = entries.map((entry): CensusEntry => {
+  const known = entries.map((entry): InventoryEntry => {
     const isMissed = entry.type === 'unclaimed' && missed.has(entry.row.id);
     return isMissed ? { type: 'claimed', row: entry.row } : entry;
   });
@@ -99,11 +98,11 @@ function observedBy(
   const { accounts, newestRecordAt, entries } = census;
   const state = sources.installation.state();
   const observed: Observed = {
-    now: serviceNow(first.serviceTime(), sources.clock.now()),
+    now: serviceNow(first.serviceClock.now(), sources.clock.now()),
     candidates: candidatesOf(unclaimedOf(entries), { sights, newestRecordAt }),
     copied: entries.flatMap((entry) => (entry.type === 'copied' ? [entry.row.id] : [])),
     others: othersOf(entries),
-    before: first.findings(),
+    before: first.findings,
     policy: policyOf(accounts),
     breaker: openBreaker(sweep) ?? { type: 'closed' },
     sweep: state.type === 'known' ? state.sweep : 'clusterChanged',
@@ -152,7 +151,7 @@ function massOf(
   { clock }: SweepSources,
 ): Pick<Observed, 'maxOrphans' | 'swept' | 'massLatched' | 'massConfirmed' | 'machines'> {
   const machines = entries.filter(({ type }) => type === 'claimed' || type === 'unclaimed').length;
-  const now = serviceNow(session.serviceTime(), clock.now()) ?? clock.now();
+  const now = serviceNow(session.serviceClock.now(), clock.now()) ?? clock.now();
   const confirmed = accounts.flatMap(({ status }) => status?.orphansConfirmed ?? []);
   return {
     machines,
@@ -182,7 +181,7 @@ function maxOrphansOf(maxUnhealthy: number | string, machines: number): number {
 
 /** One open breaker of a login keeps its machines from being swept. */
 function openBreaker({ sessions }: Sweep): BreakerState | undefined {
-  return sessions.map((session) => session.breaker()).find(isUnresolved);
+  return sessions.map((session) => session.observer.breaker).find(isUnresolved);
 }
 
 interface Census {
@@ -190,13 +189,13 @@ interface Census {
   readonly accounts: readonly MarketplaceAccount[];
   /** The newest rental that anything durable of the login knows of; 0 where nothing does, or where nobody asked. */
   readonly newestRecordAt: number;
-  readonly entries: readonly CensusEntry[];
+  readonly entries: readonly InventoryEntry[];
 }
 
 /** By the caches: enough if they claim every machine, or if the same machines were settled a moment ago. */
 function cachedCensus(sweep: Sweep, sources: SweepSources): Census {
   const accounts = accountsOf(sweep, sources.accounts.list());
-  const entries = sweep.sessions[0].census(sources.allObjects(), retainedOf(accounts), sweep.list) ?? [];
+  const entries = sweep.sessions[0].inventory(sources.allObjects(), retainedOf(accounts), sweep.list) ?? [];
   return { accounts, newestRecordAt: 0, entries };
 }
 
@@ -211,13 +210,13 @@ async function settledCensus(
   const now = sources.clock.monotonic();
   const objects = await sources.listObjects();
   const accounts = accountsOf(sweep, await sources.listAccounts());
-  const settled = session.census(objects, retainedOf(accounts), sweep.list) ?? [];
+  const settled = session.inventory(objects, retainedOf(accounts), sweep.list) ?? [];
   sources.memory.settle(login, { unclaimed: idsOf(unclaimedOf(settled)), suspects }, now);
   return { accounts, newestRecordAt: newestRecord(objects, accounts), entries: settled };
 }
 
 /** The first few: anybody with access to the console can write labels. */
-function othersOf(entries: readonly CensusEntry[]): readonly string[] {
+function othersOf(entries: readonly InventoryEntry[]): readonly string[] {
   const named = entries.flatMap((entry) => (entry.type === 'foreign' ? (entry.installation ?? []) : []));
   return [...new Set(named)].sort().slice(0, MOST_OTHERS);
 }
@@ -226,9 +225,9 @@ const MOST_OTHERS = 3;
 
 const idsOf = (unclaimed: readonly Unclaimed[]) => unclaimed.map(({ row }) => row.id);
 
-type Unclaimed = Extract<CensusEntry, { type: 'unclaimed' }>;
+type Unclaimed = Extract<InventoryEntry, { type: 'unclaimed' }>;
 
-function unclaimedOf(entries: readonly CensusEntry[]): readonly Unclaimed[] {
+function unclaimedOf(entries: readonly InventoryEntry[]): readonly Unclaimed[] {
   return entries.filter((entry) => entry.type === 'unclaimed');
 }
 

@@ -1,5 +1,5 @@
-import type { SweepFindings } from '../../accounts/proven-account.ts';
-import type { BreakerState } from '../../accounts/watch/breaker.ts';
+import type { BreakerState } from '../../accounts/breaker.ts';
+import type { SweepFindings } from '../../accounts/session.ts';
 import type { MicroDollars } from '../../lib/money.ts';
 
 /** A machine of ours that no object of the cluster claims, by a list of objects made after that of machines. */

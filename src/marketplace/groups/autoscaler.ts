@@ -6,7 +6,6 @@ import {
   type CallOptions,
   type ChangeAnswer,
   type KeySource,
-  keyFor,
   parseBaseUrl,
   type Requester,
   sendChange,
@@ -169,13 +168,13 @@ const CALL = { area: 'groups', endpointClass: 'other', method: 'POST' } as const
 export interface AutoscalerOptions {
   readonly baseUrl: string;
   readonly autoscalerUrl?: string | undefined;
-  readonly apiKey: Secret | KeySource;
+  readonly apiKey: KeySource;
 }
 
 /** The autoscaler over one requester. */
 export function createAutoscaler(requester: Requester, options: AutoscalerOptions): AutoscalerResource {
   const base = autoscalerBase(options);
-  const keyOf = (effect: 'read' | 'write') => keyFor(options.apiKey, { effect, method: CALL.method });
+  const keyOf = (effect: 'read' | 'write') => options.apiKey({ effect, method: CALL.method });
   return {
     async workers(id, bounds) {
       return toWorkers((await requester.send(workersCall(id, { base, bounds }))).value);

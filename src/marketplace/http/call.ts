@@ -74,11 +74,6 @@ export interface Requester {
  */
 export type KeySource = (call: Pick<Call<z.ZodType>, 'effect' | 'method'>) => Secret;
 
-/** The key with which a call leaves now. Throws as its source does. */
-export function keyFor(apiKey: Secret | KeySource, call: Parameters<KeySource>[0]): Secret {
-  return typeof apiKey === 'function' ? apiKey(call) : apiKey;
-}
-
 /** A good reply, as far as those who listen to all of them need it. */
 export interface GoodReply {
   readonly area: ErrorArea;

@@ -3,7 +3,6 @@ import { type Clock, sleep } from '../../lib/clock.ts';
 import { type Deadline, DeadlineError, withDeadline } from '../../lib/deadline.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Random } from '../../lib/random.ts';
-import type { Secret } from '../../lib/secret.ts';
 import type { Transport, TransportRequest, TransportResponse } from '../../lib/transport.ts';
 import { classifyFailure, type FailedReply, lostReply, notSent } from '../errors/classify-failure.ts';
 import { MarketplaceError } from '../errors/errors.ts';
@@ -14,7 +13,6 @@ import {
   type Call,
   type GoodReply,
   type KeySource,
-  keyFor,
   type ListAnswer,
   parseBaseUrl,
   type QueryValues,
@@ -26,7 +24,8 @@ import { ListBody, parseReply, type ReplyText, type RowsOf, readBody } from './r
 /** What a requester is made of. */
 export interface RequesterOptions {
   readonly baseUrl: string;
-  readonly apiKey: Secret | KeySource | undefined;
+  /** Undefined for calls that no key goes with. */
+  readonly apiKey: KeySource | undefined;
   readonly transport: Transport;
   readonly clock: Clock;
   readonly random: Random;
@@ -154,14 +153,9 @@ class PacedRequester implements Requester {
     }
   }
 
-  #ownKey(call: Call<z.ZodType>): Secret | undefined {
-    const { apiKey } = this.#options;
-    return apiKey && keyFor(apiKey, call);
-  }
-
   #request(call: Call<z.ZodType>, signal: AbortSignal): TransportRequest {
     const { origin, prefix } = call.base ?? this.#base;
-    const credential = call.credential === undefined ? this.#ownKey(call) : call.credential;
+    const credential = call.credential === undefined ? this.#options.apiKey?.(call) : call.credential;
     return {
       method: call.method,
       origin,

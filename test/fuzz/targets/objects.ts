@@ -1,5 +1,8 @@
 import type * as z from 'zod';
-import { avoidOf, breakerOf, departedOf, pollIntervalOf } from '../../../src/accounts/account-status.ts';
+import { avoidOf } from '../../../src/accounts/avoid-list.ts';
+import { breakerOf } from '../../../src/accounts/breaker.ts';
+import { pollIntervalOf } from '../../../src/accounts/connection.ts';
+import { deletedSumsOf } from '../../../src/accounts/spend-limits.ts';
 import { endpointGroupStatus } from '../../../src/api/v1alpha1/endpoint-group.ts';
 import { endpointGroupSpec } from '../../../src/api/v1alpha1/endpoint-group-spec.ts';
 import {
@@ -65,7 +68,7 @@ function readAccount({ status }: Pick<MarketplaceAccount, 'status'>): void {
   };
   avoidOf(whole);
   breakerOf(whole);
-  departedOf(whole);
+  deletedSumsOf(whole);
   soundFields({ poll: pollIntervalOf(whole, 1000) });
 }
 

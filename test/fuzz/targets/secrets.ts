@@ -1,5 +1,5 @@
+import { readKeySecret } from '../../../src/accounts/api-keys.ts';
 import { Installation } from '../../../src/accounts/installation/installation.ts';
-import { readKeySecret } from '../../../src/accounts/login/key-secret.ts';
 import { type GpuInstance, gpuInstanceSpec } from '../../../src/api/v1alpha1/gpu-instance.ts';
 import { API_VERSION } from '../../../src/api/v1alpha1/names.ts';
 import { servedKinds } from '../../../src/cli/objects/cluster-objects.ts';

@@ -5,44 +5,44 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
   {
     name: 'offers-not-reserved',
     loses: 'the reservation of an offer for one object',
-    file: 'accounts/tickets/ticket-office.ts',
+    file: 'accounts/admission.ts',
     find: 'if (!reservations.reserve(request.offerId, request.objectUid)) {',
     replace: 'if (!reservations.reserve(request.offerId, request.objectUid) && request.offerId < 0) {',
   },
   {
     name: 'account-brake-off',
     loses: 'the most rentals of an account within an hour',
-    file: 'accounts/tickets/spend-brake.ts',
+    file: 'accounts/spend-limits.ts',
     find: 'stops: ({ sums, settings }) => sums.rentalsLastHour >= settings.maxRentalsPerHour,',
     replace: 'stops: ({ sums, settings }) => sums.rentalsLastHour >= 1_000 * settings.maxRentalsPerHour,',
   },
   {
     name: 'account-counts-no-machines',
     loses: 'limits.maxInstances of an account',
-    file: 'accounts/tickets/spend-brake.ts',
+    file: 'accounts/spend-limits.ts',
     find: 'stops: ({ sums, limits }) => isOver(billing(sums) + 1, limits.maxInstances),',
     replace: 'stops: ({ sums, limits }) => isOver(billing(sums) - 1_000, limits.maxInstances),',
   },
   {
     name: 'unclaimed-not-counted',
     loses: 'machines that no object claims, in what an account has and spends',
-    file: 'accounts/proven-account.ts',
+    file: 'accounts/session.ts',
     find: 'return row ? [row.pricePerHour ?? most] : [];',
     replace: 'return row ? [row.pricePerHour ?? most].slice(1) : [];',
   },
   {
     name: 'account-adds-no-prices',
     loses: 'limits.maxSpendPerHour of an account',
-    file: 'accounts/tickets/spend-brake.ts',
+    file: 'accounts/spend-limits.ts',
     find: 'stops: (input) => isOver(hourlyAfter(input), input.limits.maxSpendPerHour),',
     replace: 'stops: (input) => isOver(input.pricePerHour, input.limits.maxSpendPerHour),',
   },
   {
     name: 'unknown-price-is-free',
     loses: 'the highest allowed price as that of a machine of unknown price',
-    file: 'accounts/tickets/ticket-office.ts',
-    find: 'return pricePerHour ?? dearestRental(dearest, limits(), settings.maxDollarsPerHour);',
-    replace: 'return pricePerHour ?? 0 * dearestRental(dearest, limits(), settings.maxDollarsPerHour);',
+    file: 'accounts/admission.ts',
+    find: 'return pricePerHour ?? maxRentalPrice(dearest, limits(), settings.maxDollarsPerHour);',
+    replace: 'return pricePerHour ?? 0 * maxRentalPrice(dearest, limits(), settings.maxDollarsPerHour);',
     also: [
       {
         file: 'instance/cost.ts',
@@ -50,7 +50,7 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
         replace: 'return (status.cost?.priceAssumed ? undefined : heldPrice(status)) ?? (isHeld ? 0 : 0);',
       },
       {
-        file: 'accounts/tickets/ticket-office.ts',
+        file: 'accounts/admission.ts',
         find: '      object.hasUnknownPrice || (object',
         replace: '      (object',
       },
@@ -59,12 +59,12 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
   {
     name: 'rentals-under-way-not-counted',
     loses: 'the rentals that are under way, in the sums of an account',
-    file: 'accounts/tickets/spend-brake.ts',
+    file: 'accounts/spend-limits.ts',
     find: '  const unrecorded = pending.filter((rental) => !rental.recorded);',
     replace: '  const unrecorded = pending.filter((rental) => !rental.recorded && rental.at < 0);',
     also: [
       {
-        file: 'accounts/tickets/spend-brake.ts',
+        file: 'accounts/spend-limits.ts',
         find: 'return object.instanceId !== undefined || object.hasOpenIntent;',
         replace: 'return object.instanceId !== undefined;',
       },
@@ -73,14 +73,14 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
   {
     name: 'credit-not-asked',
     loses: 'the credit that has to remain',
-    file: 'accounts/tickets/spend-brake.ts',
+    file: 'accounts/spend-limits.ts',
     find: 'sums.credit !== undefined && sums.credit <= (limits.minCredit ?? 0),',
     replace: 'sums.credit !== undefined && sums.credit <= -1e12 * (limits.minCredit ?? 1),',
   },
   {
     name: 'unlabelled-rentals-overlap',
     loses: 'one rental at a time where labels do not come back',
-    file: 'accounts/tickets/ticket-office.ts',
+    file: 'accounts/admission.ts',
     find: "if (this.#options.labelEcho() === 'echoed') return true;",
     replace: "if (this.#options.labelEcho() === 'echoed' || request.offerId > 0) return true;",
   },
@@ -107,7 +107,7 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     replace: 'decide: () => undefined,',
     also: [
       {
-        file: 'accounts/proven-account.ts',
+        file: 'accounts/session.ts',
         find: 'return this.feed.latest() !== undefined;',
         replace: 'return this.feed !== undefined;',
       },
@@ -232,7 +232,7 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     replace: '      return reading.retained && row.id < 0\n        ?',
     also: [
       {
-        file: 'accounts/watch/machine-census.ts',
+        file: 'accounts/inventory.ts',
         find: "if (retained.has(row.id) && ownership.type !== 'claimed') return",
         replace: "if (retained.has(-row.id) && ownership.type !== 'claimed') return",
       },
@@ -262,7 +262,7 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
   {
     name: 'book-after-first-pass',
     loses: 'the book of an account whose key has not been looked at yet',
-    file: 'accounts/account-registry.ts',
+    file: 'accounts/registry.ts',
     find: 'return account && this.#known(account).records;',
     replace: "return account?.metadata.name === '' ? this.#known(account).records : undefined;",
   },
@@ -276,16 +276,16 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
   {
     name: 'remembered-by-lists-alone',
     loses: 'the read of a machine before an account forgets that it is kept',
-    file: 'accounts/watch/gone-check.ts',
+    file: 'accounts/inventory.ts',
     find: 'return absent.size > 0 && (await proveLogin()) ? absent : new Set();',
     replace: 'return ids.size > 0 && (await proveLogin()) ? ids : new Set();',
   },
   {
     name: 'start-ended-by-record',
     loses: 'a start under way whose record is still of before the stop, in the sums of an account',
-    file: 'accounts/tickets/pending-starts.ts',
-    find: 'if ((booking.until ?? now + 1) <= now) this.#byObject.delete(uid);',
+    file: 'accounts/pending-rentals.ts',
+    find: 'if ((start.until ?? now + 1) <= now) this.#byObject.delete(uid);',
     replace:
-      'if ((booking.until ?? now + 1) <= now || unshown(booking, byUid.get(uid)).length === 0) this.#byObject.delete(uid);',
+      'if ((start.until ?? now + 1) <= now || missingPrice(start, byUid.get(uid)).length === 0) this.#byObject.delete(uid);',
   },
 ];

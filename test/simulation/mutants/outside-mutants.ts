@@ -64,7 +64,7 @@ export const OUTSIDE_MUTANTS: readonly Mutant[] = [
     name: 'departed-not-counted',
     loses: 'the rentals of objects that are gone, in the sums of an account',
     file: `${GPU}/act.ts`,
-    find: '  await book.foldDeparted(departed(observed));\n',
+    find: '  await book.recordDeleted(departed(observed));\n',
     replace: '',
   },
   {
@@ -84,14 +84,14 @@ export const OUTSIDE_MUTANTS: readonly Mutant[] = [
   {
     name: 'probe-not-paced',
     loses: 'the pace that the proof of a key shares with the calls that follow it',
-    file: 'accounts/login/login-connection.ts',
+    file: 'accounts/connection.ts',
     find: '?? this.#create(login, pacer)',
     replace: '?? this.#create(login, this.#newPacer())',
   },
   {
     name: 'proofs-each-paced',
     loses: 'the one pace of all accounts that prove a login at a time',
-    file: 'accounts/login/login-connection.ts',
+    file: 'accounts/connection.ts',
     find: '[...this.#unproved.values()].find((proof) => proof.login === text)',
     replace: '[this.#unproved.get(accountUid)].find((proof) => proof?.login === text)',
   },
@@ -104,12 +104,12 @@ export const OUTSIDE_MUTANTS: readonly Mutant[] = [
       "    this.#options.onGoodReply?.({ area: 'instances', effect: 'read', headers: reply.headers });\n    if (reply.unreadable !== undefined) throw malformed(call, reply.status, reply.unreadable);\n",
     also: [
       {
-        file: 'accounts/login/service-clock.ts',
+        file: 'accounts/service-clock.ts',
         find: 'if (agreed < REPLIES_TO_BELIEVE) {',
         replace: 'if (agreed < 0) {',
       },
       {
-        file: 'accounts/login/service-clock.ts',
+        file: 'accounts/service-clock.ts',
         find: ' && monotonic >= this.#settlesAt;',
         replace: ';',
       },
@@ -118,7 +118,7 @@ export const OUTSIDE_MUTANTS: readonly Mutant[] = [
   {
     name: 'one-reply-moves-time',
     loses: 'the two later replies that must agree with a step of the time',
-    file: 'accounts/login/service-clock.ts',
+    file: 'accounts/service-clock.ts',
     find: 'if (agreed < REPLIES_TO_BELIEVE) {',
     replace: 'if (agreed < 0) {',
   },
@@ -130,7 +130,7 @@ export const OUTSIDE_MUTANTS: readonly Mutant[] = [
     replace: "return time.type === 'known' ? time.at : undefined;",
     also: [
       {
-        file: 'accounts/login/service-clock.ts',
+        file: 'accounts/service-clock.ts',
         find: 'if (agreed < REPLIES_TO_BELIEVE) {',
         replace: 'if (agreed < 0) {',
       },

@@ -5,7 +5,7 @@ export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
   {
     name: 'any-status-teaches-labels',
     loses: 'the claim of a machine by which an account learns that labels do not come back',
-    file: 'accounts/watch/feed-watch.ts',
+    file: 'accounts/feed-observer.ts',
     find: 'return new Set(verified.map(({ instanceId }) => instanceId));',
     replace:
       'return new Set([...verified, ...objects()].flatMap(({ instanceId }) => (instanceId === undefined ? [] : [instanceId])));',
@@ -98,7 +98,7 @@ export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
   {
     name: 'late-machine-never-swept',
     loses: 'the sweep of machines that began after the window of their label',
-    file: 'accounts/watch/machine-census.ts',
+    file: 'accounts/inventory.ts',
     find: 'return isLate && !copies?.has(id) && purchases.get(purchaseKey(facts))?.size === 1;',
     replace: 'return isLate && !copies?.has(id) && purchases.get(purchaseKey(facts))?.size === 0;',
   },

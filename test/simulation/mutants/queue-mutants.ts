@@ -12,14 +12,14 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     name: 'no-fairness-across-namespaces',
     loses: 'the turn of each namespace in the queue of a login',
-    file: 'accounts/queue/fair-line.ts',
+    file: 'accounts/queue/fair-queue.ts',
     find: '    if (share) share.servedAt = this.#clock.monotonic();\n',
     replace: '    if (share) share.servedAt = Number.NEGATIVE_INFINITY;\n',
   },
   {
     name: 'search-not-shared',
     loses: 'one search for all objects whose requirements it covers',
-    file: 'accounts/queue/search-desk.ts',
+    file: 'accounts/queue/search-scheduler.ts',
     find: 'sharers.length > 1 ? coverOf(all) : queries[0];',
     replace: 'sharers.length > 1_000_000 ? coverOf(all) : queries[0];',
   },
@@ -41,7 +41,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     name: 'joined-search-asks-alone',
     loses: 'the shared search of objects that only joined one on its way whose reply was cut',
-    file: 'accounts/queue/search-desk.ts',
+    file: 'accounts/queue/search-scheduler.ts',
     find: 'if (begunFor.has(uid)) this.#shares.set(uid, Math.max(1, Math.floor(begunFor.size / 2)));',
     replace: 'this.#shares.set(uid, Math.max(1, Math.floor(begunFor.size / 2)));',
   },

@@ -5,7 +5,7 @@ export const TENANT_MUTANTS: readonly Mutant[] = [
   {
     name: 'narrow-key-uses-strong-one',
     loses: 'the own key of an account for each of its writes',
-    file: 'accounts/login/login-keys.ts',
+    file: 'accounts/api-keys.ts',
     find: "return (call) => (call.effect === 'read' ? this.forReads(call) : this.#ownKey(accountUid, call.method));",
     replace:
       "return (call) => (accountUid !== '' ? this.forReads({ ...call, effect: 'read', method: 'GET' }) : this.#ownKey(accountUid, call.method));",
@@ -13,7 +13,7 @@ export const TENANT_MUTANTS: readonly Mutant[] = [
   {
     name: 'adoption-by-one-consent',
     loses: 'the consent of every account of the login to an adoption',
-    file: 'accounts/account-registry.ts',
+    file: 'accounts/registry.ts',
     find: "if (accounts.some((account) => isOfLogin(account) && account.spec.adoption !== 'Unlabelled'))",
     replace: "if (accounts.every((account) => isOfLogin(account) && account.spec.adoption !== 'Unlabelled'))",
   },
@@ -46,7 +46,7 @@ export const TENANT_MUTANTS: readonly Mutant[] = [
   {
     name: 'blame-by-one-tenant',
     loses: 'the second namespace, or the default time, before a failure counts for all',
-    file: 'accounts/blame.ts',
+    file: 'accounts/failure-reports.ts',
     find: 'if (agrees) return true;',
     replace: "if (agrees || testimony.target !== '') return true;",
   },

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { at, identity, LOGIN, labelOf, row, UID } from '../../../../test/builders/observed.ts';
-import type { AccountSession } from '../../../accounts/account-session.ts';
+import type { AccountSession } from '../../../accounts/session.ts';
 import type { Instance } from '../../../marketplace/instances/instance.ts';
 import { defaultConstants } from '../../../ownership/constants.ts';
 import { MachineIndex } from './machine-index.ts';

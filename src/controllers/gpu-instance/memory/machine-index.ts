@@ -1,4 +1,4 @@
-import type { AccountSession } from '../../../accounts/account-session.ts';
+import type { AccountSession } from '../../../accounts/session.ts';
 import type { CompleteList } from '../../../marketplace/feed/feed-state.ts';
 import type { PurchaseConstants } from '../../../ownership/constants.ts';
 import { whose } from '../../../ownership/ours.ts';

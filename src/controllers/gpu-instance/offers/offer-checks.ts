@@ -1,4 +1,4 @@
-import { type AccountLimits, refusesUnknownPrice } from '../../../accounts/tickets/limits.ts';
+import { type AccountLimits, refusesUnknownPrice } from '../../../accounts/spend-limits.ts';
 import type { OfferRequirements } from '../../../api/v1alpha1/offer-requirements.ts';
 import {
   filterRequirements,

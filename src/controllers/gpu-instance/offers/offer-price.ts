@@ -1,4 +1,4 @@
-import type { AccountLimits } from '../../../accounts/tickets/limits.ts';
+import type { AccountLimits } from '../../../accounts/spend-limits.ts';
 import type { OfferRequirements } from '../../../api/v1alpha1/offer-requirements.ts';
 import { type MicroDollars, parseDollars } from '../../../lib/money.ts';
 import type { Offer } from '../../../marketplace/offers/offers.ts';

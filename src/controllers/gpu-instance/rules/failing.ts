@@ -1,4 +1,4 @@
-import { freeTime, isHeldAt } from '../../../accounts/watch/held-spans.ts';
+import { isOpenAt, timeOutsideSpans } from '../../../accounts/breaker.ts';
 import { parseDuration } from '../../../lib/duration.ts';
 import type { Finding } from '../conditions.ts';
 import { decision, type Rule } from '../decision.ts';
@@ -45,7 +45,7 @@ export function isPastTolerance(observed: Observed, { state }: Held<StateNamed<'
   if (state.reason === 'Exited') {
     const spans = factsOf(observed)?.heldSpans ?? [];
     const shows = (begun: number) =>
-      Math.floor(begun / 1000) >= Math.floor(since / 1000) && !isHeldAt(spans, begun);
+      Math.floor(begun / 1000) >= Math.floor(since / 1000) && !isOpenAt(spans, begun);
     return observed.listsBegun.filter(shows).length >= tolerance.exitedSeen;
   }
   const patience = patienceOf(observed, state);
@@ -55,7 +55,7 @@ export function isPastTolerance(observed: Observed, { state }: Held<StateNamed<'
 /** For how long something was tolerated by then, in milliseconds; none if nobody knows when that was. */
 function toleratedAt(observed: Observed, since: number, at = Number.NEGATIVE_INFINITY): number {
   if (at <= since) return 0;
-  return freeTime(factsOf(observed)?.heldSpans ?? [], { from: since, until: at });
+  return timeOutsideSpans(factsOf(observed)?.heldSpans ?? [], { from: since, until: at });
 }
 
 /** In milliseconds. */

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { facts, type Given, given, NOW } from '../../../../test/builders/observed.ts';
-import type { QueuePlace } from '../../../accounts/queue/admission-queue.ts';
+import type { QueuePosition } from '../../../accounts/queue/admission-queue.ts';
 import { classify } from '../stage.ts';
 import type { QueueWord } from '../views.ts';
 import { sayQueued } from './queued.ts';
 
-function said(place: Partial<QueuePlace>, situation: Given = {}) {
+function said(place: Partial<QueuePosition>, situation: Given = {}) {
   const observed = given(situation);
   const stage = classify(observed);
   if (stage.type !== 'unrented') throw new Error('there is a machine');
@@ -15,7 +15,7 @@ function said(place: Partial<QueuePlace>, situation: Given = {}) {
   return { text: ready && `${ready.reason}: ${ready.message}`, decision };
 }
 
-test.for<readonly [string, Partial<QueuePlace>, Given, string | undefined]>([
+test.for<readonly [string, Partial<QueuePosition>, Given, string | undefined]>([
   ['many', {}, {}, "Queued: Queued behind 12 instances by the marketplace's rate limit; about 54s."],
   ['one', { ahead: 1 }, {}, "Queued: Queued behind 1 instance by the marketplace's rate limit; about 54s."],
   [
@@ -53,7 +53,7 @@ const AS_SAID = {
   isSerial: false,
 } as const;
 
-test.for<readonly [string, Partial<QueueWord>, Partial<QueuePlace>, boolean]>([
+test.for<readonly [string, Partial<QueueWord>, Partial<QueuePosition>, boolean]>([
   ['keeps its word within ten seconds', { at: NOW - 9_999 }, { ahead: 1, expectedMs: 5_000 }, true],
   ['keeps its word while position and time are near it', {}, { ahead: 9, expectedMs: 41_000 }, true],
   ['says its position again when others before it have gone', {}, { ahead: 8 }, false],
@@ -72,7 +72,7 @@ test.for<readonly [string, Partial<QueueWord>, Partial<QueuePlace>, boolean]>([
   expect(decision).toMatchObject({ actions: [] });
 });
 
-test.for<readonly [string, Partial<QueuePlace>, number]>([
+test.for<readonly [string, Partial<QueuePosition>, number]>([
   ['when a quarter of its wait is over', { expectedMs: 54_000 }, 13_500],
   ['after ten seconds if its wait is short', { expectedMs: 5_000 }, 10_000],
   ['after a minute if its wait is long', { expectedMs: 900_000 }, 60_000],

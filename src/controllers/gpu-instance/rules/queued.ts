@@ -1,4 +1,4 @@
-import type { QueuePlace } from '../../../accounts/queue/admission-queue.ts';
+import type { QueuePosition } from '../../../accounts/queue/admission-queue.ts';
 import type { Reason } from '../../../api/v1alpha1/reasons.ts';
 import { decision } from '../decision.ts';
 import { factsOf } from '../recorded.ts';
@@ -31,7 +31,7 @@ const LOOK_MAX_MS = 60_000;
 export function sayQueued(
   observed: Observed,
   stage: Extract<Stage, { type: 'unrented' }>,
-  place: QueuePlace | undefined,
+  place: QueuePosition | undefined,
 ): Decision {
   if (!place || place.waitedMs + place.expectedMs <= SILENCE_MS) {
     return decision({ look: { afterMs: SILENCE_MS }, waits: {} });
@@ -50,7 +50,7 @@ export function sayQueued(
 }
 
 /** When what is said of a place in the line of rentals may be wrong. A search calls the object when it ends. */
-function lookMs(place: QueuePlace): number {
+function lookMs(place: QueuePosition): number {
   if (place.for === 'search') return LOOK_MAX_MS;
   const changesMs = place.isSerial ? 0 : Math.ceil(FAR_SHARE * place.expectedMs);
   return Math.min(LOOK_MAX_MS, Math.max(SAY_AGAIN_MS, changesMs));
@@ -66,7 +66,7 @@ function unhandled({ object }: Observed, { status }: Decision): Pick<Decision, '
   };
 }
 
-function isOneAtATime(observed: Observed, { isSerial }: QueuePlace): boolean {
+function isOneAtATime(observed: Observed, { isSerial }: QueuePosition): boolean {
   return isSerial && factsOf(observed)?.labelEcho === 'notEchoed';
 }
 
@@ -81,14 +81,14 @@ function isFar(said: number, now: number, least: number): boolean {
   return Math.abs(said - now) > Math.max(least, FAR_SHARE * said);
 }
 
-function wordOf(observed: Observed, place: QueuePlace): QueueWord {
+function wordOf(observed: Observed, place: QueuePosition): QueueWord {
   const { ahead, expectedMs, isSerial } = place;
   const reason = isOneAtATime(observed, place) ? 'LabelsNotEchoed' : 'Queued';
   const detail = detailOf(place, reason);
   return { ...{ reason, detail, ahead, expectedMs, isSerial }, at: observed.steadyNow };
 }
 
-function detailOf({ ahead, expectedMs, isSerial }: QueuePlace, reason: QueueWord['reason']): string {
+function detailOf({ ahead, expectedMs, isSerial }: QueuePosition, reason: QueueWord['reason']): string {
   const behind =
     ahead === 0 ? 'Next in the queue' : `Queued behind ${ahead} instance${ahead === 1 ? '' : 's'}`;
   if (reason === 'LabelsNotEchoed') {

@@ -1,0 +1,550 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { instanceSummary } from '../../test/builders/instance-summary.ts';
+import { createVirtualClock, type VirtualClock } from '../../test/builders/virtual-clock.ts';
+import type { InstanceSummary } from '../instance/summary.ts';
+import { createPacer, type Pacer } from '../marketplace/pacing/pacing.ts';
+import {
+  type AccountRefusal,
+  Admission,
+  type StartDecision,
+  type Ticket,
+  type TicketDecision,
+} from './admission.ts';
+import type { LabelEcho } from './feed-observer.ts';
+import { OfferReservations, RESERVATION_MS } from './pending-rentals.ts';
+import { AdmissionQueue } from './queue/admission-queue.ts';
+import { type AccountLimits, sumAccount } from './spend-limits.ts';
+
+const DOLLAR = 1_000_000;
+
+/** What the account says of itself; tests change it before they ask. */
+interface Setting {
+  limits: AccountLimits;
+  refusal: AccountRefusal | undefined;
+  echo: LabelEcho;
+  isLoginRenting: boolean;
+  objects: readonly InstanceSummary[];
+}
+
+let clock: VirtualClock;
+let setting: Setting;
+let reservations: OfferReservations;
+let pacer: Pacer;
+
+beforeEach(() => {
+  clock = createVirtualClock();
+  setting = { limits: {}, refusal: undefined, echo: 'echoed', isLoginRenting: false, objects: [] };
+  reservations = new OfferReservations(clock);
+  pacer = createPacer({ clock });
+});
+
+function office(paced = false, maxDollarsPerHour = 1000 * DOLLAR, maxRentalsPerHour = 100): Admission {
+  return new Admission({
+    clock,
+    reservations,
+    queue: new AdmissionQueue({ clock, pacer, paced, search: async () => [], isHeld: () => false }),
+    settings: { maxRentalsPerHour, maxLiveMachines: 100, maxDollarsPerHour },
+    limits: () => setting.limits,
+    refusal: () => setting.refusal,
+    labelEcho: () => setting.echo,
+    isLoginRenting: () => setting.isLoginRenting,
+    objects: () => setting.objects,
+    sums: (objects, pending) =>
+      sumAccount({
+        objects,
+        pending,
+        departed: undefined,
+        credit: undefined,
+        now: clock.now(),
+        month: '2023-11',
+      }),
+  });
+}
+
+const ask = (objectUid: string, offerId: number, wake = () => {}) => ({
+  ...{ objectUid, offerId, pricePerHour: DOLLAR },
+  ...{ namespace: 'team', generation: 1, wake },
+});
+
+function ticketOf(decision: TicketDecision): Ticket {
+  if (decision.type !== 'ticket') throw new Error(`refused: ${decision.reason}`);
+  return decision;
+}
+
+const recorded = (uid: string, changes: Partial<InstanceSummary> = {}): InstanceSummary =>
+  instanceSummary({ uid, key: `team/${uid}`, hasOpenIntent: true, newestRentalAt: clock.now(), ...changes });
+
+test('a ticket is used once', () => {
+  const ticket = ticketOf(office().request(ask('a', 1)));
+  expect([ticket.use(), ticket.use()]).toEqual([true, false]);
+});
+
+test('a ticket is worth nothing after five seconds', async () => {
+  const ticket = ticketOf(office().request(ask('a', 1)));
+  await clock.advance(5_000);
+  expect(ticket.use()).toBe(false);
+});
+
+test('the reason that the account as a whole gives comes first', () => {
+  setting.refusal = { reason: 'AccountNotReady', message: 'no key' };
+  setting.limits = { maxInstances: 0 };
+  expect(office().request(ask('a', 1))).toMatchObject({ reason: 'AccountNotReady', message: 'no key' });
+});
+
+describe('scenario 10: two objects that chose the same offer', () => {
+  test('the second is refused at once, and sees the offer as reserved', () => {
+    const tickets = office();
+    ticketOf(tickets.request(ask('a', 1)));
+    expect(tickets.request(ask('b', 1))).toMatchObject({ type: 'refused', reason: 'OfferReserved' });
+    expect([tickets.reservedFor('b').has(1), tickets.reservedFor('b').has(2)]).toEqual([true, false]);
+    expect(tickets.reservedFor('a').has(1)).toBe(false);
+  });
+
+  test('it may have the offer when the first one did not rent it', () => {
+    const tickets = office();
+    ticketOf(tickets.request(ask('a', 1))).settle({ rented: false });
+    expect(tickets.request(ask('b', 1)).type).toBe('ticket');
+  });
+
+  test('it may not while a shared search can still show the rented offer', async () => {
+    const tickets = office();
+    ticketOf(tickets.request(ask('a', 1))).settle({ rented: true });
+    expect(tickets.request(ask('b', 1))).toMatchObject({ reason: 'OfferReserved' });
+    await clock.advance(RESERVATION_MS);
+    expect(tickets.request(ask('b', 1)).type).toBe('ticket');
+  });
+
+  test('accounts of two logins of one marketplace see each other’s reservations', () => {
+    ticketOf(office().request(ask('a', 1)));
+    expect(office().request(ask('b', 1))).toMatchObject({ reason: 'OfferReserved' });
+  });
+});
+
+describe('limits under concurrency', () => {
+  test('ten requests at once cannot all pass a limit with room for three', () => {
+    setting.limits = { maxInstances: 3 };
+    const tickets = office();
+    const decisions = Array.from({ length: 10 }, (_, index) => tickets.request(ask(`o${index}`, index)));
+    expect(decisions.filter(({ type }) => type === 'ticket')).toHaveLength(3);
+  });
+
+  test('a rental that was refused leaves its room to the next', () => {
+    setting.limits = { maxInstances: 1 };
+    const tickets = office();
+    const ticket = ticketOf(tickets.request(ask('a', 1)));
+    expect(tickets.request(ask('b', 2)).type).toBe('refused');
+    ticket.settle({ rented: false });
+    expect(tickets.request(ask('b', 2)).type).toBe('ticket');
+  });
+
+  test('who was refused an offer may ask for another at once, though its record still shows the first', () => {
+    setting.limits = { maxInstances: 1 };
+    const tickets = office();
+    const ticket = ticketOf(tickets.request(ask('a', 1)));
+    ticket.use();
+    setting.objects = [recorded('a')];
+    ticket.settle({ rented: false });
+    expect(tickets.request(ask('b', 2))).toMatchObject({ reason: 'AccountLimitReached' });
+    expect(tickets.request(ask('a', 2)).type).toBe('ticket');
+  });
+
+  test('a ticket that is never used leaves its room after five seconds', async () => {
+    setting.limits = { maxInstances: 1 };
+    const tickets = office();
+    tickets.request(ask('a', 1));
+    await clock.advance(5_000);
+    expect(tickets.request(ask('b', 2)).type).toBe('ticket');
+  });
+
+  test('a rental counts once when its record arrives, and its price stays', () => {
+    setting.limits = { maxInstances: 2 };
+    const tickets = office();
+    ticketOf(tickets.request(ask('a', 1))).use();
+    setting.objects = [recorded('a')];
+    expect(tickets.sums()).toMatchObject({ liveMachines: 1, dollarsPerHour: DOLLAR });
+    setting.objects = [recorded('a', { hasOpenIntent: false, instanceId: 5, pricePerHour: 2 * DOLLAR })];
+    expect(tickets.sums()).toMatchObject({ liveMachines: 1, dollarsPerHour: 2 * DOLLAR });
+  });
+
+  test('a rental counts towards the hour from its ticket on, also while its record shows no more than the intent', () => {
+    const tickets = office(false, 1000 * DOLLAR, 1);
+    const ticket = ticketOf(tickets.request(ask('a', 1)));
+    const second = () => tickets.request(ask('b', 2));
+    expect(second()).toMatchObject({ reason: 'TooManyRentals' });
+    ticket.use();
+    setting.objects = [recorded('a')];
+    expect(second()).toMatchObject({ reason: 'TooManyRentals' });
+    ticket.settle({ rented: true });
+    setting.objects = [recorded('a', { hasOpenIntent: false, instanceId: 5, rentals: [clock.now()] })];
+    expect(second()).toMatchObject({ reason: 'TooManyRentals' });
+    expect(tickets.sums().rentalsLastHour).toBe(1);
+  });
+
+  test('a rental that an object made before does not hide the one that it makes now', () => {
+    const earlier = { hasOpenIntent: false, pricePerHour: DOLLAR, newestRentalAt: clock.now() - 60_000 };
+    setting.objects = [recorded('a', earlier)];
+    setting.limits = { maxInstances: 1 };
+    const tickets = office();
+    ticketOf(tickets.request(ask('a', 1)));
+    expect(tickets.sums()).toMatchObject({ liveMachines: 1, dollarsPerHour: DOLLAR });
+    expect(tickets.request(ask('b', 2))).toMatchObject({ reason: 'AccountLimitReached' });
+  });
+});
+
+describe('rentals whose outcome nobody knows', () => {
+  /** Rents without an answer; the record of its object shows the intent. */
+  function rentWithoutAnswer(tickets: Admission, uid: string): void {
+    const ticket = ticketOf(tickets.request(ask(uid, setting.objects.length)));
+    ticket.use();
+    setting.objects = [...setting.objects, recorded(uid, { dearestPrice: 3 * DOLLAR })];
+    ticket.settle({ rented: 'unknown' });
+  }
+
+  beforeEach(() => {
+    setting.limits = { maxSpendPerHour: 2 * DOLLAR };
+  });
+
+  test('keep their money as long as they may still come to a machine', async () => {
+    const tickets = office();
+    rentWithoutAnswer(tickets, 'a');
+    rentWithoutAnswer(tickets, 'b');
+    await clock.advance(210_000);
+    expect(tickets.request(ask('c', 9))).toMatchObject({ reason: 'AccountLimitReached' });
+    expect(tickets.sums()).toMatchObject({ dollarsPerHour: 2 * DOLLAR, liveMachines: 2 });
+  });
+
+  test('give it back when they are settled', () => {
+    const tickets = office();
+    rentWithoutAnswer(tickets, 'a');
+    rentWithoutAnswer(tickets, 'b');
+    setting.objects = setting.objects.map((object) => ({ ...object, hasOpenIntent: false }));
+    expect(tickets.request(ask('c', 9)).type).toBe('ticket');
+  });
+
+  test('count at the most that they may cost in a process that has not sent them', () => {
+    rentWithoutAnswer(office(), 'a');
+    const restarted = office();
+    expect(restarted.sums().dollarsPerHour).toBe(3 * DOLLAR);
+    expect(restarted.request(ask('b', 9))).toMatchObject({ reason: 'AccountLimitReached' });
+    setting.limits = { maxSpendPerHour: 2 * DOLLAR, maxPricePerHour: 1.5 * DOLLAR };
+    expect(restarted.sums().dollarsPerHour).toBe(1.5 * DOLLAR);
+  });
+
+  test('cost nothing from when their object asks for another', () => {
+    setting.limits = { maxSpendPerHour: DOLLAR };
+    setting.objects = [recorded('a', { dearestPrice: DOLLAR })];
+    const tickets = office(true);
+    expect(tickets.sums().dollarsPerHour).toBe(DOLLAR);
+    pacer.reserve('rent', 5_000);
+    expect(tickets.request(ask('a', 2))).toMatchObject({ reason: 'Queued' });
+    expect(tickets.sums()).toMatchObject({ dollarsPerHour: 0, liveMachines: 1 });
+  });
+
+  test('of an object with a machine count at no less than that costs', () => {
+    setting.objects = [recorded('a', { instanceId: 5, pricePerHour: 4 * DOLLAR, dearestPrice: DOLLAR })];
+    expect(office().sums().dollarsPerHour).toBe(4 * DOLLAR);
+  });
+});
+
+describe('a price that nobody names (S4, L3)', () => {
+  const unknown = (objectUid: string) => ({ ...ask(objectUid, 1), pricePerHour: undefined });
+  const held = { hasOpenIntent: false, instanceId: 5, hasUnknownPrice: true };
+
+  test.each<[string, AccountLimits]>([
+    ['maxSpendPerHour', { maxSpendPerHour: 1 }],
+    ['maxPricePerHour', { maxPricePerHour: 5 * DOLLAR }],
+  ])('is refused where %s does not leave room for the highest allowed one', (_, limits) => {
+    setting.limits = limits;
+    setting.objects = [recorded('a', { hasOpenIntent: false, dearestPrice: DOLLAR })];
+    expect(office().request(unknown('a'))).toMatchObject({ reason: 'AccountLimitReached' });
+  });
+
+  test('is rented at the highest allowed one where the account permits it', () => {
+    setting.limits = { maxPricePerHour: 2 * DOLLAR, maxSpendPerHour: 3 * DOLLAR, allowUnknownPrice: true };
+    setting.objects = [recorded('a', { hasOpenIntent: false })];
+    const tickets = office();
+    ticketOf(tickets.request(unknown('a'))).use();
+    expect(tickets.sums().dollarsPerHour).toBe(2 * DOLLAR);
+    expect(tickets.request({ ...unknown('b'), offerId: 2 })).toMatchObject({ reason: 'AccountLimitReached' });
+  });
+
+  test('counts in the sums at the highest allowed one, also after a restart', () => {
+    setting.objects = [recorded('a', { ...held, dearestPrice: undefined })];
+    setting.limits = { maxSpendPerHour: 3 * DOLLAR };
+    expect(office().sums().dollarsPerHour).toBe(3 * DOLLAR);
+    setting.objects = [recorded('a', { ...held, dearestPrice: DOLLAR })];
+    expect(office().sums().dollarsPerHour).toBe(DOLLAR);
+  });
+
+  test('counts at the start of a machine', () => {
+    setting.limits = { maxSpendPerHour: DOLLAR };
+    setting.objects = [recorded('a', { ...held, hasUnknownPrice: false, dearestPrice: 2 * DOLLAR })];
+    const start = { objectUid: 'a', pricePerHour: undefined, timeoutMs: 1000 };
+    expect(office().requestStart(start)).toMatchObject({ reason: 'AccountLimitReached' });
+    setting.limits = { maxSpendPerHour: 2 * DOLLAR };
+    const tickets = office();
+    expect(tickets.requestStart(start).type).toBe('permitted');
+    expect(tickets.request(ask('b', 2))).toMatchObject({ reason: 'AccountLimitReached' });
+  });
+});
+
+describe('where labels are not known to come back', () => {
+  beforeEach(() => {
+    setting.echo = 'unknown';
+  });
+
+  test('an object waits for one whose intent nobody can read, since nobody knows what that comes to', () => {
+    setting.objects = [instanceSummary({ uid: 'a', hasDoubtfulIntent: true })];
+    expect(office().request(ask('b', 2))).toMatchObject({ reason: 'Queued' });
+  });
+
+  test('a second object waits for the first', () => {
+    const tickets = office();
+    ticketOf(tickets.request(ask('a', 1)));
+    expect(tickets.request(ask('b', 2))).toMatchObject({ reason: 'Queued' });
+  });
+
+  test('an object waits for one of another account of its login, and says of its own that it rents', () => {
+    const tickets = office();
+    setting.isLoginRenting = true;
+    expect(tickets.request(ask('a', 1))).toMatchObject({ reason: 'Queued' });
+    expect(tickets.isRenting()).toBe(false);
+    setting.isLoginRenting = false;
+    const ticket = ticketOf(tickets.request(ask('a', 1)));
+    expect(tickets.isRenting()).toBe(true);
+    ticket.settle({ rented: true });
+    expect(tickets.isRenting()).toBe(false);
+    setting.objects = [recorded('b')];
+    expect(tickets.isRenting()).toBe(true);
+  });
+
+  test('the same object may ask again', () => {
+    const tickets = office();
+    ticketOf(tickets.request(ask('a', 1)));
+    expect(tickets.request(ask('a', 2)).type).toBe('ticket');
+  });
+
+  test('the turn passes on when the rental is settled', () => {
+    const tickets = office();
+    ticketOf(tickets.request(ask('a', 1))).settle({ rented: true });
+    expect(tickets.request(ask('b', 2)).type).toBe('ticket');
+  });
+
+  test('an outcome that is unknown keeps the turn, through the record of its intent', async () => {
+    const tickets = office();
+    const ticket = ticketOf(tickets.request(ask('a', 1)));
+    ticket.use();
+    ticket.settle({ rented: 'unknown' });
+    setting.objects = [recorded('a')];
+    await clock.advance(600_000);
+    expect(tickets.request(ask('b', 2))).toMatchObject({ reason: 'Queued' });
+  });
+});
+
+describe('pacing', () => {
+  test('one place is kept for a ticket, and the next asks later', async () => {
+    const tickets = office(true);
+    const ticket = ticketOf(tickets.request(ask('a', 1)));
+    const refused = tickets.request(ask('b', 2));
+    expect(refused).toMatchObject({ type: 'refused', reason: 'Queued' });
+    ticket.settle({ rented: false });
+    expect(tickets.request(ask('b', 2)).type).toBe('ticket');
+  });
+
+  test('a refusal by pacing reserves nothing', () => {
+    const tickets = office(true);
+    ticketOf(tickets.request(ask('a', 1)));
+    tickets.request(ask('b', 2));
+    expect([1, 2].map((offer) => tickets.reservedFor('c').has(offer))).toEqual([true, false]);
+    expect(tickets.sums().liveMachines).toBe(1);
+  });
+});
+
+describe('a burst of rentals under the marketplace’s pace', () => {
+  test('is served in the order in which it came, at more than 97 % of the allowed rate', async () => {
+    const tickets = office(true);
+    const rentedAt: number[] = [];
+    const order: string[] = [];
+    const tryOnce = (uid: string, offerId: number): void => {
+      const decision = tickets.request(ask(uid, offerId, () => tryOnce(uid, offerId)));
+      if (decision.type === 'refused') return;
+      // The intent is written, then the call takes its place.
+      clock.setTimer(8, () => {
+        decision.use();
+        void pacer.acquire('rent', { slot: decision.slot }).then((permit) => {
+          rentedAt.push(clock.monotonic());
+          order.push(uid);
+          permit.release();
+          decision.settle({ rented: true });
+        });
+      });
+    };
+    const uids = Array.from({ length: 20 }, (_, index) => `o${index}`);
+    for (const [index, uid] of uids.entries()) tryOnce(uid, index);
+    await clock.advance(200_000);
+    expect(order).toEqual(uids);
+    const spanMs = (rentedAt.at(-1) ?? 0) - (rentedAt[0] ?? 0);
+    const allowed = spanMs / 4_500;
+    expect((uids.length - 1) / allowed).toBeGreaterThan(0.97);
+  });
+
+  test('calls the object that waited longest when a slot is free (F1)', () => {
+    const tickets = office(true);
+    const called: string[] = [];
+    const first = ticketOf(tickets.request(ask('a', 1)));
+    tickets.request(ask('b', 2, () => called.push('b')));
+    tickets.request(ask('c', 3, () => called.push('c')));
+    first.settle({ rented: false });
+    expect(called).toEqual(['b']);
+    expect(tickets.request(ask('c', 3))).toMatchObject({ reason: 'Queued' });
+    expect(tickets.request(ask('b', 2)).type).toBe('ticket');
+  });
+
+  test('calls the next object when the one that was called does not come', async () => {
+    const tickets = office(true);
+    const called: string[] = [];
+    ticketOf(tickets.request(ask('a', 1))).settle({ rented: false });
+    ticketOf(tickets.request(ask('b', 2)));
+    tickets.request(ask('gone', 3, () => called.push('gone')));
+    tickets.request(ask('c', 4, () => called.push('c')));
+    await clock.advance(7_000);
+    expect(called).toEqual(['gone', 'c']);
+    expect(tickets.request(ask('c', 4)).type).toBe('ticket');
+  });
+});
+
+const start = (objectUid: string) => ({ objectUid, pricePerHour: DOLLAR, timeoutMs: 120_000 });
+
+function permitted(decision: StartDecision): Extract<StartDecision, { type: 'permitted' }> {
+  if (decision.type !== 'permitted') throw new Error(`refused: ${decision.reason}`);
+  return decision;
+}
+
+/** Stopped machines of that many objects, which cost a cent an hour each. */
+const sleepers = (count: number): readonly InstanceSummary[] =>
+  Array.from({ length: count }, (_, index) =>
+    instanceSummary({ uid: `s${index}`, instanceId: index + 1, pricePerHour: DOLLAR / 100 }),
+  );
+
+test('starting a stopped machine asks for money, not for a turn or a place', () => {
+  setting.echo = 'unknown';
+  const tickets = office(true);
+  ticketOf(tickets.request(ask('a', 1)));
+  expect(tickets.requestStart(start('b'))).toMatchObject({ type: 'permitted' });
+  setting.limits = { maxSpendPerHour: DOLLAR };
+  expect(tickets.requestStart(start('b'))).toMatchObject({
+    reason: 'AccountLimitReached',
+  });
+});
+
+describe('a start', () => {
+  test('is refused for what the account as a whole says', () => {
+    setting.refusal = { reason: 'AccountNotReady', message: 'not now' };
+    expect(office().requestStart(start('a'))).toMatchObject({
+      reason: 'AccountNotReady',
+      message: 'not now',
+      retryAfterMs: 5_000,
+    });
+  });
+
+  test.each([
+    ['limits.maxSpendPerHour', { maxSpendPerHour: 2.1 * DOLLAR }, 1000 * DOLLAR],
+    ['--max-dollars-per-hour', {}, 2.1 * DOLLAR],
+  ])('is one of ten at once, of which no more than %s allows are permitted', (_, limits, ceiling) => {
+    setting.limits = limits;
+    setting.objects = sleepers(10);
+    const tickets = office(false, ceiling);
+    const decisions = setting.objects.map(({ uid }) => tickets.requestStart(start(uid)));
+    expect(decisions.map(({ type }) => type).slice(0, 3)).toEqual(['permitted', 'permitted', 'refused']);
+    expect(decisions.filter(({ type }) => type === 'permitted')).toHaveLength(2);
+    expect(tickets.sums().dollarsPerHour).toBe(2.08 * DOLLAR);
+  });
+
+  test('has to leave room for the disks of the others', () => {
+    setting.limits = { maxSpendPerHour: 1.08 * DOLLAR };
+    setting.objects = sleepers(10);
+    expect(office().requestStart(start('s0')).type).toBe('refused');
+    setting.limits = { maxSpendPerHour: 1.09 * DOLLAR };
+    expect(office().requestStart(start('s0')).type).toBe('permitted');
+  });
+
+  test('leaves its room to rentals no sooner than to starts', () => {
+    setting.limits = { maxSpendPerHour: 1.5 * DOLLAR };
+    setting.objects = sleepers(1);
+    const tickets = office();
+    const { settle } = permitted(tickets.requestStart(start('s0')));
+    expect(tickets.request(ask('a', 1))).toMatchObject({ reason: 'AccountLimitReached' });
+    settle({ started: false });
+    setting.limits = { maxSpendPerHour: 1.01 * DOLLAR };
+    expect(tickets.request(ask('a', 1)).type).toBe('ticket');
+  });
+
+  test('of a machine that is recorded at its running price asks for no more than that', () => {
+    setting.limits = { maxSpendPerHour: DOLLAR };
+    setting.objects = [instanceSummary({ uid: 'a', instanceId: 1, pricePerHour: DOLLAR })];
+    expect(office().requestStart(start('a')).type).toBe('permitted');
+  });
+
+  test('that is asked for again does not stand in its own way', () => {
+    setting.limits = { maxSpendPerHour: DOLLAR };
+    setting.objects = sleepers(1);
+    const tickets = office();
+    permitted(tickets.requestStart(start('s0'))).settle({ started: 'unknown' });
+    permitted(tickets.requestStart(start('s0'))).settle({ started: true });
+    expect(tickets.sums().dollarsPerHour).toBe(DOLLAR);
+  });
+});
+
+describe('what a refusal says', () => {
+  test('is that another object is about to rent the offer', () => {
+    const tickets = office();
+    ticketOf(tickets.request(ask('a', 1)));
+    expect(tickets.request(ask('b', 1))).toMatchObject({
+      reason: 'OfferReserved',
+      message: 'Another object is about to rent this offer.',
+    });
+  });
+
+  test('is that rentals are paced', async () => {
+    const tickets = office(true);
+    ticketOf(tickets.request(ask('a', 1)));
+    expect(tickets.request(ask('b', 2))).toMatchObject({
+      reason: 'Queued',
+      message: 'Other rentals of the login come first.',
+    });
+  });
+});
+
+describe('where labels do not come back', () => {
+  beforeEach(() => {
+    setting.echo = 'notEchoed';
+  });
+
+  test('an object is not kept waiting by its own open intent', () => {
+    setting.objects = [recorded('a')];
+    expect(office().request(ask('a', 1)).type).toBe('ticket');
+  });
+
+  test('an object is kept waiting by the open intent of another alone', () => {
+    setting.objects = [recorded('b', { hasOpenIntent: false })];
+    expect(office().request(ask('a', 1)).type).toBe('ticket');
+    setting.objects = [recorded('b')];
+    expect(office().request(ask('a', 2)).type).toBe('refused');
+  });
+
+  test('an outcome that is unknown keeps its room and its turn', () => {
+    setting.limits = { maxInstances: 1 };
+    const tickets = office();
+    const first = ticketOf(tickets.request(ask('a', 1)));
+    first.use();
+    first.settle({ rented: 'unknown' });
+    expect(tickets.sums().liveMachines).toBe(1);
+    expect(tickets.request(ask('b', 2))).toMatchObject({ reason: 'AccountLimitReached' });
+  });
+});
+
+test('each ticket has a number of its own', () => {
+  const tickets = office();
+  const ids = [1, 2, 3].map((offer) => ticketOf(tickets.request(ask(`o${offer}`, offer))).id);
+  expect(ids).toEqual([1, 2, 3]);
+});

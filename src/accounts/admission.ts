@@ -1,0 +1,308 @@
+import type { InstanceSummary } from '../instance/summary.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { MicroDollars } from '../lib/money.ts';
+import type { Slot } from '../marketplace/pacing/pacing.ts';
+import type { LabelEcho } from './feed-observer.ts';
+import {
+  type OfferReservations,
+  PendingRentals,
+  PendingStarts,
+  type StartRequest,
+  TICKET_MS,
+} from './pending-rentals.ts';
+import type { AdmissionQueue } from './queue/admission-queue.ts';
+import {
+  type AccountLimits,
+  type AccountSums,
+  type BrakeDecision,
+  type BrakeSettings,
+  type LimitRefusal,
+  maxRentalPrice,
+  mayRent,
+  mayStart,
+  type PendingRental,
+  refusesUnknownPrice,
+} from './spend-limits.ts';
+
+export interface TicketRequest {
+  readonly objectUid: string;
+  readonly namespace: string;
+  /** What the rental was decided on: another version of the object has its place in the queue anew. */
+  readonly generation: number;
+  /** Called when a rental slot is there, if none is now. */
+  readonly wake: () => void;
+  readonly offerId: number;
+  /** Of the offer, disk included. Undefined where the service names no price. */
+  readonly pricePerHour: MicroDollars | undefined;
+}
+
+/** Offers by id. */
+export type OfferSet = Pick<ReadonlySet<number>, 'has'>;
+
+/**
+ * Why no rental may begin now. All but `OfferReserved`, which passes within a moment and is not worth a write, are
+ * reasons of the catalogue. `Queued`: the object waits in the queue of its login and is called.
+ */
+export type TicketRefusal = 'Queued' | 'OfferReserved' | 'AccountNotReady' | 'KeyTooNarrow' | LimitRefusal;
+
+/**
+ * The right to write one intent and to send one rental, valid for 5 s on the monotonic clock, so that
+ * intents do not age in a queue.
+ */
+export interface Ticket {
+  readonly type: 'ticket';
+  readonly id: number;
+  readonly objectUid: string;
+  readonly offerId: number;
+  /** The pacing place of the call; hand it to `instances.rent`. */
+  readonly slot: Slot;
+  /**
+   * Asked right before the call, once. False: too late or already used; then the call must not be sent.
+   */
+  use(): boolean;
+  /** The call was answered or given up: frees the offer (`rented` false) and, where rentals are serial, the turn. */
+  settle(result: { readonly rented: boolean | 'unknown' }): void;
+}
+
+export type TicketDecision =
+  | Ticket
+  | {
+      readonly type: 'refused';
+      readonly reason: TicketRefusal;
+      readonly message: string;
+      readonly retryAfterMs: number;
+    };
+
+export type StartDecision =
+  | {
+      readonly type: 'permitted';
+      /** The call was answered or given up: its money counts no more (`started` false), or until it shows or its time is over. */
+      settle(result: { readonly started: boolean | 'unknown' }): void;
+    }
+  | {
+      readonly type: 'refused';
+      readonly reason: TicketRefusal;
+      readonly message: string;
+      readonly retryAfterMs: number;
+    };
+
+/** The gate in front of every purchase of one account. Answers at once; never waits. */
+export interface Tickets {
+  /** For a new rental. A refused request reserves no offer; a queued one waits for its slot. */
+  request(request: TicketRequest): TicketDecision;
+  /** For starting a stopped machine: limits and credit count, pacing and reservation do not. A permitted one counts at once. */
+  requestStart(request: StartRequest): StartDecision;
+  /** Offers that other objects hold at this moment. */
+  reservedFor(objectUid: string): OfferSet;
+}
+
+/** Why the account as a whole may not rent; undefined where it may. */
+export interface AccountRefusal {
+  readonly reason: TicketRefusal;
+  readonly message: string;
+}
+
+/** What the office asks its account at each request. */
+export interface AdmissionOptions {
+  readonly clock: Clock;
+  /** The queue of the login, which has the rental slots. */
+  readonly queue: Pick<AdmissionQueue, 'takeSlot' | 'slotEnded'>;
+  readonly reservations: OfferReservations;
+  readonly settings: BrakeSettings;
+  readonly limits: () => AccountLimits;
+  readonly refusal: () => AccountRefusal | undefined;
+  readonly labelEcho: () => LabelEcho;
+  /** Whether another account of the same login is {@link Admission.isRenting}. */
+  readonly isLoginRenting: () => boolean;
+  readonly objects: () => readonly InstanceSummary[];
+  readonly sums: (objects: readonly InstanceSummary[], pending: readonly PendingRental[]) => AccountSums;
+}
+
+interface UnderWay {
+  readonly objects: readonly InstanceSummary[];
+  readonly pending: readonly PendingRental[];
+}
+
+const RETRY_MS = 5_000;
+const RESERVED_RETRY_MS = 1_000;
+/** Soon enough for a person who has just changed a limit. */
+const ASK_AGAIN_MS = 10_000;
+
+/** The gate of one account: every rule in front of a purchase, in the order in which they are told. */
+export class Admission implements Tickets {
+  readonly #options: AdmissionOptions;
+  readonly #pending: PendingRentals;
+  readonly #starts: PendingStarts;
+  #nextId = 1;
+
+  constructor(options: AdmissionOptions) {
+    this.#options = options;
+    this.#pending = new PendingRentals(options.clock);
+    this.#starts = new PendingStarts(options.clock);
+  }
+
+  request(request: TicketRequest): TicketDecision {
+    const { reservations, queue } = this.#options;
+    this.#pending.restart(request.objectUid);
+    const account = this.#underWay();
+    const objects = account.objects.map((object) => settledFor(object, request));
+    const refused =
+      this.#accountRefusal() ??
+      this.#unknownPriceRefusal(request) ??
+      this.#brake(mayRent, this.#countedPrice(request, objects), { ...account, objects });
+    if (refused) return refused;
+    if (!reservations.reserve(request.offerId, request.objectUid)) {
+      return refuse('OfferReserved', 'Another object is about to rent this offer.', RESERVED_RETRY_MS);
+    }
+    const { objectUid: uid, namespace, generation, wake } = request;
+    const mayRentNow = () => this.#isAlone(request);
+    const slot = queue.takeSlot({ uid, namespace, generation, wake, mayRent: mayRentNow }, TICKET_MS);
+    if (slot) return this.#issue(request, slot);
+    reservations.release(request.offerId, request.objectUid);
+    return refuse('Queued', 'Other rentals of the login come first.', RETRY_MS);
+  }
+
+  requestStart(request: StartRequest): StartDecision {
+    const account = this.#underWay(request.objectUid);
+    const objects = account.objects.map((object) => withoutPrice(object, request));
+    const pricePerHour = this.#countedPrice(request, account.objects);
+    const refused = this.#accountRefusal() ?? this.#brake(mayStart, pricePerHour, { ...account, objects });
+    if (refused) return refused;
+    const settle = this.#starts.begin({ ...request, pricePerHour });
+    return { type: 'permitted', settle: ({ started }) => settle(started) };
+  }
+
+  reservedFor(objectUid: string): OfferSet {
+    return { has: (offerId) => this.#options.reservations.isHeldByOther(offerId, objectUid) };
+  }
+
+  /** Uids of objects that may rent by a ticket, and whose intent may not be on record yet. */
+  rentingFor(): readonly string[] {
+    return this.#pending.unused();
+  }
+
+  /** Whether a rental of this account may still make a machine that no record shows. */
+  isRenting(): boolean {
+    return this.#isRentingBeside(undefined, this.#options.objects());
+  }
+
+  /** Sums with the rentals and starts under way, for status and metrics. */
+  sums(): AccountSums {
+    const { objects, pending } = this.#underWay();
+    return this.#options.sums(objects, pending);
+  }
+
+  /**
+   * The account as it may become: what this process allowed and no record shows yet, and each rental that is open on a
+   * record and that this process knows nothing of (as after a restart) at the most that it may cost.
+   */
+  #underWay(startingUid?: string): UnderWay {
+    const { limits, settings } = this.#options;
+    const objects = this.#options.objects();
+    const pending = [...this.#pending.pending(objects), ...this.#starts.pending(objects, startingUid)];
+    const unknown = (object: InstanceSummary) =>
+      object.hasUnknownPrice || (object.hasOpenIntent && !this.#pending.knows(object.uid));
+    if (!objects.some(unknown)) return { objects, pending };
+    const account = limits();
+    const most = ({ pricePerHour, dearestPrice }: InstanceSummary) =>
+      Math.max(pricePerHour, maxRentalPrice(dearestPrice, account, settings.maxDollarsPerHour));
+    return {
+      objects: objects.map((object) =>
+        unknown(object) ? { ...object, pricePerHour: most(object) } : object,
+      ),
+      pending,
+    };
+  }
+
+  #accountRefusal(): Refused | undefined {
+    const refusal = this.#options.refusal();
+    return refusal && refuse(refusal.reason, refusal.message, RETRY_MS);
+  }
+
+  /** What is asked for counts at its price, and without one at the most that it may cost: never as nothing. */
+  #countedPrice(
+    { objectUid, pricePerHour }: Pick<TicketRequest, 'objectUid' | 'pricePerHour'>,
+    objects: readonly InstanceSummary[],
+  ): MicroDollars {
+    const { limits, settings } = this.#options;
+    const dearest = objects.find(({ uid }) => uid === objectUid)?.dearestPrice;
+    return pricePerHour ?? maxRentalPrice(dearest, limits(), settings.maxDollarsPerHour);
+  }
+
+  #unknownPriceRefusal({ pricePerHour }: TicketRequest): Refused | undefined {
+    const limits = this.#options.limits();
+    if (pricePerHour !== undefined || !refusesUnknownPrice(limits)) return undefined;
+    const message =
+      'The offer names no price. The account sets limits.maxPricePerHour, and limits.allowUnknownPrice is not set.';
+    return refuse('AccountLimitReached', message, ASK_AGAIN_MS);
+  }
+
+  #brake(
+    rule: typeof mayRent,
+    pricePerHour: MicroDollars,
+    { objects, pending }: UnderWay,
+  ): Refused | undefined {
+    const { limits, settings, clock } = this.#options;
+    const sums = this.#options.sums(objects, pending);
+    const decision: BrakeDecision = rule({
+      sums,
+      limits: limits(),
+      settings,
+      pricePerHour,
+      now: clock.now(),
+    });
+    return decision.type === 'fits'
+      ? undefined
+      : refuse(decision.reason, decision.message, decision.retryAfterMs);
+  }
+
+  /** If labels are not known to come back, one rental of the login has to be settled before the next begins. */
+  #isAlone(request: TicketRequest): boolean {
+    if (this.#options.labelEcho() === 'echoed') return true;
+    const objects = this.#options.objects().map((object) => settledFor(object, request));
+    return !this.#isRentingBeside(request.objectUid, objects) && !this.#options.isLoginRenting();
+  }
+
+  #isRentingBeside(objectUid: string | undefined, objects: readonly InstanceSummary[]): boolean {
+    const isOpen = objects.some((object) => object.hasOpenIntent || object.hasDoubtfulIntent);
+    return isOpen || this.#pending.hasUnsettled(objectUid);
+  }
+
+  #issue(request: TicketRequest, slot: Slot): Ticket {
+    const id = this.#nextId++;
+    const { objectUid, offerId } = request;
+    const object = this.#options.objects().find(({ uid }) => uid === objectUid);
+    const counted = this.#countedPrice(request, this.#options.objects());
+    const booking = this.#pending.begin(objectUid, counted, object);
+    return {
+      type: 'ticket',
+      id,
+      objectUid,
+      offerId,
+      slot,
+      use: () => booking.use(),
+      settle: ({ rented }) => {
+        slot.release();
+        booking.settle(rented);
+        if (rented === false) this.#options.reservations.release(offerId, objectUid);
+        this.#options.queue.slotEnded();
+      },
+    };
+  }
+}
+
+/** Who asks for a rental knows that its last one came to nothing, also where its record does not say so yet. */
+function settledFor(object: InstanceSummary, { objectUid }: TicketRequest): InstanceSummary {
+  return object.uid === objectUid ? { ...object, hasOpenIntent: false } : object;
+}
+
+/** Who asks for a start asks for the whole price of its machine, of which the disk is a part. */
+function withoutPrice(object: InstanceSummary, { objectUid }: StartRequest): InstanceSummary {
+  return object.uid === objectUid ? { ...object, pricePerHour: 0 } : object;
+}
+
+type Refused = Extract<TicketDecision, { type: 'refused' }>;
+
+function refuse(reason: TicketRefusal, message: string, retryAfterMs: number): Refused {
+  return { type: 'refused', reason, message, retryAfterMs };
+}

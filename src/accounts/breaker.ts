@@ -1,0 +1,359 @@
+import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
+import { isLost, isUnseen } from '../instance/status-class.ts';
+import type { ActualStatus } from '../marketplace/instances/instance.ts';
+
+/**
+ * Whether mass replacement and sweeps are frozen for an account. Never freezes a deletion that a person
+ * asked for.
+ */
+export type BreakerState =
+  | { readonly type: 'closed' }
+  | {
+      readonly type: 'open';
+      /** Epoch milliseconds. */
+      readonly since: number;
+      readonly cause: 'massFailure' | 'listFailed';
+      /** The most machines that were bad or missing at a time; 0 if the list failed. */
+      readonly unhealthy: number;
+      readonly message: string;
+    }
+  | {
+      /** Machines are still bad, and the maximum hold or a person lets replacement go on: one at a time. */
+      readonly type: 'slow';
+      /** Epoch milliseconds at which the breaker opened. */
+      readonly since: number;
+      /** Epoch milliseconds at which it was released. */
+      readonly releasedAt: number;
+      readonly releasedBy: 'hold' | 'person';
+      readonly unhealthy: number;
+      readonly message: string;
+      /** Uid of the one object whose machine may be replaced now; undefined while another replacement is under way. */
+      readonly turn: string | undefined;
+    };
+
+/** More machines are bad than the account tolerates, from the poll that saw it to the second calm one. */
+interface Incident {
+  /** Epoch milliseconds. */
+  readonly since: number;
+  /** Monotonic milliseconds. */
+  readonly sinceMonotonic: number;
+  readonly released: { readonly by: 'hold' | 'person'; readonly at: number } | undefined;
+  /** The most at a time, and of how many. */
+  readonly unhealthy: number;
+  readonly machines: number;
+  /** They were never more than the account tolerates, but turned unhealthy one after the other. */
+  readonly isCreeping: boolean;
+}
+
+/** The last change of an object's machine between well and unhealthy. */
+interface Turn {
+  /** Monotonic milliseconds of the poll that showed it. */
+  readonly at: number;
+  readonly isUnhealthy: boolean;
+}
+
+/** What is remembered from one poll to the next. */
+export interface BreakerMemory {
+  readonly incident: Incident | undefined;
+  /** Epoch milliseconds of the first failed list since two lists in a row were complete. */
+  readonly listFailedSince: number | undefined;
+  /** Complete polls in a row in which no more machines were bad than the account tolerates. */
+  readonly calmPolls: number;
+  /** Complete polls in a row. */
+  readonly completePolls: number;
+  /** Ids of machines that were unhealthy in the last complete poll. */
+  readonly unhealthy: ReadonlySet<number>;
+  /** Objects whose machine changed lately, by uid: one that loses machine after machine tells of itself. */
+  readonly turns: ReadonlyMap<string, Turn>;
+}
+
+/** One look at the marketplace, as far as the breaker is concerned. */
+export type BreakerPoll =
+  | {
+      readonly type: 'complete';
+      /** Epoch milliseconds. */
+      readonly at: number;
+      /** Monotonic milliseconds. */
+      readonly monotonic: number;
+      /** Machines that objects of the account hold and want, and that lists have shown before: the uid of its object by id. */
+      readonly expected: ReadonlyMap<number, string>;
+      readonly rows: ReadonlyMap<number, { readonly actualStatus: ActualStatus }>;
+    }
+  | { readonly type: 'failed'; readonly at: number };
+
+/** What an account says about its breaker. */
+export interface BreakerSettings {
+  /** A count, or a share such as `20%`. */
+  readonly maxUnhealthy: number | string;
+  /** Milliseconds after which an open breaker lets replacement go on slowly. */
+  readonly maxHoldMs: number;
+}
+
+/** Polls in a row that have to agree. */
+const POLLS_TO_CLOSE = 2;
+/** Machines that change within this time change together. */
+const TOGETHER_MS = 120_000;
+/** In a large fleet more than these change together because of something that they share. */
+const MAX_TURNS = 5;
+
+/** Before the first poll of a process: what the account's status said, so that a restart forgets nothing. */
+export function breakerAtStart(
+  state: BreakerState,
+  clock: { readonly now: number; readonly monotonic: number },
+): BreakerMemory {
+  if (state.type === 'closed') return CLOSED;
+  if (state.type === 'open' && state.cause === 'listFailed') return afterFailure(CLOSED, state.since);
+  const { since, unhealthy } = state;
+  const released = state.type === 'slow' ? { by: state.releasedBy, at: state.releasedAt } : undefined;
+  const sinceMonotonic = clock.monotonic - Math.max(0, clock.now - since);
+  return {
+    ...CLOSED,
+    incident: { since, sinceMonotonic, released, unhealthy, machines: unhealthy, isCreeping: false },
+  };
+}
+
+const CLOSED: BreakerMemory = {
+  incident: undefined,
+  listFailedSince: undefined,
+  calmPolls: 0,
+  completePolls: 0,
+  unhealthy: new Set(),
+  turns: new Map(),
+};
+
+/** What the memory comes to. `turn`: of whom replacement goes on, if it is slow. */
+export function breakerState(memory: BreakerMemory, turn?: string): BreakerState {
+  const { incident, listFailedSince } = memory;
+  if (incident && !incident.released) return massFailure(incident);
+  if (listFailedSince !== undefined) return listFailure(listFailedSince);
+  return incident?.released ? slow(incident, incident.released, turn) : { type: 'closed' };
+}
+
+/** Whether nobody has looked yet: also when the maximum hold lets machines be replaced slowly. */
+export function isUnresolved(state: BreakerState): boolean {
+  return state.type === 'open' || (state.type === 'slow' && state.releasedBy === 'hold');
+}
+
+/**
+ * Open as long as a complete list shows more bad or vanished machines than allowed, or the list fails, and while machines
+ * turn bad one after the other or still come back; closed after two complete lists in a row that show none of it. After
+ * the maximum hold replacement goes on slowly.
+ */
+export function afterPoll(
+  memory: BreakerMemory,
+  poll: BreakerPoll,
+  settings: BreakerSettings,
+): BreakerMemory {
+  if (poll.type === 'failed') return afterFailure(memory, poll.at);
+  const health = healthOf(poll);
+  const allowed = allowedUnhealthy(settings.maxUnhealthy, health.machines);
+  const turns = turnsAfter(memory, poll);
+  const isLevel = isMass(health, allowed);
+  const isCalm = !isLevel && !isMoving({ memory, health, allowed, turns });
+  const calmPolls = isCalm ? memory.calmPolls + 1 : 0;
+  const completePolls = memory.completePolls + 1;
+  const isOver = calmPolls >= POLLS_TO_CLOSE;
+  return {
+    calmPolls,
+    completePolls,
+    incident: isOver
+      ? undefined
+      : incidentAfter(memory.incident, { poll, health, isLevel, calmPolls, settings }),
+    listFailedSince: completePolls >= POLLS_TO_CLOSE ? undefined : memory.listFailedSince,
+    unhealthy: new Set(unhealthyOf(poll)),
+    turns,
+  };
+}
+
+/** A person has looked and lets replacement go on: slowly, as long as as many machines are bad. */
+export function closeByHand(memory: BreakerMemory, at: number): BreakerMemory {
+  const { incident } = memory;
+  const released = { by: 'person', at } as const;
+  return { ...memory, listFailedSince: undefined, incident: incident && { ...incident, released } };
+}
+
+/**
+ * How many of so many machines may be bad: not more than the share, and one at least unless none at all is tolerated.
+ * Undefined if any number may.
+ */
+export function allowedUnhealthy(maxUnhealthy: number | string, machines: number): number | undefined {
+  const share = typeof maxUnhealthy === 'string' ? /^(\d{1,3})%$/.exec(maxUnhealthy) : null;
+  const percent = Number(share?.[1]);
+  if (share && percent >= 100) return undefined;
+  const wanted = share ? Math.floor((percent * machines) / 100) : Number(maxUnhealthy);
+  if (!Number.isFinite(wanted)) return 1;
+  return share && percent > 0 ? Math.max(1, wanted) : wanted;
+}
+
+/** Ids of expected machines that are bad or have vanished, by a complete list. */
+export function unhealthyOf({
+  expected,
+  rows,
+}: Pick<Extract<BreakerPoll, { type: 'complete' }>, 'expected' | 'rows'>): readonly number[] {
+  return [...expected.keys()].filter((id) => {
+    const row = rows.get(id);
+    return row === undefined || isLost(row.actualStatus);
+  });
+}
+
+interface Health {
+  readonly machines: number;
+  readonly unhealthy: number;
+  readonly unseen: number;
+}
+
+function healthOf(poll: Extract<BreakerPoll, { type: 'complete' }>): Health {
+  const unhealthy = unhealthyOf(poll);
+  const unseen = unhealthy.filter((id) => isUnseen(poll.rows.get(id)?.actualStatus));
+  return { machines: poll.expected.size, unhealthy: unhealthy.length, unseen: unseen.length };
+}
+
+/** The changes of the last minutes, with those that this poll shows. */
+function turnsAfter(
+  { turns, unhealthy: before }: BreakerMemory,
+  poll: Extract<BreakerPoll, { type: 'complete' }>,
+): ReadonlyMap<string, Turn> {
+  const { monotonic, expected } = poll;
+  const unhealthy = new Set(unhealthyOf(poll));
+  const late = [...turns].filter(([, { at }]) => monotonic - at <= TOGETHER_MS);
+  const changed = [...expected].filter(([id]) => unhealthy.has(id) !== before.has(id));
+  const fresh = changed.map(([id, uid]) => [uid, { at: monotonic, isUnhealthy: unhealthy.has(id) }] as const);
+  return new Map([...late, ...fresh]);
+}
+
+/**
+ * Whether fewer are unhealthy than allowed, but only so far: more turned unhealthy within two minutes than fail by
+ * themselves, in more than one poll, or those of an incident still come back.
+ */
+function isMoving({
+  memory: { incident },
+  health: { unhealthy },
+  allowed,
+  turns,
+}: {
+  readonly memory: BreakerMemory;
+  readonly health: Health;
+  readonly allowed: number | undefined;
+  readonly turns: ReadonlyMap<string, Turn>;
+}): boolean {
+  if (allowed === undefined || unhealthy === 0) return false;
+  const most = Math.min(MAX_TURNS, allowed);
+  const worse = [...turns.values()].filter(({ isUnhealthy }) => isUnhealthy);
+  const spreads = worse.length > most && new Set(worse.map(({ at }) => at)).size > 1;
+  const isRecovering = incident !== undefined && turns.size - worse.length > most;
+  return spreads || isRecovering;
+}
+
+/** A single machine tells nothing of others: if its host is not seen, the marketplace may see no host. */
+function isMass({ machines, unhealthy, unseen }: Health, allowed: number | undefined): boolean {
+  if (allowed === undefined || unhealthy === 0) return false;
+  const areAll = unhealthy === machines && (machines > 1 || unseen === 1);
+  return unhealthy > allowed || areAll;
+}
+
+function incidentAfter(
+  before: Incident | undefined,
+  seen: {
+    readonly poll: Extract<BreakerPoll, { type: 'complete' }>;
+    readonly health: Health;
+    readonly isLevel: boolean;
+    readonly calmPolls: number;
+    readonly settings: BreakerSettings;
+  },
+): Incident | undefined {
+  const { poll, health, isLevel, calmPolls, settings } = seen;
+  if (calmPolls > 0) return before;
+  const { unhealthy, machines } = before && before.unhealthy >= health.unhealthy ? before : health;
+  const { since, sinceMonotonic } = before ?? { since: poll.at, sinceMonotonic: poll.monotonic };
+  const isOver = poll.monotonic - sinceMonotonic >= settings.maxHoldMs;
+  const released = before?.released ?? (isOver ? ({ by: 'hold', at: poll.at } as const) : undefined);
+  const isCreeping = !isLevel && before?.isCreeping !== false;
+  return { since, sinceMonotonic, released, unhealthy, machines, isCreeping };
+}
+
+function afterFailure(memory: BreakerMemory, at: number): BreakerMemory {
+  return { ...memory, calmPolls: 0, completePolls: 0, listFailedSince: memory.listFailedSince ?? at };
+}
+
+function listFailure(since: number): BreakerState {
+  const message = 'The list of machines failed; nothing is replaced or swept until two lists were complete.';
+  return { type: 'open', since, cause: 'listFailed', unhealthy: 0, message };
+}
+
+function massFailure({ since, unhealthy, machines, isCreeping }: Incident): BreakerState {
+  const why = isCreeping ? 'one after the other' : 'more than maxUnhealthy allows';
+  const message = `${unhealthy} of ${machines} machines became unhealthy or missing, ${why}; nothing is replaced or swept.`;
+  return { type: 'open', since, cause: 'massFailure', unhealthy, message };
+}
+
+function slow(
+  { since, unhealthy, machines }: Incident,
+  { by: releasedBy, at: releasedAt }: NonNullable<Incident['released']>,
+  turn: string | undefined,
+): BreakerState {
+  const message = `${unhealthy} of ${machines} machines became unhealthy or missing; they are replaced one at a time, at most 10% in 10 minutes.`;
+  return { type: 'slow', since, releasedAt, releasedBy, unhealthy, message, turn };
+}
+
+/** The breaker that a status remembers: what a process that has just started goes by. */
+export function breakerOf(account: MarketplaceAccount): BreakerState {
+  const { breaker } = account.status ?? {};
+  const isOpen = breaker?.open === true;
+  if (!breaker || (!isOpen && breaker.releasedAt === undefined)) return { type: 'closed' };
+  const { unhealthy = 0 } = breaker;
+  const since = Date.parse(breaker.since);
+  if (breaker.releasedAt === undefined) {
+    const message = 'The breaker is open in the status of the account; nothing is replaced or swept.';
+    return { type: 'open', since, cause: 'massFailure', unhealthy, message };
+  }
+  const message =
+    'The breaker is released in the status of the account; machines are replaced one at a time.';
+  const releasedBy = isOpen ? 'hold' : 'person';
+  const releasedAt = Date.parse(breaker.releasedAt);
+  return { type: 'slow', since, releasedAt, releasedBy, unhealthy, message, turn: undefined };
+}
+
+/** A time in which the breaker was open, in monotonic milliseconds. */
+export interface OpenSpan {
+  readonly from: number;
+  /** Undefined while it is open. */
+  readonly until: number | undefined;
+}
+
+/** Older ones grow together: then less time counts, never more. */
+const MAX_SPANS = 64;
+
+/** The spans after the breaker was looked at: `isHolding` now, at `at`. */
+export function openSpansAfter(
+  spans: readonly OpenSpan[],
+  isHolding: boolean,
+  at: number,
+): readonly OpenSpan[] {
+  const last = spans.at(-1);
+  const isOpen = last !== undefined && last.until === undefined;
+  if (isOpen === isHolding) return spans;
+  if (isOpen) return [...spans.slice(0, -1), { from: last.from, until: at }];
+  const [first, second, ...rest] = spans;
+  const kept =
+    spans.length < MAX_SPANS || !first || !second
+      ? spans
+      : [{ from: first.from, until: second.until }, ...rest];
+  return [...kept, { from: at, until: undefined }];
+}
+
+/** Milliseconds between two moments in which no span holds. */
+export function timeOutsideSpans(
+  spans: readonly OpenSpan[],
+  { from, until }: { readonly from: number; readonly until: number },
+): number {
+  const held = spans.reduce((sum, span) => {
+    const end = Math.min(until, span.until ?? until);
+    return sum + Math.max(0, end - Math.max(from, span.from));
+  }, 0);
+  return until - from - held;
+}
+
+/** Whether that moment lies in a span. */
+export function isOpenAt(spans: readonly OpenSpan[], at: number): boolean {
+  return spans.some(({ from, until }) => at >= from && (until === undefined || at < until));
+}

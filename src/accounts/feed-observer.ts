@@ -1,0 +1,268 @@
+import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
+import type { InstanceSummary } from '../instance/summary.ts';
+import type { Clock } from '../lib/clock.ts';
+import { parseDuration } from '../lib/duration.ts';
+import type { FeedEvent } from '../marketplace/feed/feed-state.ts';
+import { claimVerifies } from '../ownership/claim.ts';
+import type { PurchaseConstants } from '../ownership/constants.ts';
+import type { Identity } from '../ownership/identity.ts';
+import { readLabel } from '../ownership/label.ts';
+import type { Login } from '../ownership/login.ts';
+import {
+  afterPoll,
+  type BreakerMemory,
+  type BreakerState,
+  breakerAtStart,
+  breakerOf,
+  breakerState,
+  closeByHand,
+  type OpenSpan,
+  openSpansAfter,
+  unhealthyOf,
+} from './breaker.ts';
+import { Absences } from './inventory.ts';
+import { type ServiceTime, serviceNow } from './service-clock.ts';
+import { SlowReplacements } from './slow-replacement.ts';
+
+export interface FeedObserverOptions {
+  readonly account: MarketplaceAccount;
+  readonly connection: { readonly login: Login; readonly serviceClock: { now(): ServiceTime } };
+  readonly clock: Clock;
+  readonly constants: Pick<PurchaseConstants, 'listLagMs'>;
+  readonly identity: () => Identity | undefined;
+  readonly objects: () => readonly InstanceSummary[];
+  /** Ids of unclaimed machines that are followed until they are gone, beside those that the status names. */
+  readonly unclaimed: () => readonly number[];
+  readonly onChange: () => void;
+  /** A poll ended, complete or failed. */
+  readonly onPoll: (event: FeedEvent) => void;
+}
+
+/** A machine may be missing from a list for one, and from the next for another. */
+const LAGS_TO_BE_GONE = 2;
+/** For this long after the breaker was open, the end of a machine is not counted against its host. */
+const QUIET_AFTER_OPEN_MS = 600_000;
+const DEFAULT_MAX_HOLD_MS = 1_800_000;
+
+/** What one account learns from each poll of its login's machines: its breaker, and whether labels come back. */
+export class FeedObserver {
+  readonly #options: FeedObserverOptions;
+  readonly #account: () => MarketplaceAccount;
+  readonly #absences = new Absences();
+  #listedBefore = false;
+  #breaker: BreakerMemory;
+  #state: BreakerState;
+  #openSpans: readonly OpenSpan[] = [];
+  /** Monotonic time until which the end of a machine is not counted against its host. */
+  #quietUntil: number;
+  readonly #replacements = new SlowReplacements();
+  /** Machines of the account that a list has shown to this process. */
+  #listed: ReadonlySet<number> = new Set();
+  #labelEcho: LabelEcho;
+
+  /** `current`: the account's object as it is now. */
+  constructor(options: FeedObserverOptions, current: () => MarketplaceAccount) {
+    const { account } = options;
+    this.#options = options;
+    this.#account = current;
+    const { clock } = options;
+    const monotonic = clock.monotonic();
+    const state = breakerOf(account);
+    this.#breaker = breakerAtStart(state, { now: clock.now(), monotonic });
+    this.#state = state;
+    if (state.type === 'open') this.#openSpans = openSpansAfter([], true, monotonic);
+    this.#quietUntil = monotonic + quietFor(account, clock.now());
+    this.#labelEcho = echoOf(account.status?.labelsEchoed);
+  }
+
+  get breaker(): BreakerState {
+    return this.#state;
+  }
+
+  /** When the breaker was open, in monotonic milliseconds: tolerances do not run out meanwhile. */
+  get openSpans(): readonly OpenSpan[] {
+    return this.#openSpans;
+  }
+
+  /** Whether the end of a machine is counted against its host: not if many failed together, or a moment ago. */
+  get countsHostFailures(): boolean {
+    return this.#state.type === 'closed' && this.#options.clock.monotonic() >= this.#quietUntil;
+  }
+
+  closeBreaker(): void {
+    this.#breaker = closeByHand(this.#breaker, this.#options.clock.now());
+    this.#updateState();
+    this.#options.onChange();
+  }
+
+  /** Machines that are followed and that lists further apart than two list-lags did not show. */
+  longUnlisted(): ReadonlySet<number> {
+    return this.#absences.longerThan(LAGS_TO_BE_GONE * this.#options.constants.listLagMs);
+  }
+
+  /** A read shows a machine that lists do not show. */
+  onPresent(id: number): void {
+    this.#absences.forget(id);
+  }
+
+  get labelEcho(): LabelEcho {
+    return this.#labelEcho;
+  }
+
+  /** The label that a rental was sent with, and what a list shows of it. Only the first one counts; it is made durable. */
+  labelReadBack(sent: string, shown: string | null | undefined): void {
+    if (this.#labelEcho !== 'unknown') return;
+    this.#labelEcho = sent === shown ? 'echoed' : 'notEchoed';
+    this.#options.onChange();
+  }
+
+  onFeedEvent(event: FeedEvent): void {
+    switch (event.type) {
+      case 'row':
+        return;
+      case 'failed':
+        this.#moveBreaker({ type: 'failed', at: this.#options.clock.now() });
+        this.#options.onPoll(event);
+        return;
+      case 'list': {
+        const { rows, endedAt } = event.list;
+        this.#learnEcho(rows.values());
+        const followed = [...recordedIds(this.#account()), ...this.#options.unclaimed()];
+        this.#absences.update(event.list, followed, this.#options.clock.monotonic());
+        this.#moveBreaker({
+          type: 'complete',
+          at: endedAt,
+          monotonic: this.#options.clock.monotonic(),
+          rows,
+          expected: this.#expected(rows),
+        });
+        if (!this.#listedBefore) this.#options.onChange();
+        this.#listedBefore = true;
+        this.#options.onPoll(event);
+      }
+    }
+  }
+
+  #learnEcho(rows: Iterable<Parameters<typeof echoOfRows>[0][number]>): void {
+    const identity = this.#options.identity();
+    if (this.#labelEcho !== 'unknown' || !identity) return;
+    this.#labelEcho = echoOfRows([...rows], this.#rentedIds(identity), identity);
+    if (this.#labelEcho !== 'unknown') this.#options.onChange();
+  }
+
+  /** Machines that were rented with a label of ours: not those taken over, nor ids that a person wrote into a status. */
+  #rentedIds({ keys }: Identity): ReadonlySet<number> {
+    const { objects, connection } = this.#options;
+    const claims = objects().flatMap(({ adopted, claim }) => (adopted === undefined && claim ? [claim] : []));
+    const verified = claims.filter((facts) =>
+      claimVerifies(keys, { ...facts, login: connection.login }, facts.claim),
+    );
+    return new Set(verified.map(({ instanceId }) => instanceId));
+  }
+
+  /**
+   * Machines that the breaker counts: those of objects that would have them replaced. One that is being destroyed counts
+   * as long as it is listed, a new one from the first list that shows it.
+   */
+  #expected(rows: ReadonlyMap<number, unknown>): ReadonlyMap<number, string> {
+    const isShown = (id: number) => rows.has(id);
+    const expected = this.#options
+      .objects()
+      .filter((object) => object.isReplaceable && !object.deleting)
+      .flatMap(({ uid, instanceId, leaving, wasListed }) => {
+        if (instanceId === undefined) return [];
+        const wasShown = wasListed || this.#listed.has(instanceId);
+        return isShown(instanceId) || (wasShown && !leaving) ? [[instanceId, uid] as const] : [];
+      });
+    const ids = expected.map(([id]) => id);
+    this.#listed = new Set(ids.filter((id) => isShown(id) || this.#listed.has(id)));
+    return new Map(expected);
+  }
+
+  #moveBreaker(poll: Parameters<typeof afterPoll>[1]): void {
+    const before = this.#state;
+    const { maxUnhealthy, maxUnhealthyHold } = this.#account().spec;
+    const maxHoldMs = parseDuration(maxUnhealthyHold) ?? DEFAULT_MAX_HOLD_MS;
+    this.#breaker = afterPoll(this.#breaker, poll, { maxUnhealthy, maxHoldMs });
+    if (poll.type === 'complete') this.#updateReplacements(poll);
+    this.#updateState();
+    if (hasChanged(before, this.#state)) this.#options.onChange();
+  }
+
+  /** Runs before the state is derived, which names the object whose machine may be replaced. */
+  #updateReplacements(poll: Extract<Parameters<typeof afterPoll>[1], { type: 'complete' }>): void {
+    if (breakerState(this.#breaker).type !== 'slow') {
+      this.#replacements.end();
+      return;
+    }
+    const running = [...poll.rows].flatMap(([id, { actualStatus }]) =>
+      actualStatus === 'running' ? [id] : [],
+    );
+    const { serviceClock } = this.#options.connection;
+    this.#replacements.update({
+      // Ends of machines are dated by the service's clock. While it is stale all of them count as recent.
+      now: serviceNow(serviceClock.now(), poll.at) ?? Number.NEGATIVE_INFINITY,
+      monotonic: poll.monotonic,
+      objects: this.#options.objects(),
+      unhealthy: new Set(unhealthyOf(poll)),
+      running: new Set(running),
+    });
+  }
+
+  #updateState(): void {
+    const monotonic = this.#options.clock.monotonic();
+    if (this.#state.type !== 'closed') this.#quietUntil = monotonic + QUIET_AFTER_OPEN_MS;
+    this.#state = breakerState(this.#breaker, this.#replacements.current());
+    this.#openSpans = openSpansAfter(this.#openSpans, this.#state.type === 'open', monotonic);
+  }
+}
+
+function hasChanged(before: BreakerState, now: BreakerState): boolean {
+  const replaceableOf = (state: BreakerState) => (state.type === 'slow' ? state.turn : undefined);
+  return before.type !== now.type || replaceableOf(before) !== replaceableOf(now);
+}
+
+/** What is left of the time after the breaker that the status remembers closed. */
+function quietFor({ status }: MarketplaceAccount, now: number): number {
+  const { breaker } = status ?? {};
+  if (!breaker || breaker.open) return 0;
+  const closedFor = Math.max(0, now - (Date.parse(breaker.since) || 0));
+  return breaker.unhealthy ? Math.max(0, QUIET_AFTER_OPEN_MS - closedFor) : 0;
+}
+
+/** Machines that the status of an account names until they are gone. */
+function recordedIds({ status }: MarketplaceAccount): readonly number[] {
+  const kept = (status?.retained ?? []).map(({ instanceId }) => instanceId);
+  return [...kept, ...(status?.rolledBack ?? [])];
+}
+
+/**
+ * Whether the service gives back the label that a rental was sent with. `unknown` until the first rental of
+ * the login was read back; until then, and where labels are not echoed, rentals are serial.
+ */
+export type LabelEcho = 'unknown' | 'echoed' | 'notEchoed';
+
+interface LabelledRow {
+  readonly id: number;
+  readonly label: string | null | undefined;
+}
+
+/** What the account's status remembers. */
+export function echoOf(labelsEchoed: boolean | undefined): LabelEcho {
+  if (labelsEchoed === undefined) return 'unknown';
+  return labelsEchoed ? 'echoed' : 'notEchoed';
+}
+
+/**
+ * What a complete list tells: a label of ours that verifies was echoed; a machine of `rented`, which an object has
+ * recorded with a claim that verifies, and that carries no label at all was rented with one that did not come back.
+ */
+export function echoOfRows(
+  rows: readonly LabelledRow[],
+  rented: ReadonlySet<number>,
+  identity: Identity,
+): LabelEcho {
+  if (rows.some((row) => readLabel(identity, row.label).type === 'verified')) return 'echoed';
+  const bare = rows.some((row) => rented.has(row.id) && (row.label === undefined || row.label === null));
+  return bare ? 'notEchoed' : 'unknown';
+}

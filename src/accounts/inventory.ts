@@ -1,0 +1,233 @@
+import { MarketplaceError } from '../marketplace/errors/errors.ts';
+import type { CompleteList } from '../marketplace/feed/feed-state.ts';
+import type { Instance } from '../marketplace/instances/instance.ts';
+import type { PurchaseConstants } from '../ownership/constants.ts';
+import type { Identity } from '../ownership/identity.ts';
+import type { LabelFacts } from '../ownership/label.ts';
+import type { Login } from '../ownership/login.ts';
+import { type Ownership, type RecordedClaim, whose } from '../ownership/ours.ts';
+
+/** Whose a listed machine is, as far as counts and sweeps are concerned. */
+export type InventoryEntry =
+  | { readonly type: 'claimed'; readonly row: Instance }
+  /**
+   * Ours by a label inside its window, and no known object has that uid. `isLate`: the label's window was over, and no
+   * other machine is of that purchase, so this one is no copy.
+   */
+  | {
+      readonly type: 'unclaimed';
+      readonly row: Instance;
+      readonly facts: LabelFacts;
+      readonly isLate?: true;
+    }
+  | { readonly type: 'retained'; readonly row: Instance }
+  /** Carries our label where it cannot belong: reported, never touched. */
+  | { readonly type: 'copied'; readonly row: Instance }
+  /** `installation`: the other one that its label names. */
+  | { readonly type: 'foreign'; readonly row: Instance; readonly installation?: string };
+
+export interface InventoryInput {
+  readonly rows: Iterable<Instance>;
+  /** Uids of all objects, whatever account they name. */
+  readonly uids: ReadonlySet<string>;
+  readonly claims: readonly RecordedClaim[];
+  /** Ids that the account lists as kept on purpose. */
+  readonly retained: ReadonlySet<number>;
+  /** Ids that were seen beside the original of their label: copies for good. */
+  readonly copies?: ReadonlySet<number>;
+}
+
+/** Classifies the machines of a login by owner. What a signature proved is remembered from one list to the next. */
+export class MachineInventory {
+  readonly #login: Login;
+  readonly #constants: PurchaseConstants;
+  #identity: Identity | undefined;
+  #known = new Map<string, Ownership>();
+
+  constructor(login: Login, constants: PurchaseConstants) {
+    this.#login = login;
+    this.#constants = constants;
+  }
+
+  /** An object claims by its uid alone: which machine it keeps is its own matter. */
+  classify(identity: Identity, input: InventoryInput): readonly InventoryEntry[] {
+    if (identity !== this.#identity) this.#known = new Map();
+    this.#identity = identity;
+    const claimsById = Map.groupBy(input.claims, (claim) => claim.instanceId);
+    const seen = new Map<string, Ownership>();
+    const owned = [...input.rows].map((row) => {
+      const claims = claimsById.get(row.id) ?? [];
+      const key = JSON.stringify([row.id, row.label, row.startedAt, claims]);
+      const ownership = this.#known.get(key) ?? this.#ownership(identity, row, claims);
+      seen.set(key, ownership);
+      return { row, ownership };
+    });
+    this.#known = seen;
+    const purchases = machinesByPurchase(owned, input.claims);
+    return owned.map(({ row, ownership }) => entryOf(row, ownership, { ...input, purchases }));
+  }
+
+  #ownership(identity: Identity, row: Instance, claims: readonly RecordedClaim[]): Ownership {
+    return whose(row, { identity, claims, login: this.#login, constants: this.#constants });
+  }
+}
+
+/** The types of entries that do not depend on which objects exist. */
+const ENTRY_TYPES = {
+  claimed: 'claimed',
+  retained: 'retained',
+  labelCopied: 'copied',
+  labelForged: 'copied',
+  foreignInstall: 'foreign',
+  someoneElses: 'foreign',
+  unlabelled: 'foreign',
+} as const satisfies Record<Exclude<Ownership['type'], 'labelled' | 'undated'>, InventoryEntry['type']>;
+
+interface Owned {
+  readonly row: Instance;
+  readonly ownership: Ownership;
+}
+
+type Purchase = Pick<LabelFacts, 'uid' | 'attempt'>;
+type MachinesByPurchase = ReadonlyMap<string, ReadonlySet<number>>;
+
+const purchaseKey = ({ uid, attempt }: Purchase): string => `${uid} ${attempt}`;
+
+/** Ids of the machines, listed or recorded, that are of each purchase. */
+function machinesByPurchase(owned: readonly Owned[], claims: readonly RecordedClaim[]): MachinesByPurchase {
+  const machines = new Map<string, Set<number>>();
+  const note = (purchase: Purchase, id: number) => {
+    const ids = machines.get(purchaseKey(purchase)) ?? new Set<number>();
+    machines.set(purchaseKey(purchase), ids.add(id));
+  };
+  for (const claim of claims) note(claim, claim.instanceId);
+  for (const { row, ownership } of owned) if ('facts' in ownership) note(ownership.facts, row.id);
+  return machines;
+}
+
+function entryOf(
+  row: Instance,
+  ownership: Ownership,
+  input: InventoryInput & { readonly purchases: MachinesByPurchase },
+): InventoryEntry {
+  const { uids, retained } = input;
+  if (retained.has(row.id) && ownership.type !== 'claimed') return { type: 'retained', row };
+  if (ownership.type === 'labelCopied' && isLateRental(row, ownership, input))
+    return { type: 'unclaimed', row, facts: ownership.facts, isLate: true };
+  if (ownership.type !== 'labelled' && ownership.type !== 'undated') {
+    const other = ownership.type === 'foreignInstall' && { installation: ownership.installId8 };
+    return { type: ENTRY_TYPES[ownership.type], row, ...other };
+  }
+  const { type, facts } = ownership;
+  if (uids.has(facts.uid)) return { type: 'claimed', row };
+  return type === 'labelled' ? { type: 'unclaimed', row, facts } : { type: 'copied', row };
+}
+
+/** A machine without an original is no copy: the service carried its rental out late. Its object never touches it. */
+function isLateRental(
+  { id }: Instance,
+  { facts, isLate }: Extract<Ownership, { type: 'labelCopied' }>,
+  { copies, purchases }: { readonly purchases: MachinesByPurchase } & Pick<InventoryInput, 'copies'>,
+): boolean {
+  return isLate && !copies?.has(id) && purchases.get(purchaseKey(facts))?.size === 1;
+}
+
+/**
+ * Machines of ours that no object claims, as an account waits for them that is being deleted: from the sweep that finds
+ * one until an object claims it, or until it is gone for sure. A list without it is no proof.
+ */
+export class UnclaimedMachines {
+  readonly #ids = new Set<number>();
+
+  /** These are unclaimed. */
+  add(found: Iterable<number>): void {
+    for (const id of found) this.#ids.add(id);
+  }
+
+  /** A sweep of this list found these and no other. One that is listed and was not found has an owner. */
+  swept(found: readonly number[], { rows }: Pick<CompleteList, 'rows'>): void {
+    for (const id of this.#ids) if (rows.has(id) && !found.includes(id)) this.#ids.delete(id);
+    this.add(found);
+  }
+
+  /** Of these it is proven. */
+  gone(ids: Iterable<number>): void {
+    for (const id of ids) this.#ids.delete(id);
+  }
+
+  /** Those that are still waited for. */
+  ids(): readonly number[] {
+    return [...this.#ids];
+  }
+}
+
+/** A list that seems to have taken longer was cut by a jump of the clock: nobody knows when it began. */
+const MAX_LIST_MS = 600_000;
+
+/**
+ * For how long machines have been missing from every complete list. One list without a machine says little: it is
+ * forgotten as soon as a list shows the machine again. All times are steady ones, which no jump of a wall clock moves.
+ */
+export class Absences {
+  /** When the first list without it ended, by id. */
+  #since = new Map<number, number>();
+  #latestBegunAt = Number.NEGATIVE_INFINITY;
+
+  /** A list that has just arrived, at `now` (`clock.monotonic()`). `ids`: those that matter; of any other nothing is remembered. */
+  update({ begunAt, endedAt, rows }: CompleteList, ids: Iterable<number>, now: number): void {
+    const missing = [...ids].filter((id) => !rows.has(id));
+    this.#since = new Map(missing.map((id) => [id, this.#since.get(id) ?? now]));
+    const took = endedAt - begunAt;
+    this.#latestBegunAt = took < 0 || took > MAX_LIST_MS ? Number.NEGATIVE_INFINITY : now - took;
+  }
+
+  /** A read shows it: its absence from lists proves nothing. */
+  forget(id: number): void {
+    this.#since.delete(id);
+  }
+
+  /** Ids that two lists which lie further apart than `ms`, and every list between them, did not show. */
+  longerThan(ms: number): ReadonlySet<number> {
+    const long = [...this.#since].filter(([, since]) => this.#latestBegunAt - since > ms);
+    return new Set(long.map(([id]) => id));
+  }
+}
+
+/** Machines that one check reads: each read takes a slot of the login's rate limit. */
+const MAX_READS = 4;
+
+/** How a machine that lists do not show is read. */
+export interface GoneProofSources {
+  /** The machine by itself; null where there is none. */
+  readonly read: (id: number) => Promise<Instance | null>;
+  /** Whether the key in use proves the login right now. */
+  readonly proveLogin: () => Promise<boolean>;
+  /** A read shows a machine that lists do not show. */
+  readonly onPresent: (id: number) => void;
+}
+
+/**
+ * The machines of `ids`, which no list shows any more, that are proven to be gone: a read of each finds none, and the key
+ * proves the same login right after. A read that fails proves nothing.
+ */
+export async function provenGone(
+  ids: ReadonlySet<number>,
+  { read, proveLogin, onPresent }: GoneProofSources,
+): Promise<ReadonlySet<number>> {
+  const absent = new Set<number>();
+  for (const id of [...ids].slice(0, MAX_READS)) {
+    const reading = await readOne(id, read);
+    if (reading === 'absent') absent.add(id);
+    if (reading === 'present') onPresent(id);
+  }
+  return absent.size > 0 && (await proveLogin()) ? absent : new Set();
+}
+
+async function readOne(id: number, read: GoneProofSources['read']): Promise<'absent' | 'present' | 'failed'> {
+  try {
+    return (await read(id)) === null ? 'absent' : 'present';
+  } catch (error) {
+    if (!(error instanceof MarketplaceError)) throw error;
+    return 'failed';
+  }
+}

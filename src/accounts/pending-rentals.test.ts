@@ -1,0 +1,154 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { instanceSummary } from '../../test/builders/instance-summary.ts';
+import { createVirtualClock, type VirtualClock } from '../../test/builders/virtual-clock.ts';
+import type { InstanceSummary } from '../instance/summary.ts';
+import { PendingRentals, type RentalGrant, TICKET_MS } from './pending-rentals.ts';
+
+const PRICE = 500_000;
+const HOUR = 3_600_000;
+
+let clock: VirtualClock;
+let rentals: PendingRentals;
+
+beforeEach(() => {
+  clock = createVirtualClock();
+  rentals = new PendingRentals(clock);
+});
+
+const object = (change: Partial<InstanceSummary> = {}): InstanceSummary =>
+  instanceSummary({ uid: 'a', ...change });
+/** As its record is once the intent of a booking stands on it. */
+const intended = (change: Partial<InstanceSummary> = {}) =>
+  object({ hasOpenIntent: true, newestRentalAt: clock.now(), ...change });
+const prices = (...objects: InstanceSummary[]) =>
+  rentals.pending(objects).map(({ pricePerHour, recorded }) => [pricePerHour, recorded]);
+
+function called(before: InstanceSummary | undefined = object()): RentalGrant {
+  const booking = rentals.begin('a', PRICE, before);
+  expect(booking.use()).toBe(true);
+  return booking;
+}
+
+test('an object that never comes back with its ticket keeps the others busy no longer than that is valid', async () => {
+  rentals.begin('a', PRICE, undefined);
+  expect(rentals.hasUnsettled('b')).toBe(true);
+  await clock.advance(TICKET_MS);
+  expect(rentals.hasUnsettled('b')).toBe(false);
+});
+
+test('a ticket that nobody uses counts until it is worth nothing', async () => {
+  rentals.begin('a', PRICE, object());
+  expect(prices(object())).toEqual([[PRICE, false]]);
+  await clock.advance(TICKET_MS - 1);
+  expect(prices(object())).toEqual([[PRICE, false]]);
+  await clock.advance(1);
+  expect(prices(object())).toEqual([]);
+  expect(rentals.knows('a')).toBe(false);
+});
+
+test('a ticket that nobody uses is forgotten with its time, whatever stands on the record', async () => {
+  rentals.begin('a', PRICE, object());
+  const open = intended();
+  await clock.advance(TICKET_MS);
+  expect(prices(open)).toEqual([]);
+  expect(rentals.knows('a')).toBe(false);
+});
+
+test('an object that asks anew gives up its ticket', () => {
+  const first = rentals.begin('a', PRICE, object());
+  rentals.restart('a');
+  expect(first.use()).toBe(false);
+  const second = rentals.begin('a', 2 * PRICE, object());
+  first.settle(false);
+  expect(second.use()).toBe(true);
+  expect(prices(object())).toEqual([[2 * PRICE, false]]);
+});
+
+describe('a call that was sent', () => {
+  test.each(['unknown', true] as const)('counts while its record is open (rented: %s)', async (rented) => {
+    const booking = called();
+    const open = intended();
+    booking.settle(rented);
+    await clock.advance(HOUR);
+    expect(prices(open)).toEqual([[PRICE, true]]);
+    expect(rentals.knows('a')).toBe(true);
+  });
+
+  test('counts while it is under way, whatever its record says', async () => {
+    called();
+    await clock.advance(120_000);
+    expect(prices(object())).toEqual([[PRICE, false]]);
+    expect(prices()).toEqual([[PRICE, false]]);
+  });
+
+  test('counts for five minutes where no record ever shows it', async () => {
+    called().settle('unknown');
+    await clock.advance(299_999);
+    expect(prices()).toEqual([[PRICE, false]]);
+    await clock.advance(1);
+    expect(prices()).toEqual([]);
+  });
+
+  test('counts no more once its record is closed', () => {
+    called().settle('unknown');
+    expect(prices(intended({ hasOpenIntent: false }))).toEqual([]);
+    expect(rentals.knows('a')).toBe(false);
+  });
+
+  test('is not closed by the record of an earlier rental', () => {
+    const before = object({ newestRentalAt: clock.now() });
+    called(before).settle('unknown');
+    expect(prices(before)).toEqual([[PRICE, false]]);
+  });
+
+  test('leaves its price to a record that has one', () => {
+    called().settle(true);
+    expect(prices(intended({ instanceId: 7, pricePerHour: PRICE }))).toEqual([]);
+    expect(rentals.knows('a')).toBe(true);
+  });
+
+  test('is sent once', () => {
+    expect(called().use()).toBe(false);
+  });
+});
+
+describe('what came to nothing', () => {
+  test.each([
+    ['as the service said', () => called().settle(false)],
+    ['as the object says that asks for another', () => rentals.restart('a')],
+  ])('costs nothing, and is known as long as a record still shows it, %s', async (_, happens) => {
+    happens();
+    const open = intended();
+    await clock.advance(HOUR);
+    expect(prices(open)).toEqual([]);
+    expect(rentals.knows('a')).toBe(true);
+    expect(prices(object())).toEqual([]);
+    expect(rentals.knows('a')).toBe(false);
+  });
+
+  test('keeps nobody busy', () => {
+    called().settle(false);
+    rentals.restart('a');
+    expect(rentals.hasUnsettled('b')).toBe(false);
+  });
+});
+
+test('an outcome that nobody knows keeps the others busy, one that is known does not, and nobody is kept by himself', () => {
+  const booking = called();
+  booking.settle('unknown');
+  expect([rentals.hasUnsettled('b'), rentals.hasUnsettled('a')]).toEqual([true, false]);
+  booking.settle(true);
+  expect(rentals.hasUnsettled('b')).toBe(false);
+});
+
+test('who has a ticket is named until it is used or over: by then its intent is on record', async () => {
+  expect(rentals.unused()).toEqual([]);
+  const booking = rentals.begin('a', PRICE, undefined);
+  expect(rentals.unused()).toEqual(['a']);
+  booking.use();
+  expect(rentals.unused()).toEqual([]);
+  rentals.begin('b', PRICE, undefined);
+  expect(rentals.unused()).toEqual(['b']);
+  await clock.advance(TICKET_MS);
+  expect(rentals.unused()).toEqual([]);
+});

@@ -1,0 +1,257 @@
+import type { InstanceSummary } from '../instance/summary.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { MicroDollars } from '../lib/money.ts';
+import { SEARCH_KEPT_MS } from './queue/search-scheduler.ts';
+import type { PendingRental } from './spend-limits.ts';
+
+/** A ticket is worth nothing after this. */
+export const TICKET_MS = 5_000;
+/** A call that no record ever shows has come to something or to nothing by then, with the default times of a purchase. */
+const UNSEEN_MS = 300_000;
+
+/** What became of a ticket. Only `nothing` costs nothing for sure. */
+type Outcome = 'asked' | 'called' | 'rented' | 'unknown' | 'nothing';
+
+interface Booking {
+  /** Epoch milliseconds. */
+  readonly at: number;
+  readonly pricePerHour: MicroDollars;
+  /** The newest rental on the object's record when it asked: a newer one is this one. */
+  readonly recordedBefore: number;
+  readonly outcome: Outcome;
+  /** On `clock.monotonic()`: how long it counts where no record shows it. */
+  readonly until: number;
+}
+
+/** One object's right to rent, as its ticket knows it. */
+export interface RentalGrant {
+  /** The call goes out now: true once, while the ticket is valid and the object has not asked for another. */
+  use(): boolean;
+  /** Something was rented, or nothing, or nobody can say. */
+  settle(rented: boolean | 'unknown'): void;
+}
+
+/**
+ * Rentals that were allowed and that no object's record shows in full yet, so that ten workers at once cannot all pass
+ * a limit that leaves room for one. A call that was sent counts until the record of its object says what became of
+ * it, however long that takes.
+ */
+export class PendingRentals {
+  readonly #clock: Clock;
+  readonly #byObject = new Map<string, Booking>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Who asks knows that its last rental came to nothing, also where its record does not say so yet. */
+  restart(objectUid: string): void {
+    this.#byObject.set(objectUid, { ...NOTHING, at: this.#clock.now() });
+  }
+
+  /** A ticket is given to this object, which the account's cache shows like that. */
+  begin(objectUid: string, pricePerHour: MicroDollars, object: InstanceSummary | undefined): RentalGrant {
+    let booking: Booking = {
+      at: this.#clock.now(),
+      pricePerHour,
+      recordedBefore: object?.newestRentalAt ?? 0,
+      outcome: 'asked',
+      until: this.#clock.monotonic() + TICKET_MS,
+    };
+    const becomes = (change: Partial<Booking>): boolean => {
+      if (this.#byObject.get(objectUid) !== booking) return false;
+      booking = { ...booking, ...change };
+      this.#byObject.set(objectUid, booking);
+      return true;
+    };
+    this.#byObject.set(objectUid, booking);
+    return {
+      use: () => {
+        const now = this.#clock.monotonic();
+        const isValid = booking.outcome === 'asked' && booking.until > now;
+        return isValid && becomes({ outcome: 'called', until: now + UNSEEN_MS });
+      },
+      settle: (rented) => {
+        becomes({ outcome: OUTCOMES[`${rented}`] });
+      },
+    };
+  }
+
+  /** What the records of these objects do not show in full yet. */
+  pending(objects: readonly InstanceSummary[]): readonly PendingRental[] {
+    if (this.#byObject.size === 0) return [];
+    const now = this.#clock.monotonic();
+    const byUid = new Map(objects.map((object) => [object.uid, object]));
+    return [...this.#byObject].flatMap(([uid, booking]) => {
+      const object = byUid.get(uid);
+      if (isOver(booking, object, now)) this.#byObject.delete(uid);
+      return this.#byObject.has(uid) ? unshown(booking, object) : [];
+    });
+  }
+
+  /** Uids of objects whose ticket is neither used nor over. Who uses one has its intent on record by then. */
+  unused(): readonly string[] {
+    const now = this.#clock.monotonic();
+    return [...this.#byObject].flatMap(([uid, { outcome, until }]) =>
+      outcome === 'asked' && until > now ? [uid] : [],
+    );
+  }
+
+  /** Whether this process knows what the rental may cost that is open on this object's record. */
+  knows(objectUid: string): boolean {
+    return this.#byObject.has(objectUid);
+  }
+
+  /** Whether an object other than this one, or any at all, is between its ticket and its result. */
+  hasUnsettled(objectUid: string | undefined): boolean {
+    const now = this.#clock.monotonic();
+    return [...this.#byObject].some(
+      ([uid, { outcome, until }]) => uid !== objectUid && UNSETTLED.has(outcome) && until > now,
+    );
+  }
+}
+
+const NOTHING = { pricePerHour: 0, recordedBefore: 0, outcome: 'nothing', until: 0 } as const;
+const UNSETTLED: ReadonlySet<Outcome> = new Set<Outcome>(['asked', 'called', 'unknown']);
+const OUTCOMES = { true: 'rented', false: 'nothing', unknown: 'unknown' } as const;
+
+/** Whether the object's record shows the intent of this booking, or more of it. */
+function isRecorded({ recordedBefore }: Booking, object: InstanceSummary | undefined): boolean {
+  return (object?.newestRentalAt ?? 0) > recordedBefore;
+}
+
+/** A ticket ends with its time, a call when its record is closed, and what came to nothing is kept as long as a record still shows it. */
+function isOver(booking: Booking, object: InstanceSummary | undefined, now: number): boolean {
+  if (booking.outcome === 'nothing') return object?.hasOpenIntent !== true;
+  if (booking.outcome === 'asked' || !isRecorded(booking, object)) return booking.until <= now;
+  return object?.hasOpenIntent !== true;
+}
+
+/** What of a booking its object's record leaves out. */
+function unshown(booking: Booking, object: InstanceSummary | undefined): readonly PendingRental[] {
+  const { at, pricePerHour, outcome } = booking;
+  const recorded = isRecorded(booking, object);
+  const isShown = outcome === 'nothing' || (recorded && (object?.pricePerHour ?? 0) > 0);
+  return isShown ? [] : [{ at, pricePerHour, recorded }];
+}
+
+/** What a start asks for. */
+export interface StartRequest {
+  readonly objectUid: string;
+  /** Of the running machine, disk included. Undefined where the service names no price. */
+  readonly pricePerHour: MicroDollars | undefined;
+  /** Within how many milliseconds of its answer the machine has to run. */
+  readonly timeoutMs: number;
+}
+
+interface PendingStart {
+  /** Epoch milliseconds. */
+  readonly at: number;
+  /** Of the running machine. */
+  readonly pricePerHour: MicroDollars;
+  /** On `clock.monotonic()`; undefined while the call waits for its place or its answer. */
+  readonly until: number | undefined;
+}
+
+/**
+ * Starts that were allowed and that no object's record shows yet: a stopped machine is recorded at the price of its
+ * disk, so that the rest of its price counts here until the start came to nothing, or the time is over within which it has
+ * to run. What the record shows of the price is left out meanwhile, and ends nothing: it may be of before the stop.
+ */
+export class PendingStarts {
+  readonly #clock: Clock;
+  readonly #byObject = new Map<string, PendingStart>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Returns what to tell when the call was answered or given up. */
+  begin({ objectUid, pricePerHour = 0, timeoutMs }: StartRequest): (started: boolean | 'unknown') => void {
+    const start: PendingStart = { at: this.#clock.now(), pricePerHour, until: undefined };
+    this.#byObject.set(objectUid, start);
+    return (started) => {
+      if (this.#byObject.get(objectUid) !== start) return;
+      if (started === false) this.#byObject.delete(objectUid);
+      else this.#byObject.set(objectUid, { ...start, until: this.#clock.monotonic() + timeoutMs });
+    };
+  }
+
+  /** What the records of these objects leave out of the prices of machines that start. */
+  pending(objects: readonly InstanceSummary[], exceptUid?: string): readonly PendingRental[] {
+    if (this.#byObject.size === 0) return [];
+    const now = this.#clock.monotonic();
+    const byUid = new Map(objects.map((object) => [object.uid, object]));
+    return [...this.#byObject].flatMap(([uid, start]) => {
+      if ((start.until ?? now + 1) <= now) this.#byObject.delete(uid);
+      if (!this.#byObject.has(uid) || uid === exceptUid) return [];
+      return missingPrice(start, byUid.get(uid));
+    });
+  }
+}
+
+/** What of a start its object's record leaves out. */
+function missingPrice(
+  { at, pricePerHour }: PendingStart,
+  object: InstanceSummary | undefined,
+): readonly PendingRental[] {
+  if (object?.instanceId === undefined) return [];
+  const missing = pricePerHour - object.pricePerHour;
+  return missing <= 0 ? [] : [{ at, pricePerHour: missing, recorded: true }];
+}
+
+interface Reservation {
+  readonly objectUid: string;
+  /** On `clock.monotonic()`. */
+  readonly until: number;
+}
+
+/** Longer than a search is kept, so that a taken offer is not chosen again from the same reply. */
+export const RESERVATION_MS = SEARCH_KEPT_MS + 15_000;
+
+/**
+ * Which object is about to rent which offer of one marketplace, for all its logins. In memory only: two
+ * processes that choose the same offer are told apart by the marketplace, which rents it once.
+ */
+export class OfferReservations {
+  readonly #clock: Clock;
+  readonly #byOffer = new Map<number, Reservation>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** False where another object holds the offer. Reserving again prolongs. */
+  reserve(offerId: number, objectUid: string): boolean {
+    this.#forgetOld();
+    const held = this.#byOffer.get(offerId);
+    if (held && held.objectUid !== objectUid) return false;
+    this.#byOffer.delete(offerId);
+    this.#byOffer.set(offerId, { objectUid, until: this.#clock.monotonic() + RESERVATION_MS });
+    return true;
+  }
+
+  release(offerId: number, objectUid: string): void {
+    if (this.#byOffer.get(offerId)?.objectUid === objectUid) this.#byOffer.delete(offerId);
+  }
+
+  /** Whether some object holds the offer. */
+  isHeld(offerId: number): boolean {
+    const held = this.#byOffer.get(offerId);
+    return held !== undefined && held.until > this.#clock.monotonic();
+  }
+
+  /** Whether another object than this one holds the offer. */
+  isHeldByOther(offerId: number, objectUid: string): boolean {
+    return this.isHeld(offerId) && this.#byOffer.get(offerId)?.objectUid !== objectUid;
+  }
+
+  /** What was reserved first comes first: prolonging puts a reservation at the end. */
+  #forgetOld(): void {
+    const now = this.#clock.monotonic();
+    for (const [offerId, held] of this.#byOffer) {
+      if (held.until > now) return;
+      this.#byOffer.delete(offerId);
+    }
+  }
+}

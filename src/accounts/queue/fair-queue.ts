@@ -1,0 +1,138 @@
+import type { Clock } from '../../lib/clock.ts';
+
+/** One object that waits, in the name of its namespace. */
+export interface Member {
+  readonly uid: string;
+  readonly namespace: string;
+}
+
+interface Share<T> {
+  readonly namespace: string;
+  /** On `clock.monotonic()`: when a member was last served, or a little before the first one joined. */
+  servedAt: number;
+  /** In the order in which they joined. */
+  readonly members: Map<string, T>;
+}
+
+/**
+ * A namespace that joins counts as last served this long ago: it goes before those that were served since, and
+ * namespaces that keep joining delay no other one for longer than this.
+ */
+const NEWCOMER_LEAD_MS = 15_000;
+/** Positions are counted again after this, so that many objects that ask for theirs cost one count. */
+const POSITIONS_MS = 1_000;
+
+/**
+ * A line that is fair to namespaces: the one that was served longest ago goes next, and within it the object that
+ * joined first. A namespace with 500 waiting objects delays another namespace by one turn.
+ */
+export class FairQueue<T extends Member> {
+  readonly #clock: Clock;
+  readonly #shares = new Map<string, Share<T>>();
+  readonly #shareOf = new Map<string, Share<T>>();
+  #positions: { readonly at: number; readonly byUid: ReadonlyMap<string, number> } | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  get size(): number {
+    return this.#shareOf.size;
+  }
+
+  get(uid: string): T | undefined {
+    return this.#shareOf.get(uid)?.members.get(uid);
+  }
+
+  /** Adds a member at the end of its namespace; one that is there already keeps its position. */
+  put(member: T): void {
+    const { uid, namespace } = member;
+    const share = this.#shares.get(namespace) ?? this.#open(namespace);
+    share.members.set(uid, member);
+    this.#shareOf.set(uid, share);
+  }
+
+  remove(uid: string): boolean {
+    this.#shareOf.get(uid)?.members.delete(uid);
+    return this.#shareOf.delete(uid);
+  }
+
+  /** A member of this namespace had its turn: the other namespaces go first now. */
+  served(namespace: string): void {
+    const share = this.#shares.get(namespace);
+    if (share) share.servedAt = this.#clock.monotonic();
+    this.#positions = undefined;
+  }
+
+  /** The member that goes next among those that are ready. */
+  next(isReady: (member: T) => boolean): T | undefined {
+    for (const { members } of this.#inTurn()) {
+      for (const member of members.values()) if (isReady(member)) return member;
+    }
+    return undefined;
+  }
+
+  /** Every member, without order between namespaces. */
+  *members(): Iterable<T> {
+    for (const { members } of this.#shares.values()) yield* members.values();
+  }
+
+  /** The members in the order in which they go: one of each namespace, then the second of each, and so on. */
+  *inOrder(): Iterable<T> {
+    let rows = this.#inTurn().map(({ members }) => members.values());
+    while (rows.length > 0) {
+      const left: typeof rows = [];
+      for (const row of rows) {
+        const { value, done } = row.next();
+        if (done) continue;
+        yield value;
+        left.push(row);
+      }
+      rows = left;
+    }
+  }
+
+  /** How many members go before this one, counted at most a second ago. */
+  ahead(uid: string): number {
+    const now = this.#clock.monotonic();
+    if (!this.#positions || now - this.#positions.at >= POSITIONS_MS) {
+      const byUid = new Map<string, number>();
+      for (const member of this.inOrder()) byUid.set(member.uid, byUid.size);
+      this.#positions = { at: now, byUid };
+    }
+    return this.#positions.byUid.get(uid) ?? this.#aheadOfLast(this.#shareOf.get(uid));
+  }
+
+  /** How many members would go before another one of that namespace. */
+  aheadOfNewcomer(namespace: string): number {
+    const own = this.#shares.get(namespace)?.members.size ?? 0;
+    return this.#ahead(namespace, own);
+  }
+
+  /** A member that joined after the last count is the last one of its namespace, or near it. */
+  #aheadOfLast(share: Share<T> | undefined): number {
+    return share ? this.#ahead(share.namespace, share.members.size - 1) : 0;
+  }
+
+  #ahead(namespace: string, own: number): number {
+    let ahead = own;
+    for (const [name, { members }] of this.#shares) {
+      if (name !== namespace) ahead += Math.min(members.size, own);
+    }
+    return ahead;
+  }
+
+  #open(namespace: string): Share<T> {
+    const newcomer = this.#clock.monotonic() - NEWCOMER_LEAD_MS;
+    for (const [name, { members, servedAt }] of this.#shares) {
+      if (members.size === 0 && servedAt < newcomer) this.#shares.delete(name);
+    }
+    const share: Share<T> = { namespace, servedAt: newcomer, members: new Map() };
+    this.#shares.set(namespace, share);
+    return share;
+  }
+
+  #inTurn(): readonly Share<T>[] {
+    return [...this.#shares.values()].sort((left, right) => left.servedAt - right.servedAt);
+  }
+}

@@ -1,0 +1,561 @@
+import { describe, expect, test } from 'vitest';
+import { offer } from '../../../test/builders/observed.ts';
+import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
+import { MarketplaceError, type MarketplaceErrorKind } from '../../marketplace/errors/errors.ts';
+import type { Offer, OfferQuery } from '../../marketplace/offers/offers.ts';
+import { createPacer } from '../../marketplace/pacing/pacing.ts';
+import { type SearchAnswer, type SearchRequest, SearchScheduler } from './search-scheduler.ts';
+
+interface Flight {
+  readonly query: OfferQuery;
+  readonly answer: (...ids: readonly number[]) => Promise<void>;
+  readonly fail: (kind: MarketplaceErrorKind) => Promise<void>;
+  readonly reply: (offers: readonly Offer[]) => Promise<void>;
+  readonly break: (error: unknown) => Promise<void>;
+}
+
+/** A desk whose searches end when the test says so. The marketplace spaces them only if `paced`. */
+function setUp({ paced = false } = {}) {
+  const clock = createVirtualClock();
+  const pacer = createPacer({ clock, scale: paced ? 1 : 0 });
+  const flights: Flight[] = [];
+  const called: string[] = [];
+  const held = new Set<number>();
+  let ended = 0;
+  const desk = new SearchScheduler({
+    ...{ clock, pacer, isHeld: (id: number) => held.has(id) },
+    onEnd: () => {
+      ended += 1;
+    },
+    search: (query) => {
+      void pacer.acquire('search').then((permit) => permit.release());
+      return new Promise<readonly Offer[]>((resolve, reject) => {
+        const reply = (offers: readonly Offer[]) => {
+          resolve(offers);
+          return clock.settle();
+        };
+        const breakWith = (error: unknown) => {
+          reject(error as Error);
+          return clock.settle();
+        };
+        flights.push({
+          ...{ query, reply, break: breakWith },
+          answer: (...ids) => reply(ids.map((id) => offer({ id }))),
+          fail: (kind) => breakWith(new MarketplaceError('told to fail', { kind, outcome: 'refused' })),
+        });
+      });
+    },
+  });
+  const asker = (uid: string, namespace = 'team') => ({
+    ...{ uid, namespace, generation: 1 },
+    wake: () => void called.push(uid),
+  });
+  const ask = (uid: string, want: SearchRequest, keptSince?: number) =>
+    desk.offers(asker(uid), want, keptSince);
+  const flight = (index: number): Flight => {
+    const found = flights[index];
+    if (!found) throw new Error(`only ${flights.length} searches have begun`);
+    return found;
+  };
+  return { clock, pacer, desk, flights, flight, called, held, asker, ask, ends: () => ended };
+}
+
+const query = (gpu: string, change: Partial<OfferQuery> = {}): OfferQuery => ({
+  filters: [{ field: 'gpu_name', operator: 'eq', value: gpu }],
+  ...{ pricing: 'on-demand', storageGB: 20, limit: 200 },
+  ...change,
+});
+const want = (gpu: string, change: Partial<SearchRequest> = {}): SearchRequest => ({
+  queries: [query(gpu)],
+  ...change,
+});
+/** A search that shares no reply with others. */
+const ofDisk = (storageGB: number, change: Partial<SearchRequest> = {}): SearchRequest => ({
+  queries: [query('A', { storageGB })],
+  ...change,
+});
+const everyGpu: OfferQuery = { filters: [], pricing: 'on-demand', storageGB: 20, limit: 2_000 };
+const endOf = (answer: SearchAnswer) => {
+  if (answer.type !== 'queued' || !answer.ended) throw new Error('no search has begun for it');
+  return answer.ended;
+};
+const rows = (count: number) => Array.from({ length: count }, (_, id) => offer({ id }));
+
+describe('a search that is on its way', () => {
+  test('is waited for by all objects that it covers, and by no other', async () => {
+    const { ask, flights, flight, called } = setUp();
+    const first = endOf(ask('a', want('A')));
+    expect(endOf(ask('same', want('A')))).toBe(first);
+    expect(endOf(ask('other', want('B')))).not.toBe(first);
+    expect(flights).toHaveLength(2);
+    await flight(0).answer(1);
+    expect(called).toEqual(['a', 'same']);
+  });
+
+  test('is joined by an object whose requirements a wider search covers', async () => {
+    const { desk, ask, flights, flight, called } = setUp();
+    expect(desk.background(everyGpu, 1_000)).toMatchObject({ ended: expect.any(Promise) });
+    expect(ask('a', want('A'))).toMatchObject({ type: 'queued', ended: expect.any(Promise) });
+    expect(flights).toHaveLength(1);
+    await flight(0).answer(1);
+    expect(called).toEqual(['a']);
+    expect(ask('a', want('A'))).toMatchObject({ type: 'found', isShared: true });
+  });
+
+  test('does not serve an object that needs the reply to its own query', async () => {
+    const { desk, ask, flights, flight } = setUp();
+    desk.background(everyGpu, 1_000);
+    ask('a', want('A', { exact: true }));
+    expect(flights).toHaveLength(2);
+    await flight(0).answer(1);
+    expect(ask('a', want('A', { exact: true })).type).toBe('queued');
+    await flight(1).answer(1);
+    expect(ask('a', want('A', { exact: true }))).toMatchObject({ type: 'found', isShared: false });
+  });
+
+  test('of equal queries serves objects that need the reply to their own query', async () => {
+    const { ask, flights, flight, called } = setUp();
+    ask('a', want('A', { exact: true }));
+    ask('b', want('A', { exact: true }));
+    expect(flights).toHaveLength(1);
+    await flight(0).answer(1);
+    expect(called).toEqual(['a', 'b']);
+  });
+
+  test('calls no object that left, and the object is searched for at once if it comes back', async () => {
+    const { desk, ask, flights, flight, called } = setUp();
+    ask('a', want('A'));
+    desk.leave('a');
+    expect(desk.waiting('a')).toBeUndefined();
+    ask('a', want('B'));
+    expect(flights.map((each) => each.query)).toEqual([query('A'), query('B')]);
+    await flight(0).answer(1);
+    expect(called).toEqual([]);
+    await flight(1).answer(1);
+    expect(called).toEqual(['a']);
+  });
+
+  test('calls no object that found its offers in another reply', async () => {
+    const { desk, ask, flight, called } = setUp();
+    desk.background(everyGpu, 1_000);
+    ask('a', want('A', { exact: true }));
+    await flight(0).answer(1);
+    expect(ask('a', want('A')).type).toBe('found');
+    expect(desk.waiting('a')).toBeUndefined();
+    await flight(1).answer(1);
+    expect(called).toEqual([]);
+  });
+
+  test('tells the queue when it ends, answered or not', async () => {
+    const { ask, flight, ends } = setUp();
+    ask('a', want('A'));
+    await flight(0).answer(1);
+    expect(ends()).toBe(1);
+    ask('b', want('B'));
+    await flight(1).fail('unavailable');
+    expect(ends()).toBe(2);
+  });
+
+  test('lets at most three others begin', async () => {
+    const { ask, flights, flight } = setUp();
+    for (let disk = 1; disk <= 6; disk += 1) ask(`o${disk}`, ofDisk(disk));
+    expect(flights).toHaveLength(4);
+    await flight(0).answer();
+    expect(flights).toHaveLength(5);
+  });
+});
+
+describe('objects that wait together', () => {
+  /** Waits until searches are spaced by 12 s, so that objects gather. */
+  const gather = async () => {
+    const desk = setUp({ paced: true });
+    for (let disk = 1; disk <= 5; disk += 1) {
+      desk.ask(`burst${disk}`, ofDisk(disk));
+      await desk.clock.settle();
+      await desk.flight(disk - 1).answer();
+    }
+    desk.called.length = 0;
+    desk.flights.length = 0;
+    return desk;
+  };
+
+  test('are answered by one search for the wishes of all that need the same kind of price and disk', async () => {
+    const { clock, ask, flights, flight, called } = await gather();
+    ask('a', { queries: [query('A'), query('C'), query('D', { storageGB: 99 })] });
+    ask('b', want('B'));
+    ask('disk', ofDisk(50));
+    await clock.advance(13_000);
+    const names = { field: 'gpu_name', operator: 'in', value: ['A', 'B', 'C'] };
+    expect(flights.map((each) => each.query)).toMatchObject([
+      { filters: [names], storageGB: 20, limit: 2_000 },
+    ]);
+    await flight(0).answer(1);
+    expect(called).toEqual(['a', 'b']);
+  });
+
+  test('let one that waits alone search for its first wish only', async () => {
+    const { clock, ask, flights } = await gather();
+    ask('a', { queries: [query('A'), query('C')] });
+    await clock.advance(13_000);
+    expect(flights.map((each) => each.query)).toEqual([query('A')]);
+  });
+
+  test('leave out those whose search has begun, and those that need the reply to their own query', async () => {
+    const { clock, ask, flights, flight } = await gather();
+    ask('begun', want('A'));
+    await clock.advance(13_000);
+    ask('exact', want('X', { exact: true }));
+    ask('b', want('B'));
+    ask('c', want('C'));
+    await clock.advance(30_000);
+    expect(flights.map(({ query: { filters } }) => filters[0]?.value)).toEqual(['A', 'X', ['B', 'C']]);
+    await flight(0).answer(1);
+  });
+
+  test('search again one by one if the reply is cut, except those that were told all', async () => {
+    const { clock, ask, flights, flight, called } = await gather();
+    ask('a', want('A'));
+    ask('b', want('B'));
+    await clock.advance(13_000);
+    await flight(0).reply(rows(2_000));
+    expect(called).toEqual([]);
+    await clock.advance(13_000);
+    await flight(1).reply(rows(200));
+    await clock.advance(13_000);
+    await flight(2).reply(rows(3));
+    expect(flights.map((each) => each.query.limit)).toEqual([2_000, 200, 200]);
+    expect(called).toEqual(['a', 'b']);
+  });
+
+  test('search again in halves if the reply is cut, those that want the same together', async () => {
+    const { clock, ask, flights, flight, called } = await gather();
+    for (const uid of ['a1', 'b1', 'c', 'a2', 'b2', 'd']) ask(uid, want(uid.slice(0, 1).toUpperCase()));
+    await clock.advance(13_000);
+    await flight(0).reply(rows(2_000));
+    await clock.advance(13_000);
+    await flight(1).answer(1);
+    expect(called).toEqual(['a1', 'b1', 'a2']);
+    await clock.advance(13_000);
+    await flight(2).answer(1);
+    const names = flights.map(({ query: { filters } }) => filters[0]?.value);
+    expect(names).toEqual([
+      ['A', 'B', 'C', 'D'],
+      ['A', 'B'],
+      ['B', 'C', 'D'],
+    ]);
+    expect(called).toEqual(['a1', 'b1', 'a2', 'c', 'b2', 'd']);
+  });
+
+  test('search again together if they only joined a search on its way whose reply is cut (H8)', async () => {
+    const { clock, desk, ask, flights, flight, called } = setUp({ paced: true });
+    desk.background(everyGpu, 1_000);
+    for (const uid of ['a', 'b', 'c']) ask(uid, want(uid.toUpperCase()));
+    expect(flights).toHaveLength(1);
+    await flight(0).reply(rows(2_000));
+    await clock.advance(13_000);
+    expect(flights).toHaveLength(2);
+    await flight(1).answer(1);
+    expect(called).toEqual(['a', 'b', 'c']);
+  });
+
+  test('are called in turn of their namespaces, and first those that the reply may hold an offer for (H8)', async () => {
+    const { clock, desk, asker, flight, called } = await gather();
+    for (const uid of ['x1', 'x2', 'x3']) desk.offers(asker(uid, 'crowd'), want(uid));
+    for (const uid of ['y1', 'y2']) desk.offers(asker(uid, 'team'), want(uid));
+    await clock.advance(13_000);
+    await flight(0).reply([{ ...offer({ id: 1 }), fields: { gpu_name: 'x3' } }]);
+    expect(called).toEqual(['x3', 'y1', 'x1', 'y2', 'x2']);
+  });
+
+  test('share searches again after each was told by its own', async () => {
+    const { clock, ask, flights, flight } = await gather();
+    ask('a', want('A'));
+    ask('b', want('B'));
+    await clock.advance(13_000);
+    await flight(0).fail('invalidRequest');
+    await clock.advance(26_000);
+    for (const index of [1, 2]) await flight(index).answer(1);
+    await clock.advance(70_000);
+    for (let disk = 1; disk <= 4; disk += 1) ask(`busy${disk}`, ofDisk(disk));
+    ask('a', want('A'));
+    ask('b', want('B'));
+    await flight(3).answer(1);
+    expect(flights[7]?.query.limit).toBe(2_000);
+  });
+
+  test('search one by one if the service calls the shared search wrong', async () => {
+    const { clock, ask, flights, flight, called } = await gather();
+    ask('a', want('A'));
+    ask('b', want('B'));
+    await clock.advance(13_000);
+    await flight(0).fail('invalidRequest');
+    expect(called).toEqual([]);
+    expect(ask('a', want('A')).type).toBe('queued');
+    await clock.advance(26_000);
+    expect(flights.map(({ query: { filters } }) => filters[0]?.value)).toEqual([['A', 'B'], 'A', 'B']);
+    await flight(1).fail('invalidRequest');
+    await flight(2).answer(1);
+    expect(called).toEqual(['a', 'b']);
+    expect(ask('a', want('A')).type).toBe('failed');
+    expect(ask('b', want('B')).type).toBe('found');
+  });
+
+  test('are told alike that the shared search failed for another reason', async () => {
+    const { clock, ask, flight, called } = await gather();
+    ask('a', want('A'));
+    ask('b', want('B'));
+    await clock.advance(13_000);
+    await flight(0).fail('unavailable');
+    expect(called).toEqual(['a', 'b']);
+    expect([ask('a', want('A')).type, ask('b', want('B')).type]).toEqual(['failed', 'failed']);
+  });
+
+  test('are searched for again together after the one that asked for its own left', async () => {
+    const { clock, desk, ask, flights, flight } = await gather();
+    ask('a', want('A'));
+    ask('b', want('B'));
+    await clock.advance(13_000);
+    await flight(0).fail('invalidRequest');
+    for (const uid of ['a', 'b']) desk.leave(uid);
+    ask('a', want('A'));
+    ask('b', want('B'));
+    await clock.advance(13_000);
+    expect(flights.map((each) => each.query.limit)).toEqual([2_000, 2_000]);
+  });
+});
+
+describe('a failure', () => {
+  test('that is no error of the marketplace is told as it is', async () => {
+    const { ask, flight, called } = setUp();
+    ask('a', want('A'));
+    const error = new TypeError('a defect');
+    await flight(0).break(error);
+    expect(called).toEqual(['a']);
+    expect(ask('a', want('A'))).toEqual({ type: 'failed', error });
+  });
+
+  test('is news for an object until it was told, left, or asked for something else', async () => {
+    const { desk, ask, flights, flight } = setUp();
+    for (const uid of ['told', 'left', 'changed']) ask(uid, want('A'));
+    await flight(0).fail('unavailable');
+    expect(desk.hasAnswer('told', want('A'), 0)).toBe(true);
+    expect(desk.hasAnswer('stranger', want('A'), 0)).toBe(false);
+    expect(ask('told', want('A')).type).toBe('failed');
+    desk.leave('left');
+    expect(ask('changed', want('B')).type).toBe('queued');
+    for (const uid of ['told', 'left', 'changed']) expect(desk.hasAnswer(uid, want('A'), 0)).toBe(false);
+    expect(flights).toHaveLength(2);
+  });
+
+  test('is forgotten when a later reply answers the object', async () => {
+    const { clock, ask, flight } = setUp();
+    for (const uid of ['a', 'b']) ask(uid, want('A'));
+    await flight(0).fail('unavailable');
+    ask('b', want('A'));
+    ask('b', want('A'));
+    await flight(1).answer(1);
+    expect(ask('a', want('A')).type).toBe('found');
+    await clock.advance(15_000);
+    expect(ask('a', want('A')).type).toBe('queued');
+  });
+
+  test('of a search that left its objects behind is told to nobody', async () => {
+    const { desk, ask, flight, called } = setUp();
+    ask('a', want('A'));
+    desk.leave('a');
+    await flight(0).fail('unavailable');
+    expect(called).toEqual([]);
+    expect(desk.hasAnswer('a', want('A'), 0)).toBe(false);
+  });
+});
+
+describe('a reply', () => {
+  /** A desk that has the reply to `A` since 1,000 ms. */
+  const answered = async (...ids: readonly number[]) => {
+    const desk = setUp();
+    await desk.clock.advance(1_000);
+    desk.ask('a', want('A'));
+    await desk.flight(0).answer(...ids);
+    return desk;
+  };
+
+  test.for<readonly [number, number | undefined, boolean]>([
+    [14_999, undefined, true],
+    [15_000, undefined, false],
+    [15_000, 1_000, true],
+    [15_000, 1_001, false],
+    [59_999, 0, true],
+    [60_000, 0, false],
+  ])('that is %i ms old serves an object that waits since %s: %s', async ([age, since, serves]) => {
+    const { clock, desk, ask } = await answered(1, 2);
+    await clock.advance(age);
+    if (since !== undefined) expect(desk.hasAnswer('b', want('A'), since)).toBe(serves);
+    expect(ask('b', want('A'), since).type).toBe(serves ? 'found' : 'queued');
+  });
+
+  test('tells an object that needs its own query something new only if it is the reply to it', async () => {
+    const { desk } = await answered(1);
+    desk.background(everyGpu, 1_000);
+    expect(desk.hasAnswer('b', want('A', { exact: true }), 0)).toBe(true);
+    expect(desk.hasAnswer('b', want('B'), 0)).toBe(false);
+  });
+
+  test('to a wider query is an answer for whom it covers, and none for an exact want', async () => {
+    const { desk, flight } = setUp();
+    desk.background(everyGpu, 1_000);
+    await flight(0).answer(1);
+    expect(desk.hasAnswer('b', want('A'), 0)).toBe(true);
+    expect(desk.hasAnswer('b', want('A', { exact: true }), 0)).toBe(false);
+  });
+
+  test('that is cut serves only its own query', async () => {
+    const { desk, flight, ask } = setUp();
+    desk.background(everyGpu, 1_000);
+    await flight(0).reply(rows(2_000));
+    expect(ask('a', want('A')).type).toBe('queued');
+    expect(desk.background(everyGpu, 1_000)).toMatchObject({ type: 'found', isShared: false });
+  });
+
+  test('of held offers alone is used up a second after its search began, and not before', async () => {
+    const { clock, held, ask } = await answered(1, 2);
+    for (const id of [1, 2]) held.add(id);
+    await clock.advance(999);
+    expect(ask('b', want('A')).type).toBe('found');
+    await clock.advance(1);
+    expect(ask('b', want('A')).type).toBe('queued');
+  });
+
+  test('without offers is not used up', async () => {
+    const { clock, ask, flights } = await answered();
+    await clock.advance(5_000);
+    expect(ask('b', want('A'))).toMatchObject({ type: 'found', offers: [] });
+    expect(flights).toHaveLength(1);
+  });
+
+  test('is replaced by a newer one, and the oldest of more than twelve is forgotten', async () => {
+    const { clock, desk, flight } = setUp();
+    const every = (storageGB: number) => ({ ...everyGpu, storageGB });
+    let searches = 0;
+    const search = async (disk: number, maxAgeMs: number) => {
+      await clock.advance(15_000);
+      if (desk.background(every(disk), maxAgeMs).type === 'queued') await flight(searches++).answer(disk);
+    };
+    for (let disk = 1; disk <= 12; disk += 1) await search(disk, 900_000);
+    await search(12, 0);
+    expect(searches).toBe(13);
+    expect(desk.background(every(1), 900_000).type).toBe('found');
+    await search(13, 900_000);
+    expect(desk.background(every(2), 900_000).type).toBe('found');
+    expect(desk.background(every(1), 900_000).type).toBe('queued');
+  });
+});
+
+describe('a search that only explains', () => {
+  test('begins at once if nothing else waits, and is made once', async () => {
+    const { clock, desk, asker, flights, flight } = setUp();
+    desk.offers(asker('a'), want('A'));
+    const first = endOf(desk.background(everyGpu, 600_000));
+    expect(endOf(desk.background(everyGpu, 600_000))).toBe(first);
+    expect(first).not.toBe(endOf(desk.offers(asker('a'), want('A'))));
+    expect(flights).toHaveLength(2);
+    await flight(1).answer(1);
+    await clock.advance(599_999);
+    expect(desk.background(everyGpu, 600_000).type).toBe('found');
+    await clock.advance(1);
+    expect(desk.background(everyGpu, 600_000).type).toBe('queued');
+  });
+
+  test('that waits behind another one has not begun', () => {
+    const { desk } = setUp({ paced: true });
+    desk.background({ ...everyGpu, storageGB: 1 }, 1_000);
+    expect(desk.background(everyGpu, 1_000)).toEqual({ type: 'queued', ended: undefined });
+  });
+
+  test('is not repeated by itself when it failed', async () => {
+    const { clock, desk, flights, flight } = setUp();
+    desk.background(everyGpu, 1_000);
+    await flight(0).fail('unavailable');
+    await clock.advance(60_000);
+    expect(flights).toHaveLength(1);
+  });
+
+  test('is not accepted while 64 others wait', async () => {
+    const { clock, desk, flights } = setUp({ paced: true });
+    for (let disk = 1; disk <= 66; disk += 1) desk.background({ ...everyGpu, storageGB: disk }, 1_000);
+    for (let search = 0; search < 66; search += 1) {
+      await clock.advance(20_000);
+      await flights.at(-1)?.answer();
+    }
+    expect(flights).toHaveLength(64);
+  });
+});
+
+describe('a patient object', () => {
+  test('lets every urgent object go first, for a minute at most', async () => {
+    const { clock, ask, flights } = setUp({ paced: true });
+    const begun: (number | undefined)[] = [];
+    const serve = async () => {
+      await clock.settle();
+      for (const { query: each, answer } of flights.splice(0)) {
+        begun.push(each.storageGB);
+        await answer();
+      }
+    };
+    for (let disk = 1; disk <= 6; disk += 1) ask(`burst${disk}`, ofDisk(disk));
+    await serve();
+    ask('patient', ofDisk(1_000, { patient: true }));
+    ask('patient too', ofDisk(1_001, { patient: true }));
+    const asked = clock.monotonic();
+    const served: number[] = [];
+    for (let second = 1; second <= 240; second += 1) {
+      // More urgent searches than the marketplace allows, without end.
+      if (second % 5 === 0) ask(`urgent${second}`, ofDisk(100 + second));
+      await clock.advance(1_000);
+      const count = begun.length;
+      await serve();
+      for (const disk of begun.slice(count))
+        if (disk !== undefined && disk >= 1_000) served.push(clock.monotonic() - asked);
+    }
+    expect(served).toHaveLength(2);
+    expect(served[0]).toBeGreaterThanOrEqual(60_000);
+    expect(served[0]).toBeLessThanOrEqual(75_000);
+    expect((served[1] ?? 0) - (served[0] ?? 0)).toBeGreaterThanOrEqual(60_000);
+  });
+
+  test('waits for the gap between patient searches, and an urgent one does not', () => {
+    const { desk, ask } = setUp();
+    ask('first', ofDisk(1, { patient: true }));
+    ask('patient', ofDisk(2, { patient: true }));
+    expect(desk.waitMs('patient')).toBe(15_000);
+    expect(desk.waitMs('nobody')).toBe(0);
+  });
+
+  test('is told a wait that shrinks as time passes', async () => {
+    const { clock, desk, ask } = setUp();
+    await clock.advance(3_000);
+    ask('first', ofDisk(1, { patient: true }));
+    ask('patient', ofDisk(2, { patient: true }));
+    await clock.advance(5_000);
+    expect(desk.waitMs('patient')).toBe(10_000);
+  });
+
+  test('is told the wait of the search lane if that is longer', () => {
+    const { desk, pacer, ask } = setUp({ paced: true });
+    pacer.slowDown('search', 40_000);
+    ask('a', ofDisk(1));
+    expect(desk.waitMs('a')).toBe(40_000);
+  });
+});
+
+test('a desk that is stopped begins no search, and sets no timer', async () => {
+  const { clock, desk, ask, flights, flight } = setUp({ paced: true });
+  for (let disk = 1; disk <= 3; disk += 1) ask(`o${disk}`, ofDisk(disk));
+  ask('patient', ofDisk(9, { patient: true }));
+  const begun = flights.length;
+  desk.stop();
+  expect(clock.nextTimerMs()).toBeUndefined();
+  await flight(0).answer(1);
+  ask('late', ofDisk(10));
+  await clock.advance(60_000);
+  expect(flights).toHaveLength(begun);
+});

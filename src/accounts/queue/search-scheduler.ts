@@ -1,0 +1,367 @@
+import type { Clock, Timer } from '../../lib/clock.ts';
+import { MarketplaceError } from '../../marketplace/errors/errors.ts';
+import type { Offer, OfferQuery } from '../../marketplace/offers/offers.ts';
+import type { Pacer } from '../../marketplace/pacing/pacing.ts';
+import { FairQueue, type Member } from './fair-queue.ts';
+import { baseOf, type Coverage, coverageOf, coverOf, mayFind, queryKey } from './search-cover.ts';
+
+/** A reply serves searches that are asked within this time of it. */
+export const SEARCH_SHARED_MS = 15_000;
+/** An object that waits for its rental keeps a reply for this time. */
+export const SEARCH_KEPT_MS = 60_000;
+/** A reply of which every offer is taken is asked for again, but not sooner than this. */
+const SEARCH_AGAIN_MS = 1_000;
+/** Searches that nothing urgent waits for begin at most this often, so that others find the search lane free. */
+const PATIENT_GAP_MS = 15_000;
+/** A patient object that has waited this long goes in turn with urgent ones, one such object in this time. */
+const PATIENT_MAX_MS = 60_000;
+/** Replies that are kept: few, since one may hold 2,000 offers. */
+const MAX_REPLIES = 12;
+const MAX_IN_FLIGHT = 4;
+const MAX_BACKGROUND = 64;
+
+/** An object that asks, and how it is called when there is an answer. */
+export interface SearchRequester extends Member {
+  /** What it asks by; another version of the object asks again. */
+  readonly generation: number;
+  readonly wake: () => void;
+}
+
+/** What an object searches for. */
+export interface SearchRequest {
+  /** The search, and after it those that the object goes on with if it finds nothing. */
+  readonly queries: readonly [OfferQuery, ...OfferQuery[]];
+  /** A reply to this very query is needed: a shared one does not tell enough. */
+  readonly exact?: boolean;
+  /** A person asked to look at this time (`clock.monotonic()`): no reply of an earlier search will do. */
+  readonly askedAt?: number;
+  /** The object found nothing before: it may wait for searches that others need. */
+  readonly patient?: boolean;
+}
+
+/** What the desk knows about a search. */
+export type SearchAnswer =
+  | {
+      readonly type: 'found';
+      readonly offers: readonly Offer[];
+      /** The reply may hold offers beyond the query: each has to prove that it fits. */
+      readonly isShared: boolean;
+    }
+  | { readonly type: 'failed'; readonly error: unknown }
+  | {
+      readonly type: 'queued';
+      /** Resolves with the end of the search if it is on its way; undefined while it has not begun. */
+      readonly ended: Promise<void> | undefined;
+    };
+
+export interface SearchSchedulerOptions {
+  readonly clock: Clock;
+  readonly pacer: Pacer;
+  readonly search: (query: OfferQuery) => Promise<readonly Offer[]>;
+  /** Whether some object holds the offer: a reply of held offers alone is used up. */
+  readonly isHeld: (offerId: number) => boolean;
+  /** A search ended. */
+  readonly onEnd: () => void;
+}
+
+interface Waiting extends SearchRequester, SearchRequest {
+  readonly since: number;
+}
+
+interface Reply {
+  readonly query: OfferQuery;
+  readonly key: string;
+  readonly covers: Coverage;
+  /** On `clock.monotonic()`. */
+  readonly begunAt: number;
+  readonly answeredAt: number;
+  readonly offers: readonly Offer[];
+}
+
+interface InFlight {
+  readonly key: string;
+  readonly covers: Coverage;
+  readonly ended: Promise<void>;
+  /** Those that it was begun for; others join it on its way. */
+  readonly begunFor: ReadonlySet<string>;
+  readonly members: Set<string>;
+}
+
+/** Whether a reply of that many rows holds every offer that matches. */
+const isComplete = ({ query, offers }: Reply): boolean =>
+  offers.length < (query.limit ?? Number.POSITIVE_INFINITY);
+
+/**
+ * The searches of one login, begun in a fair order and as fast as the marketplace allows. One search answers every
+ * object whose requirements it covers, so that 500 waiting objects cost as many searches as one.
+ */
+export class SearchScheduler {
+  readonly #options: SearchSchedulerOptions;
+  readonly #line: FairQueue<Waiting>;
+  /** Searches that only explain, by query. */
+  readonly #background = new Map<string, OfferQuery>();
+  readonly #failures = new Map<string, { readonly key: string; readonly error: unknown }>();
+  /** How many may share the next search of an object whose last one was too wide, or called wrong: 1 asks alone. */
+  readonly #shares = new Map<string, number>();
+  readonly #inFlight = new Set<InFlight>();
+  #replies: readonly Reply[] = [];
+  #nextPatientAt = Number.NEGATIVE_INFINITY;
+  #timer: Timer | undefined;
+  #stopped = false;
+
+  constructor(options: SearchSchedulerOptions) {
+    this.#options = options;
+    this.#line = new FairQueue(options.clock);
+  }
+
+  /** A reply that is fresh, else a place in the line. `keptSince`: the object has waited since then and keeps what it found. */
+  offers(asker: SearchRequester, want: SearchRequest, keptSince?: number): SearchAnswer {
+    const key = queryKey(want.queries[0]);
+    const reply = this.#reply(want, keptSince);
+    const failure = this.#failures.get(asker.uid);
+    this.#failures.delete(asker.uid);
+    if (reply) {
+      this.#remove(asker.uid);
+      return { type: 'found', offers: reply.offers, isShared: reply.key !== key };
+    }
+    if (failure?.key === key) return { type: 'failed', error: failure.error };
+    const since = this.#line.get(asker.uid)?.since ?? this.#options.clock.monotonic();
+    this.#line.put({ ...asker, ...want, since });
+    this.#joinSearch(asker.uid, want);
+    this.#pump();
+    const begun = [...this.#inFlight].find(({ members }) => members.has(asker.uid));
+    return { type: 'queued', ended: begun?.ended };
+  }
+
+  /**
+   * Whether there is something new to tell the object about these queries: a reply that it may still use, or a failure.
+   */
+  hasAnswer(uid: string, want: SearchRequest, keptSince: number): boolean {
+    return this.#failures.has(uid) || this.#reply(want, keptSince) !== undefined;
+  }
+
+  /** What is for rent at all, searched when nothing else waits, and kept for `maxAgeMs`. */
+  background(query: OfferQuery, maxAgeMs: number): SearchAnswer {
+    const key = queryKey(query);
+    const now = this.#options.clock.monotonic();
+    const known = this.#replies.find((reply) => reply.key === key && now - reply.answeredAt < maxAgeMs);
+    if (known) return { type: 'found', offers: known.offers, isShared: false };
+    if (this.#background.size < MAX_BACKGROUND) this.#background.set(key, query);
+    this.#pump();
+    const begun = [...this.#inFlight].find((each) => each.key === key);
+    return { type: 'queued', ended: begun?.ended };
+  }
+
+  /** Whether the object waits for a search. */
+  waiting(uid: string): Waiting | undefined {
+    return this.#line.get(uid);
+  }
+
+  /** Milliseconds until the search of a waiting object may begin. */
+  waitMs(uid: string): number {
+    const { pacer, clock } = this.#options;
+    const patient = this.#line.get(uid)?.patient ? this.#nextPatientAt - clock.monotonic() : 0;
+    return Math.max(0, patient, pacer.nextSlotMs('search'));
+  }
+
+  /** The object waits no more. */
+  leave(uid: string): void {
+    this.#remove(uid);
+    this.#failures.delete(uid);
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#timer?.cancel();
+  }
+
+  #remove(uid: string): void {
+    this.#line.remove(uid);
+    this.#shares.delete(uid);
+    for (const { members } of this.#inFlight) members.delete(uid);
+  }
+
+  #reply(
+    { queries: [query], exact = false, askedAt = Number.NEGATIVE_INFINITY }: SearchRequest,
+    keptSince: number | undefined,
+  ): Reply | undefined {
+    const key = queryKey(query);
+    return this.#replies.find((reply) => {
+      if (reply.begunAt < askedAt) return false;
+      if (!this.#isFresh(reply, keptSince) || this.#isUsedUp(reply)) return false;
+      return reply.key === key || (!exact && isComplete(reply) && reply.covers(query));
+    });
+  }
+
+  #isFresh({ answeredAt }: Reply, keptSince = Number.POSITIVE_INFINITY): boolean {
+    const age = this.#options.clock.monotonic() - answeredAt;
+    return age < SEARCH_SHARED_MS || (age < SEARCH_KEPT_MS && keptSince <= answeredAt);
+  }
+
+  #isUsedUp({ begunAt, offers }: Reply): boolean {
+    if (offers.length === 0 || this.#options.clock.monotonic() - begunAt < SEARCH_AGAIN_MS) return false;
+    return offers.every(({ id }) => this.#options.isHeld(id));
+  }
+
+  /** A search that is on its way and will tell this object all it asks. */
+  #joinSearch(uid: string, { queries: [query], exact }: SearchRequest): void {
+    const key = queryKey(query);
+    const isExact = exact || this.#shares.has(uid);
+    const begun = [...this.#inFlight].find((each) => each.key === key || (!isExact && each.covers(query)));
+    begun?.members.add(uid);
+  }
+
+  /** Begins what may begin now, and sets the timer for what comes next. */
+  #pump(): void {
+    if (this.#stopped) return;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    const { clock, pacer } = this.#options;
+    while (this.#inFlight.size < MAX_IN_FLIGHT) {
+      const now = clock.monotonic();
+      const busy = new Set([...this.#inFlight].flatMap(({ members }) => [...members]));
+      const urgent = this.#nextUrgent(busy, now);
+      const next = urgent ?? this.#nextPatient(busy) ?? this.#nextBackground();
+      if (!next) return;
+      const waitMs = Math.max(pacer.nextSlotMs('search'), urgent ? 0 : this.#nextPatientAt - now);
+      if (waitMs > 0) {
+        this.#timer = clock.setTimer(waitMs, () => this.#pump());
+        return;
+      }
+      this.#beginNext(next, busy);
+    }
+  }
+
+  /** The next object that does not wait for others: an urgent one, or now and then a patient one that waited long. */
+  #nextUrgent(busy: ReadonlySet<string>, now: number): Waiting | undefined {
+    const isTurnOfPatient = now - this.#nextPatientAt >= PATIENT_MAX_MS - PATIENT_GAP_MS;
+    const isOverdue = ({ since }: Waiting) => isTurnOfPatient && now - since >= PATIENT_MAX_MS;
+    return this.#line.next((each) => !busy.has(each.uid) && (!each.patient || isOverdue(each)));
+  }
+
+  #nextPatient(busy: ReadonlySet<string>): Waiting | undefined {
+    return this.#line.next(({ uid }) => !busy.has(uid));
+  }
+
+  #nextBackground(): OfferQuery | undefined {
+    const begun = new Set([...this.#inFlight].map(({ key }) => key));
+    for (const [key, query] of this.#background) if (!begun.has(key)) return query;
+    return undefined;
+  }
+
+  #beginNext(next: Waiting | OfferQuery, busy: ReadonlySet<string>): void {
+    const isUrgent = 'uid' in next && !next.patient;
+    if (!isUrgent) this.#nextPatientAt = this.#options.clock.monotonic() + PATIENT_GAP_MS;
+    if ('uid' in next) this.#beginFor(next, busy);
+    else this.#begin(next, new Set());
+  }
+
+  /** The search of the next object, wide enough for all others that wait and may share it. */
+  #beginFor(next: Waiting, busy: ReadonlySet<string>): void {
+    const { uid, namespace, queries } = next;
+    this.#line.served(namespace);
+    if (this.#isAlone(next)) {
+      this.#begin(queries[0], new Set([uid]));
+      return;
+    }
+    const base = baseOf(queries[0]);
+    const sharers = this.#sharers(next, busy);
+    const all = sharers.flatMap((each) => each.queries.filter((query) => baseOf(query) === base));
+    // One object alone searches for what it wants most, and for the rest only if that finds nothing.
+    const query = sharers.length > 1 ? coverOf(all) : queries[0];
+    this.#begin(query, new Set(sharers.map((each) => each.uid)));
+  }
+
+  /** Those that share the search of the next object: all, or as many as may, and first those that want the same. */
+  #sharers(next: Waiting, busy: ReadonlySet<string>): readonly Waiting[] {
+    const most = this.#shares.get(next.uid);
+    const base = baseOf(next.queries[0]);
+    const alike = [...this.#line.members()].filter(
+      (each) =>
+        !busy.has(each.uid) &&
+        !each.exact &&
+        this.#shares.get(each.uid) === most &&
+        baseOf(each.queries[0]) === base,
+    );
+    if (most === undefined) return alike;
+    const sorted = alike
+      .map((each) => ({ each, key: queryKey(each.queries[0]) }))
+      .sort((left, right) => (left.key < right.key ? -1 : 1))
+      .map(({ each }) => each);
+    const from = sorted.findIndex(({ uid }) => uid === next.uid);
+    return [...sorted.slice(from), ...sorted.slice(0, from)].slice(0, most);
+  }
+
+  #isAlone({ uid, exact }: Waiting): boolean {
+    return exact === true || this.#shares.get(uid) === 1;
+  }
+
+  /** A search told too little, or was called wrong: half as many share the next one of those that it was begun for. */
+  #halve(uid: string, { begunFor }: InFlight): void {
+    if (begunFor.has(uid)) this.#shares.set(uid, Math.max(1, Math.floor(begunFor.size / 2)));
+  }
+
+  #begin(query: OfferQuery, members: Set<string>): void {
+    const begunAt = this.#options.clock.monotonic();
+    const key = queryKey(query);
+    const covers = coverageOf(query);
+    const answer = this.#options.search(query);
+    const ended = answer.then(
+      (offers) => this.#answered({ query, key, covers, begunAt, offers }, flight),
+      (error: unknown) => this.#failed(error, flight),
+    );
+    const flight: InFlight = { key, covers, ended, begunFor: new Set(members), members };
+    this.#inFlight.add(flight);
+  }
+
+  #answered(reply: Omit<Reply, 'answeredAt'>, flight: InFlight): void {
+    const known = { ...reply, answeredAt: this.#options.clock.monotonic() };
+    const others = this.#replies.filter(({ key }) => key !== reply.key);
+    this.#replies = [known, ...others].slice(0, MAX_REPLIES);
+    this.#background.delete(reply.key);
+    // Too many rows for one reply: fewer of those that it may not have told share the next one.
+    const isWhole = isComplete(known);
+    const told = this.#waitingFor(flight).filter((waiting) => {
+      const isTold = isWhole || queryKey(waiting.queries[0]) === reply.key;
+      if (!isTold) this.#halve(waiting.uid, flight);
+      return isTold;
+    });
+    // Those that may rent come first: hundreds that find nothing take seconds.
+    const finds = ({ queries }: Waiting) => queries.some((query) => mayFind(query, known.offers));
+    const finders = new Set(told.length > 1 ? told.filter(finds) : []);
+    this.#end(flight, [...finders, ...told.filter((each) => !finders.has(each))]);
+  }
+
+  #failed(error: unknown, flight: InFlight): void {
+    this.#background.delete(flight.key);
+    const kind = error instanceof MarketplaceError ? error.kind : undefined;
+    if (kind === 'throttled') {
+      this.#end(flight, []);
+      return;
+    }
+    const told = this.#waitingFor(flight).filter(({ uid, queries }) => {
+      const key = queryKey(queries[0]);
+      const isTold = kind !== 'invalidRequest' || key === flight.key;
+      if (isTold) this.#failures.set(uid, { key, error });
+      else this.#halve(uid, flight);
+      return isTold;
+    });
+    this.#end(flight, told);
+  }
+
+  /** In the order in which they go, fair to namespaces. */
+  #waitingFor({ members }: InFlight): readonly Waiting[] {
+    return [...this.#line.inOrder()].filter(({ uid }) => members.has(uid));
+  }
+
+  /** Those that were told leave the line and come for the answer. */
+  #end(flight: InFlight, told: readonly Waiting[]): void {
+    this.#inFlight.delete(flight);
+    for (const { uid, wake } of told) {
+      this.#remove(uid);
+      wake();
+    }
+    this.#pump();
+    this.#options.onEnd();
+  }
+}

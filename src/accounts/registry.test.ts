@@ -1,0 +1,380 @@
+import { describe, expect, test } from 'vitest';
+import { answeringTransport, reply } from '../../test/builders/answering-transport.ts';
+import { instanceSummary } from '../../test/builders/instance-summary.ts';
+import { observed } from '../../test/builders/observed-account.ts';
+import { createVirtualClock } from '../../test/builders/virtual-clock.ts';
+import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
+import { silentLogger } from '../lib/logger.ts';
+import { seededRandom } from '../lib/random.ts';
+import { Secret } from '../lib/secret.ts';
+import { defaultConstants } from '../ownership/constants.ts';
+import { newIdentity } from '../ownership/identity.ts';
+import type { KubeClient } from '../runtime/kube/kube-client.ts';
+import { LoginConnections } from './connection.ts';
+import type { Installation, InstallationState } from './installation/installation.ts';
+import { AccountRegistry, type ProvenKey } from './registry.ts';
+
+const LOGIN = { url: 'https://market.example', userId: 7 };
+const WHY = { reason: 'KeyRejected', message: 'The key is not accepted.' };
+const identity = newIdentity(
+  { id: new Uint8Array(16).fill(1), key: new Uint8Array(32).fill(2) },
+  { kubeSystemUid: undefined, scope: '*' },
+);
+const KNOWN: InstallationState = { type: 'known', identity, sweep: 'allowed' };
+const LOST: InstallationState = { type: 'lost', why: { reason: 'IdentityLost', message: 'm' } };
+
+const proof = (use: 'full' | 'teardown' = 'full', key = 'key', mayDestroy = true): ProvenKey => ({
+  login: LOGIN,
+  key: new Secret(key),
+  use,
+  user: { credit: 10_000_000, sshKeyRegistered: true, mayDestroy },
+});
+
+/** An account by its uid; all have the same name. */
+function accountOf(uid: string): MarketplaceAccount {
+  const { account } = observed();
+  return { ...account, metadata: { ...account.metadata, uid } };
+}
+
+/** A registry before a marketplace that lists no machines. */
+function setUp(state: InstallationState = KNOWN) {
+  const clock = createVirtualClock();
+  const { transport, requests } = answeringTransport(reply({ instances: [], instances_found: 0 }));
+  const random = seededRandom(1);
+  const connections = new LoginConnections({ transport, clock, random, log: silentLogger, paced: false });
+  const told: string[] = [];
+  const identified: (() => void)[] = [];
+  const account = accountOf('first');
+  const cache = new Map([[account.metadata.name, account]]);
+  const known: MarketplaceAccount[] = [];
+  const registry = new AccountRegistry({
+    client: {} as KubeClient,
+    clock,
+    connections,
+    installation: {
+      state: () => state,
+      identity: () => (state.type === 'known' ? state.identity : undefined),
+      onChange: (listener: () => void) => identified.push(listener),
+    } as unknown as Installation,
+    brake: { maxRentalsPerHour: 3, maxLiveMachines: 100, maxDollarsPerHour: 1_000_000_000 },
+    constants: defaultConstants,
+    minPollIntervalMs: 5_000,
+    objectsOf: () => ['team/a', 'other/b', 'unread/c'].map((key) => instanceSummary({ key, instanceId: 7 })),
+    isWatched: (namespace) => namespace !== 'unwatched',
+    accounts: () => known,
+    accountOf: ({ name }) => cache.get(name),
+    namespaceAllowed: ({ metadata }, namespace) =>
+      namespace === 'unread' ? undefined : namespace === metadata.namespace,
+    onWritten: () => {},
+  });
+  registry.onChange(({ name }) => told.push(name));
+  const ref = { namespace: account.metadata.namespace ?? '', name: account.metadata.name };
+  const identify = () => {
+    for (const listener of identified) listener();
+  };
+  return { clock, requests, registry, connections, account, cache, known, ref, told, identify };
+}
+
+const ask = {
+  objectUid: 'o',
+  offerId: 1,
+  pricePerHour: 500_000,
+  namespace: 'team',
+  generation: 1,
+  wake() {},
+};
+
+describe('an account', () => {
+  test('is missing when no object of its name exists', () => {
+    const { registry, ref, cache } = setUp();
+    cache.clear();
+    expect(registry.get(ref)).toEqual({ type: 'missing' });
+    expect(registry.get({ ...ref, namespace: 'unwatched' })).toEqual({ type: 'missing', isUnwatched: true });
+  });
+
+  test('is not ready, and not missing, before its controller has looked at its key', () => {
+    const { registry, ref } = setUp();
+    expect(registry.get(ref)).toMatchObject({ type: 'notReady', reason: 'Connecting', session: undefined });
+  });
+
+  test('has a book before anybody has looked at its key, and one for good', () => {
+    const { registry, account, ref } = setUp();
+    const book = registry.book(ref);
+    expect(book).toBeDefined();
+    expect(registry.get(ref)).toMatchObject({ type: 'notReady', reason: 'Connecting' });
+    registry.connect(account, proof());
+    expect(registry.book(ref)).toBe(book);
+    expect(registry.book({ ...ref, name: 'none' })).toBeUndefined();
+  });
+
+  test('counts objects of the namespaces that it permits, and none of one that is not read yet', () => {
+    const { registry, account } = setUp();
+    expect(registry.objectsOf(account).map(({ key }) => key)).toEqual(['team/a']);
+    expect(registry.connect(account, proof()).admission.sums().liveMachines).toBe(1);
+  });
+
+  test('is not ready before a complete list, then ready', async () => {
+    const { clock, registry, account, ref } = setUp();
+    const session = registry.connect(account, proof());
+    expect(registry.get(ref)).toMatchObject({ type: 'notReady', reason: 'Connecting', session });
+    await clock.advance(0);
+    expect(registry.get(ref)).toEqual({ type: 'ready', session });
+    expect(registry.sessions()).toEqual([session]);
+  });
+
+  test('is not ready, and has no session for anybody, while this installation does not know who it is', async () => {
+    const { clock, registry, account, ref } = setUp(LOST);
+    const session = registry.connect(account, proof());
+    await clock.advance(0);
+    expect(registry.get(ref)).toEqual({ type: 'notReady', ...LOST.why, session: undefined });
+    expect(registry.sessions()).toEqual([]);
+    expect([registry.proven(), registry.session(ref)]).toEqual([[session], session]);
+  });
+
+  test('that may not be used gives no ticket until it may, and keeps its session for teardown', async () => {
+    const { clock, registry, account, ref, told } = setUp();
+    const session = registry.connect(account, proof());
+    await clock.advance(0);
+    told.length = 0;
+    registry.setNotReady(account, WHY);
+    expect(registry.get(ref)).toEqual({ type: 'notReady', ...WHY, session });
+    expect(session.admission.request(ask)).toMatchObject({ reason: 'AccountNotReady', message: WHY.message });
+    registry.setNotReady(account, { ...WHY, message: 'Said otherwise.' });
+    expect(told).toHaveLength(1);
+    registry.setNotReady(account, undefined);
+    expect(registry.get(ref)).toEqual({ type: 'ready', session });
+    expect(session.admission.request(ask)).toMatchObject({ type: 'ticket' });
+    expect(told).toHaveLength(2);
+  });
+
+  test('with a kept key lists and destroys, and sends nothing else', async () => {
+    const { clock, registry, account, requests } = setUp();
+    const { client } = registry.connect(account, proof('teardown'));
+    await clock.advance(0);
+    await client.instances.destroy(5).catch(() => {});
+    await expect(client.instances.stop(5)).rejects.toThrow();
+    expect(new Set(requests.map(({ method }) => method))).toEqual(new Set(['GET', 'DELETE']));
+  });
+
+  test('scenario 80: may rent nothing by a key that may not destroy, and borrows no key of another account of its login (H3)', async () => {
+    const { clock, registry, account, requests } = setUp();
+    const other = { ...accountOf('other'), metadata: { ...account.metadata, name: 'other', uid: 'other' } };
+    const session = registry.connect(account, proof('full', 'narrow', false));
+    const wide = registry.connect(other, proof('full', 'wide'));
+    await clock.advance(0);
+    expect(session.admission.request(ask)).toMatchObject({ reason: 'KeyTooNarrow' });
+    expect([session.user.mayDestroy, wide.user.mayDestroy]).toEqual([false, true]);
+    requests.length = 0;
+    await expect(session.client.instances.destroy(5)).rejects.toMatchObject({
+      kind: 'forbidden',
+      outcome: 'refused',
+    });
+    await expect(session.client.instances.label(5, 'mine')).rejects.toMatchObject({ kind: 'forbidden' });
+    expect(requests).toEqual([]);
+    await wide.client.instances.destroy(5).catch(() => {});
+    expect(requests.map(({ headers }) => headers['authorization'])).toEqual(['Bearer wide']);
+    registry.connect(account, proof('full', 'widened'));
+    expect(session.admission.request(ask)).toMatchObject({ type: 'ticket' });
+  });
+
+  describe('adopts machines with the consent of every account of its login (H3):', () => {
+    type Adoption = 'None' | 'Unlabelled';
+    const adopting = (uid: string, adoption: Adoption, userId?: number) => {
+      const { metadata, spec, status } = accountOf(uid);
+      const { login: _none, ...rest } = status ?? {};
+      const login = userId !== undefined && { login: { ...LOGIN, userId, provenAt: '2026-11-20T12:00:00Z' } };
+      return {
+        ...accountOf(uid),
+        metadata: { ...metadata, name: uid, uid },
+        spec: { ...spec, adoption },
+        status: { ...rest, ...login },
+      } as MarketplaceAccount;
+    };
+    const own = adopting('own', 'Unlabelled');
+    test.each<readonly [string, MarketplaceAccount, 'tried' | 'untried', Adoption | undefined]>([
+      ['not against another one', adopting('other', 'None', LOGIN.userId), 'untried', 'None'],
+      ['with that of another one', adopting('other', 'Unlabelled', LOGIN.userId), 'untried', 'Unlabelled'],
+      ['whatever one of another login says', adopting('other', 'None', 8), 'untried', 'Unlabelled'],
+      ['not before another has said whose it is', adopting('other', 'None'), 'untried', undefined],
+      ['without one whose key was tried in vain', adopting('other', 'None'), 'tried', 'Unlabelled'],
+    ])('%s', (_, other, tried, expected) => {
+      const { registry, known } = setUp();
+      const session = registry.connect(own, proof());
+      known.push(own, other);
+      if (tried === 'tried') registry.setNotReady(other, { reason: 'KeyRejected', message: 'no' });
+      expect(session.adoption()).toBe(expected);
+    });
+
+    test('not against one that has proved it a moment ago', () => {
+      const { registry, known } = setUp();
+      const other = adopting('other', 'None');
+      const session = registry.connect(own, proof());
+      registry.connect(other, proof('full', 'other'));
+      known.push(own, other);
+      expect(session.adoption()).toBe('None');
+    });
+  });
+
+  test.each([
+    ['of its own login', LOGIN, 'Queued'],
+    ['of no other login', { ...LOGIN, userId: 8 }, undefined],
+  ])(
+    'waits for a rental of another account %s while labels are not known to come back',
+    async (_, login, reason) => {
+      const { clock, registry, account } = setUp();
+      const other = { ...accountOf('other'), metadata: { ...account.metadata, name: 'other', uid: 'other' } };
+      const session = registry.connect(account, proof());
+      const beside = registry.connect(other, { ...proof('full', 'second'), login });
+      await clock.advance(0);
+      expect(session.admission.request(ask).type).toBe('ticket');
+      const second = beside.admission.request({ ...ask, objectUid: 'p', offerId: 2 });
+      expect(second.type === 'refused' ? second.reason : undefined).toBe(reason);
+    },
+  );
+
+  test('is told of once more when this installation knows who it is, since its objects waited for that', async () => {
+    const { clock, registry, account, told, identify } = setUp();
+    registry.connect(account, proof());
+    await clock.advance(0);
+    told.length = 0;
+    identify();
+    expect(told).toEqual([account.metadata.name]);
+  });
+
+  test('is told of when it gets a session, and once that is gone', () => {
+    const { registry, account, ref, told } = setUp();
+    const tellsOf = (deed: () => unknown) => {
+      told.length = 0;
+      deed();
+      return told.length > 0;
+    };
+    registry.setNotReady(account, WHY);
+    expect(tellsOf(() => registry.connect(account, proof()))).toBe(true);
+    expect(tellsOf(() => registry.connect(account, proof()))).toBe(false);
+    expect(tellsOf(() => registry.disconnect(ref))).toBe(true);
+    expect(tellsOf(() => registry.disconnect(ref))).toBe(false);
+    expect(tellsOf(() => registry.forget(ref))).toBe(true);
+  });
+
+  test('is told of when its session changes what may be done, and what is to be written', async () => {
+    const { clock, registry, account, told } = setUp();
+    const news: string[] = [];
+    registry.onEvent((_, { type }) => news.push(type));
+    const session = registry.connect(account, proof());
+    await clock.advance(0);
+    expect(news).toEqual(['list']);
+    told.length = 0;
+    session.observer.closeBreaker();
+    expect([told.length, news]).toEqual([1, ['list']]);
+    session.avoid.add({ type: 'host', id: 5 }, 'Exited');
+    expect([told.length, news]).toEqual([1, ['list', 'status']]);
+  });
+
+  test('goes on with the newer of two keys, under the same session', async () => {
+    const { clock, registry, account, requests } = setUp();
+    const session = registry.connect(account, proof());
+    await clock.advance(0);
+    expect(registry.connect(account, proof('full', 'newer'))).toBe(session);
+    requests.length = 0;
+    await clock.advance(10_000);
+    expect(requests.map(({ headers }) => headers['authorization'])).toContain('Bearer newer');
+  });
+});
+
+test('what an account remembers of objects that are gone needs no key, and goes with the account', () => {
+  const { registry, account, cache, ref } = setUp();
+  cache.clear();
+  expect(registry.book(ref)).toBeUndefined();
+  registry.setNotReady(account, WHY);
+  const book = registry.book(ref);
+  expect(book).toBeDefined();
+  registry.connect(account, proof());
+  expect(registry.book(ref)).toBe(book);
+  registry.setNotReady(accountOf('second'), WHY);
+  expect(registry.book(ref)).not.toBe(book);
+  registry.forget(ref);
+  expect(registry.book(ref)).toBeUndefined();
+});
+
+describe('an account whose key is refused', () => {
+  test('sends nothing more, lists no more and has no session', async () => {
+    const { clock, registry, account, ref, requests } = setUp();
+    const session = registry.connect(account, proof());
+    await clock.advance(0);
+    registry.disconnect(ref);
+    requests.length = 0;
+    await expect(session.client.instances.destroy(5)).rejects.toMatchObject({ outcome: 'refused' });
+    await clock.advance(60_000);
+    expect(requests).toEqual([]);
+    expect(registry.get(ref)).toMatchObject({ type: 'notReady', session: undefined });
+    expect(clock.nextTimerMs()).toBeUndefined();
+  });
+
+  test('hears nothing more of a login that another account still uses', async () => {
+    const { clock, registry, account, ref } = setUp();
+    const heard: string[] = [];
+    registry.onEvent(({ name }) => heard.push(name));
+    const other = { ...accountOf('other'), metadata: { ...account.metadata, name: 'other', uid: 'other' } };
+    registry.connect(account, proof());
+    registry.connect(other, proof());
+    await clock.advance(0);
+    expect(new Set(heard)).toEqual(new Set([account.metadata.name, 'other']));
+    registry.disconnect(ref);
+    heard.length = 0;
+    await clock.advance(10_000);
+    expect(new Set(heard)).toEqual(new Set(['other']));
+  });
+});
+
+describe('another account under the name of one that went', () => {
+  test('inherits neither its session nor why it was not ready', async () => {
+    const { clock, registry, account, ref } = setUp();
+    registry.connect(account, proof());
+    registry.setNotReady(account, WHY);
+    await clock.advance(0);
+    registry.setNotReady(accountOf('second'), undefined);
+    expect(registry.session(ref)).toBeUndefined();
+    expect(registry.get(ref)).toMatchObject({ type: 'notReady', reason: 'Connecting' });
+  });
+
+  test('leaves the key of the one before behind', async () => {
+    const { clock, registry, account, requests } = setUp();
+    const before = registry.connect(account, proof('full', 'old'));
+    await clock.advance(0);
+    const after = registry.connect(accountOf('second'), proof('teardown', 'new'));
+    await clock.advance(0);
+    requests.length = 0;
+    await expect(before.client.instances.list()).rejects.toMatchObject({ outcome: 'refused' });
+    await after.client.instances.list();
+    expect(requests.map(({ headers }) => headers['authorization'])).toEqual(['Bearer new']);
+  });
+});
+
+test('an account that was tried in vain is told from one that was not tried', () => {
+  const { registry, account, ref } = setUp();
+  expect(registry.wasTried(ref)).toBe(false);
+  registry.setNotReady(account, WHY);
+  expect(registry.wasTried(ref)).toBe(true);
+  registry.connect(account, proof());
+  expect(registry.wasTried(ref)).toBe(false);
+});
+
+test('an account that is gone is missing, and tells who listens', () => {
+  const { registry, account, ref, told, cache } = setUp();
+  registry.connect(account, proof());
+  told.length = 0;
+  cache.clear();
+  registry.forget(ref);
+  expect(registry.get(ref)).toEqual({ type: 'missing' });
+  expect(told.length).toBeGreaterThan(0);
+});
+
+test('an account that is gone leaves no limiter behind, one that is only refused does', () => {
+  const { registry, connections, account, ref } = setUp();
+  const limiter = connections.pacerOf('first');
+  registry.setNotReady(account, WHY);
+  registry.disconnect(ref);
+  expect(connections.pacerOf('first')).toBe(limiter);
+  registry.forget(ref);
+  expect(connections.pacerOf('first')).not.toBe(limiter);
+});

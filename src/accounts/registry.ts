@@ -1,0 +1,323 @@
+import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
+import { type AccountRef, accountKey } from '../instance/account-ref.ts';
+import type { InstanceSummary } from '../instance/summary.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Secret } from '../lib/secret.ts';
+import type { FeedEvent } from '../marketplace/feed/feed-state.ts';
+import type { PurchaseConstants } from '../ownership/constants.ts';
+import { type Login, loginText } from '../ownership/login.ts';
+import type { KubeClient } from '../runtime/kube/kube-client.ts';
+import { uidOf } from '../runtime/kube/kube-object.ts';
+import { countedObjects } from './account-instances.ts';
+import { type LoginConnections, pollIntervalOf } from './connection.ts';
+import type { Installation } from './installation/installation.ts';
+import { type AccountSession, ProvenSession, type UserFacts } from './session.ts';
+import type { BrakeSettings } from './spend-limits.ts';
+import { type AccountBook, StatusWriter } from './status-writer.ts';
+
+/**
+ * `notReady` carries the session where the login was proven before: its feed and its `get` and `destroy`
+ * still serve teardown, its tickets refuse.
+ */
+export type AccountLookup =
+  | { readonly type: 'ready'; readonly session: AccountSession }
+  | {
+      readonly type: 'notReady';
+      readonly reason: string;
+      readonly message: string;
+      readonly session: AccountSession | undefined;
+    }
+  /** `isUnwatched`: whether there is one in its namespace, this installation does not look. */
+  | { readonly type: 'missing'; readonly isUnwatched?: boolean };
+
+/** The session behind a lookup, also where it may only be used for teardown. */
+export function sessionOf(lookup: AccountLookup): AccountSession | undefined {
+  return lookup.type === 'missing' ? undefined : lookup.session;
+}
+
+/** The accounts that this process knows, by name. */
+export interface AccountDirectory {
+  get(ref: AccountRef): AccountLookup;
+  /**
+   * Whether objects of that namespace may use the account; false also if there is none of that name. Undefined while it is
+   * being found out.
+   */
+  permits(ref: AccountRef, namespace: string): boolean | undefined;
+  /** Where the account remembers objects that are gone; undefined where there is no such account. */
+  book(ref: AccountRef): AccountBook | undefined;
+  /** Every account with a proven login. */
+  sessions(): readonly AccountSession[];
+  /** Called after an account became ready, stopped being so, or its breaker or limits changed. */
+  onChange(listener: (ref: AccountRef) => void): () => void;
+}
+
+/** What accounts need of the process around them. */
+export interface AccountRegistryOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly connections: LoginConnections;
+  readonly installation: Installation;
+  readonly brake: BrakeSettings;
+  readonly constants: PurchaseConstants;
+  readonly minPollIntervalMs: number;
+  /** GpuInstances that name this account, as the cache has them. */
+  readonly objectsOf: (ref: AccountRef) => readonly InstanceSummary[];
+  /** Whether objects of that namespace are seen by this installation at all. */
+  readonly isWatched: (namespace: string) => boolean;
+  /** Every account of the watched scope, as the cache has them. */
+  readonly accounts: () => readonly MarketplaceAccount[];
+  /** As the cache has it. */
+  readonly accountOf: (ref: AccountRef) => MarketplaceAccount | undefined;
+  /** Undefined while it is being found out. */
+  readonly namespaceAllowed: (account: MarketplaceAccount, namespace: string) => boolean | undefined;
+  /** A status was written outside the account's own controller. */
+  readonly onWritten: (account: MarketplaceAccount) => void;
+}
+
+/** What a key proved, and what it may do. */
+export interface ProvenKey {
+  readonly login: Login;
+  readonly key: Secret;
+  /** `teardown` for a kept key. */
+  readonly use: 'full' | 'teardown';
+  readonly user: UserFacts;
+}
+
+/** What only the controllers of accounts are notified of. */
+export type AccountEvent = FeedEvent | { readonly type: 'status' };
+
+interface NotReady {
+  readonly reason: string;
+  readonly message: string;
+}
+
+interface Known {
+  readonly uid: string;
+  readonly records: StatusWriter;
+  session: ProvenSession | undefined;
+  notReady: NotReady | undefined;
+}
+
+const CONNECTING: NotReady = {
+  reason: 'Connecting',
+  message: 'The key is being checked and the machines of the login are being listed.',
+};
+
+/**
+ * The accounts of this process. The account controller moves it on; everyone else only looks
+ * ({@link AccountDirectory}).
+ */
+export class AccountRegistry implements AccountDirectory {
+  readonly #options: AccountRegistryOptions;
+  readonly #byKey = new Map<string, Known>();
+  readonly #listeners = new Set<(ref: AccountRef) => void>();
+  readonly #eventListeners = new Set<(ref: AccountRef, event: AccountEvent) => void>();
+
+  constructor(options: AccountRegistryOptions) {
+    this.#options = options;
+    options.installation.onChange(() => this.announceAll());
+  }
+
+  get(ref: AccountRef): AccountLookup {
+    const known = this.#byKey.get(accountKey(ref));
+    // An account that exists is not missing while its own controller reads and proves its key for the first time.
+    if (!known && !this.#options.accountOf(ref))
+      return this.#options.isWatched(ref.namespace)
+        ? { type: 'missing' }
+        : { type: 'missing', isUnwatched: true };
+    const installation = this.#options.installation.state();
+    if (installation.type !== 'known') {
+      return { type: 'notReady', ...installation.why, session: undefined };
+    }
+    const { session, notReady } = known ?? {};
+    if (session?.isListed && !notReady) return { type: 'ready', session };
+    const why = notReady ?? CONNECTING;
+    return { type: 'notReady', ...why, session };
+  }
+
+  permits(ref: AccountRef, namespace: string): boolean | undefined {
+    const account = this.#options.accountOf(ref);
+    return account ? this.#options.namespaceAllowed(account, namespace) : false;
+  }
+
+  /** An account has one as soon as it exists: what its objects leave must not wait for its first look at its key. */
+  book(ref: AccountRef): AccountBook | undefined {
+    const known = this.#byKey.get(accountKey(ref));
+    if (known) return known.records;
+    const account = this.#options.accountOf(ref);
+    return account && this.#known(account).records;
+  }
+
+  sessions(): readonly AccountSession[] {
+    if (this.#options.installation.state().type !== 'known') return [];
+    return this.proven();
+  }
+
+  onChange(listener: (ref: AccountRef) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** For controllers of accounts: each poll of a login, complete or failed, and each change that a status should show. */
+  onEvent(listener: (ref: AccountRef, event: AccountEvent) => void): () => void {
+    this.#eventListeners.add(listener);
+    return () => this.#eventListeners.delete(listener);
+  }
+
+  /** The objects that the account rents for, or did, as the cache has them. */
+  objectsOf(account: MarketplaceAccount): readonly InstanceSummary[] {
+    return this.counted(account, this.#options.objectsOf(refOf(account)));
+  }
+
+  /** Of these objects, which all name the account, those that it rents for, or did. */
+  counted(account: MarketplaceAccount, objects: readonly InstanceSummary[]): readonly InstanceSummary[] {
+    const { namespaceAllowed, installation } = this.#options;
+    return countedObjects(objects, {
+      permits: (namespace) => namespaceAllowed(account, namespace) === true,
+      keys: installation.identity()?.keys,
+      login: account.status?.login,
+    });
+  }
+
+  /** The session behind an account for its own controller, whatever its state. */
+  session(ref: AccountRef): ProvenSession | undefined {
+    return this.#byKey.get(accountKey(ref))?.session;
+  }
+
+  /** A key has proved the account's login: opens or continues its session. */
+  connect(account: MarketplaceAccount, proven: ProvenKey): ProvenSession {
+    const known = this.#known(account);
+    const pollIntervalMs = pollIntervalOf(account, this.#options.minPollIntervalMs);
+    const user = { accountUid: known.uid, pollIntervalMs };
+    const connection = this.#options.connections.open(proven.login, user);
+    const { key, use } = proven;
+    connection.keys.set(known.uid, { key, use, mayDestroy: proven.user.mayDestroy });
+    connection.feed.start();
+    const session = known.session ?? this.#createSession(account, connection);
+    session.proved(proven.user);
+    session.update(account);
+    if (known.session === undefined) {
+      known.session = session;
+      this.announce(refOf(account));
+    }
+    return session;
+  }
+
+  /** Says why the account may not be used for new rentals; undefined where it may. */
+  setNotReady(account: MarketplaceAccount, why: NotReady | undefined): void {
+    const known = this.#known(account);
+    const changed = known.notReady?.reason !== why?.reason;
+    known.notReady = why;
+    known.session?.refuse(why && { reason: 'AccountNotReady', message: why.message });
+    if (changed) this.announce(refOf(account));
+  }
+
+  /** Ends the session: the key was refused or proves another login. Nothing is sent for the account any more. */
+  disconnect(ref: AccountRef): void {
+    const known = this.#byKey.get(accountKey(ref));
+    if (!known?.session) return;
+    known.session.close();
+    this.#options.connections.close(known.session.login, known.uid);
+    known.session = undefined;
+    this.announce(ref);
+  }
+
+  /** The account is gone. */
+  forget(ref: AccountRef): void {
+    this.disconnect(ref);
+    const known = this.#byKey.get(accountKey(ref));
+    if (!known) return;
+    this.#options.connections.forget(known.uid);
+    this.#byKey.delete(accountKey(ref));
+    this.announce(ref);
+  }
+
+  /** Whether the account's key was tried and opened no session. */
+  wasTried(ref: AccountRef): boolean {
+    const known = this.#byKey.get(accountKey(ref));
+    return known?.notReady !== undefined && known.session === undefined;
+  }
+
+  #emit(ref: AccountRef, event: AccountEvent): void {
+    for (const listener of this.#eventListeners) listener(ref, event);
+  }
+
+  announce(ref: AccountRef): void {
+    for (const listener of this.#listeners) listener(ref);
+  }
+
+  /** Every session, whether or not the identity is known: for controllers of accounts only. */
+  proven(): readonly ProvenSession[] {
+    return [...this.#byKey.values()].flatMap(({ session }) => (session ? [session] : []));
+  }
+
+  /** Something that all accounts depend on has changed. */
+  announceAll(): void {
+    for (const { session } of this.#byKey.values()) {
+      if (session) this.announce(session.ref);
+    }
+  }
+
+  /** What is known of an account; nothing where another object of that name took its place. */
+  #known(account: MarketplaceAccount): Known {
+    const ref = refOf(account);
+    const uid = uidOf(account);
+    const before = this.#byKey.get(accountKey(ref));
+    if (before?.uid === uid) return before;
+    this.forget(ref);
+    const { client, clock, onWritten } = this.#options;
+    const records = new StatusWriter({ client, clock, onWritten, ref: { ...ref, uid } });
+    const known: Known = { uid, records, session: undefined, notReady: undefined };
+    this.#byKey.set(accountKey(ref), known);
+    return known;
+  }
+
+  #ofSameLogin(account: MarketplaceAccount, login: Login): readonly ProvenSession[] {
+    const uid = uidOf(account);
+    return this.proven().filter((other) => other.uid !== uid && loginText(other.login) === loginText(login));
+  }
+
+  /**
+   * Adoption needs the consent of every account of the login, since they all see the same machines. One that has not been
+   * asked whose it is yet may be of this login, too; one whose key was tried in vain is not.
+   */
+  #adoptionOf(login: Login): 'None' | 'Unlabelled' | undefined {
+    const accounts = this.#options.accounts();
+    const isOfLogin = (account: MarketplaceAccount) => {
+      const known = this.session(refOf(account))?.login ?? account.status?.login;
+      return known && loginText(known) === loginText(login);
+    };
+    if (accounts.some((account) => isOfLogin(account) && account.spec.adoption !== 'Unlabelled'))
+      return 'None';
+    return accounts.some((account) => this.#isUntried(account)) ? undefined : 'Unlabelled';
+  }
+
+  #isUntried(account: MarketplaceAccount): boolean {
+    const known = this.#byKey.get(accountKey(refOf(account)));
+    return !known?.session && !known?.notReady && account.status?.login === undefined;
+  }
+
+  #createSession(
+    account: MarketplaceAccount,
+    connection: ReturnType<LoginConnections['open']>,
+  ): ProvenSession {
+    const ref = refOf(account);
+    return new ProvenSession({
+      ...this.#options,
+      account,
+      connection,
+      identity: () => this.#options.installation.identity(),
+      objects: (current) => this.objectsOf(current),
+      ofSameLogin: () => this.#ofSameLogin(account, connection.login),
+      adoptionOfLogin: () => this.#adoptionOf(connection.login),
+      onChange: () => this.announce(ref),
+      onStatusChange: () => this.#emit(ref, { type: 'status' }),
+      onPoll: (event) => this.#emit(ref, event),
+    });
+  }
+}
+
+/** The name of an account. */
+export function refOf(account: MarketplaceAccount): AccountRef {
+  return { namespace: account.metadata.namespace ?? '', name: account.metadata.name };
+}

@@ -1,0 +1,145 @@
+import type { Clock } from '../lib/clock.ts';
+import { parseHttpDate } from '../marketplace/http/http-date.ts';
+
+/** What time it is at the service. */
+export type ServiceTime =
+  | {
+      readonly type: 'known';
+      readonly at: number;
+      /** Two complete lists agree on it: enough to destroy by a time limit. */
+      readonly isConfirmed: boolean;
+    }
+  /** The service has not said yet, or never does. */
+  | { readonly type: 'unknown' }
+  /** A reply contradicts what was known, or our own clocks have parted. Later replies decide. */
+  | { readonly type: 'stale' };
+
+/** How far our two clocks may part between two replies. */
+const PARTED_MS = 5_000;
+/** A `Date` further than this from the expected time is a step. A label's window allows as much before its issue. */
+const STEP_MS = 60_000;
+/** Replies after a step that must agree with it. */
+const REPLIES_TO_BELIEVE = 2;
+/** Complete lists that must agree before a time limit may destroy. */
+const LISTS_TO_CONFIRM = 2;
+/** How long a time that was stepped, or that contradicts our wall clock, must hold before a limit may destroy. */
+const STEP_SETTLES_MS = 60_000;
+/** Odd, so that one outlier never moves the median. */
+const MAX_SAMPLES = 5;
+
+/** A time that contradicts what was known before, and the replies since that agree with it. */
+interface Candidate {
+  readonly offset: number;
+  readonly agreed: number;
+}
+
+/**
+ * The service's clock, by the `Date` of good replies that show machines. A machine's start date comes from that clock, so
+ * whatever is compared with one must, too: our own may be wrong by an hour. One wrong reply never moves the time: a step of
+ * more than 60 s makes it stale until two later replies agree, and smaller differences are levelled by a median.
+ */
+export class ServiceClock {
+  readonly #clock: Clock;
+  /** `Date` minus our monotonic clock, of the latest replies that agree. Empty: nothing is known. */
+  #offsets: readonly number[] = [];
+  /** Our wall clock minus our monotonic clock at the latest reply. */
+  #wallOffset = 0;
+  #candidate: Candidate | undefined;
+  #agreedSinceList = false;
+  #agreeingLists = 0;
+  /** Before this (monotonic) no limit destroys: the time was stepped. */
+  #settlesAt = Number.NEGATIVE_INFINITY;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** A good reply that shows machines. One from a cache (`Age`) tells an old time, and counts for nothing. */
+  hear(headers: Readonly<Record<string, string>>): void {
+    const date = parseHttpDate(headers['date']);
+    if (date === undefined || Number(headers['age'] ?? 0) > 0) return;
+    const monotonic = this.#clock.monotonic();
+    const wallOffset = this.#clock.now() - monotonic;
+    const offset = date - monotonic;
+    const parted = wallOffset - this.#wallOffset;
+    const known = median(this.#offsets);
+    this.#wallOffset = wallOffset;
+    if (known === undefined) {
+      if (isNear(offset, wallOffset)) this.#begin(offset);
+      else this.#doubt(offset, monotonic);
+    } else if (isNear(offset, known)) {
+      this.#agree(offset);
+    } else if (Math.abs(parted) > PARTED_MS && isNear(offset, known + parted)) {
+      // Our machine slept: the monotonic clock stood still, and wall clock and service agree on how long.
+      this.#begin(offset);
+    } else {
+      this.#doubt(offset, monotonic);
+    }
+  }
+
+  /** A complete list has arrived, all of its replies were heard. */
+  listed(): void {
+    if (this.#agreedSinceList) this.#agreeingLists += 1;
+    this.#agreedSinceList = false;
+  }
+
+  /** Exact to the second or two that a `Date` and its way here take. */
+  now(): ServiceTime {
+    const known = median(this.#offsets);
+    if (known === undefined) return this.#candidate ? { type: 'stale' } : { type: 'unknown' };
+    const monotonic = this.#clock.monotonic();
+    const parted = this.#clock.now() - monotonic - this.#wallOffset;
+    if (this.#candidate || Math.abs(parted) > PARTED_MS) return { type: 'stale' };
+    const isConfirmed = this.#agreeingLists >= LISTS_TO_CONFIRM && monotonic >= this.#settlesAt;
+    return { type: 'known', at: Math.floor(known + monotonic), isConfirmed };
+  }
+
+  #begin(offset: number): void {
+    this.#offsets = [];
+    this.#agreeingLists = 0;
+    this.#agree(offset);
+  }
+
+  #agree(offset: number): void {
+    this.#offsets = [...this.#offsets, offset].slice(-MAX_SAMPLES);
+    this.#candidate = undefined;
+    this.#agreedSinceList = true;
+  }
+
+  /** A step, or a first reply far from our wall clock: believed once later replies agree. */
+  #doubt(offset: number, monotonic: number): void {
+    const candidate = this.#candidate;
+    const agreed = candidate && isNear(offset, candidate.offset) ? candidate.agreed + 1 : 0;
+    if (agreed < REPLIES_TO_BELIEVE) {
+      this.#candidate = { offset, agreed };
+      return;
+    }
+    this.#begin(offset);
+    this.#settlesAt = monotonic + STEP_SETTLES_MS;
+  }
+}
+
+/** The service's time (epoch milliseconds), or ours if it never says its own. Undefined while it is stale. */
+export function serviceNow(time: ServiceTime, now: number): number | undefined {
+  if (time.type === 'stale') return undefined;
+  return time.type === 'known' ? time.at : now;
+}
+
+/**
+ * When an answer was given, by the service's clock (epoch milliseconds): its own `Date` if that agrees with the service's
+ * time, else the service's time, else ours (`now`). A wrong `Date` of one answer must not become a start or a cost.
+ */
+export function timeOfAnswer(date: number | undefined, time: ServiceTime, now: number): number {
+  const expected = time.type === 'known' ? time.at : now;
+  return date !== undefined && isNear(date, expected) ? date : expected;
+}
+
+function isNear(time: number, other: number): boolean {
+  return Math.abs(time - other) <= STEP_MS;
+}
+
+/** Of an even number of samples the newest is left out, so that it alone never decides. */
+function median(samples: readonly number[]): number | undefined {
+  const odd = samples.length % 2 === 0 ? samples.slice(0, -1) : samples;
+  return odd.toSorted((left, right) => left - right)[(odd.length - 1) / 2];
+}

@@ -1,0 +1,370 @@
+import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
+import type { AccountRef } from '../instance/account-ref.ts';
+import { monthName } from '../instance/cost.ts';
+import type { InstanceSummary } from '../instance/summary.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { MicroDollars } from '../lib/money.ts';
+import type { MarketplaceClient } from '../marketplace/client.ts';
+import type { Feed } from '../marketplace/feed/feed.ts';
+import type { CompleteList, FeedEvent } from '../marketplace/feed/feed-state.ts';
+import type { Pacer } from '../marketplace/pacing/pacing.ts';
+import type { PurchaseConstants } from '../ownership/constants.ts';
+import type { Identity } from '../ownership/identity.ts';
+import type { Login } from '../ownership/login.ts';
+import { uidOf } from '../runtime/kube/kube-object.ts';
+import { type AccountRefusal, Admission } from './admission.ts';
+import { AccountAvoidList, type AvoidList, avoidOf } from './avoid-list.ts';
+import type { LoginConnection } from './connection.ts';
+import { FeedObserver } from './feed-observer.ts';
+import { type InventoryEntry, MachineInventory, provenGone, UnclaimedMachines } from './inventory.ts';
+import type { AdmissionQueue } from './queue/admission-queue.ts';
+import type { ServiceClock } from './service-clock.ts';
+import {
+  type AccountLimits,
+  type BrakeSettings,
+  deletedSumsOf,
+  limitsOf,
+  maxRentalPrice,
+  sumAccount,
+} from './spend-limits.ts';
+
+/** The queue of a login, as the objects that wait in it use it. */
+export type RentalQueue = Pick<AdmissionQueue, 'offers' | 'explain' | 'place' | 'leave'>;
+
+/**
+ * An account whose login was proven by a key in this process. It stays the same object while the login
+ * stays; key, limits and breaker behind it change. What it returns is current at the call.
+ */
+export interface AccountSession {
+  readonly ref: AccountRef;
+  readonly uid: string;
+  readonly login: Login;
+  /** What this installation signs with. */
+  readonly identity: Identity;
+  /**
+   * Reads are shared by the accounts of the login. Writes leave with the newest proven key of this very account, or not
+   * at all: a kept key may only destroy, a narrow one may not write.
+   */
+  readonly client: MarketplaceClient;
+  /** Shared by all accounts of the same login. */
+  readonly feed: Feed;
+  readonly avoid: AvoidList;
+  /** Every rule in front of a purchase or a start. */
+  readonly admission: Pick<Admission, 'request' | 'requestStart' | 'reservedFor'>;
+  /** What a purchase waits for, shared by all accounts of the same login. Found offers may be reserved or avoided. */
+  readonly queue: RentalQueue;
+  /** Breaker and label echo, as the latest polls show them. */
+  readonly observer: Pick<
+    FeedObserver,
+    'breaker' | 'openSpans' | 'countsHostFailures' | 'labelEcho' | 'labelReadBack'
+  >;
+  /** The clock that dates machines. */
+  readonly serviceClock: Pick<ServiceClock, 'now'>;
+  readonly limits: AccountLimits;
+  readonly user: UserFacts;
+  /** Whether the account may be used from objects of that namespace (`spec.allowedNamespaces`); undefined while that is being found out. */
+  permits(namespace: string): boolean | undefined;
+  /**
+   * Whether machines that this operator did not rent may be adopted: `spec.adoption` of every account of the login must
+   * be `Unlabelled`. Undefined while an account has not been asked for its login yet.
+   */
+  adoption(): 'None' | 'Unlabelled' | undefined;
+  /** Asks the marketplace right now whether the key in use is one of `login`. Never throws. */
+  proveLogin(): Promise<boolean>;
+}
+
+/** What the latest proof of the key said of its user. */
+export interface UserFacts {
+  /** Undefined if the key may not read it. */
+  readonly credit: MicroDollars | undefined;
+  /** Undefined if the key may not read SSH keys. */
+  readonly sshKeyRegistered: boolean | undefined;
+  /** False if the account's key may not list or not destroy: then nothing is rented. */
+  readonly mayDestroy: boolean;
+}
+
+/** What a sweep of the login's machines found. */
+export interface SweepFindings {
+  /** Ids of machines of ours that no object claims. */
+  readonly orphans: readonly number[];
+  /** Ids of unclaimed machines that are too new to call orphans: their age or a second look will tell. */
+  readonly unsettled: readonly number[];
+  /** Ids of orphans that are younger than every rental that was on record when they were first seen. */
+  readonly rolledBack: readonly number[];
+  /** Epoch milliseconds of the last time that a person confirmed a rollback, as far as the sweep knew; 0 for never. */
+  readonly confirmedAt: number;
+  /** Ids of unclaimed machines if so many lost their objects that a person has to look; absent if not. */
+  readonly massOrphaned?: readonly number[];
+  /** Ids that carry our label where it cannot belong. */
+  readonly copied: readonly number[];
+  /** Ids of unclaimed machines that began after the window of their label: rentals that were carried out late. */
+  readonly late?: readonly number[];
+  /** Other installations that labels of the login name. */
+  readonly others?: readonly string[];
+}
+
+const NOTHING_FOUND: SweepFindings = {
+  orphans: [],
+  unsettled: [],
+  rolledBack: [],
+  confirmedAt: 0,
+  copied: [],
+};
+
+/** What a session needs of the process around it. */
+export interface ProvenSessionOptions {
+  readonly account: MarketplaceAccount;
+  readonly connection: LoginConnection;
+  /** Undefined until the installation knows who it is; no session is given out before. */
+  readonly identity: () => Identity | undefined;
+  readonly clock: Clock;
+  readonly brake: BrakeSettings;
+  readonly constants: PurchaseConstants;
+  /** GpuInstances that count for this account, as the cache has them. */
+  readonly objects: (account: MarketplaceAccount) => readonly InstanceSummary[];
+  /** Accounts that have proved the same login, without this one. */
+  readonly ofSameLogin: () => readonly ProvenSession[];
+  /** `spec.adoption` of all accounts of the login together; undefined while one of them may not be known yet. */
+  readonly adoptionOfLogin: () => 'None' | 'Unlabelled' | undefined;
+  /** Undefined while it is being found out. */
+  readonly namespaceAllowed: (account: MarketplaceAccount, namespace: string) => boolean | undefined;
+  /** Something changed that may let objects do what they could not, or stop them. */
+  readonly onChange: () => void;
+  /** Something changed that only the account's status shows. */
+  readonly onStatusChange: () => void;
+  /** A poll of the marketplace ended, complete or failed: for the account's own controller. */
+  readonly onPoll: (event: FeedEvent) => void;
+}
+
+/** One account whose login was proven: the state behind its session, moved on by the account's controller. */
+export class ProvenSession implements AccountSession {
+  readonly ref: AccountRef;
+  readonly uid: string;
+  readonly login: Login;
+  readonly client: MarketplaceClient;
+  readonly feed: Feed;
+  readonly pacer: Pacer;
+  readonly queue: RentalQueue;
+  readonly serviceClock: ServiceClock;
+  readonly avoid: AccountAvoidList;
+  readonly admission: Admission;
+  readonly observer: FeedObserver;
+  readonly #options: ProvenSessionOptions;
+  readonly #inventory: MachineInventory;
+  readonly #unclaimed = new UnclaimedMachines();
+  readonly #unsubscribe: () => void;
+  #account: MarketplaceAccount;
+  #user: UserFacts = { credit: undefined, sshKeyRegistered: undefined, mayDestroy: true };
+  #refusal: AccountRefusal | undefined;
+  /** Undefined before the first sweep. */
+  #findings: SweepFindings | undefined;
+
+  constructor(options: ProvenSessionOptions) {
+    const { account, connection, clock } = options;
+    this.#options = options;
+    this.#account = account;
+    this.ref = { namespace: account.metadata.namespace ?? '', name: account.metadata.name };
+    this.uid = uidOf(account);
+    this.login = connection.login;
+    this.client = connection.clientOf(this.uid);
+    this.feed = connection.feed;
+    this.pacer = connection.pacer;
+    this.queue = connection.queue;
+    this.serviceClock = connection.serviceClock;
+    this.avoid = new AccountAvoidList(clock, avoidOf(account), options.onStatusChange);
+    const unclaimed = () => this.#unclaimed.ids();
+    this.observer = new FeedObserver(
+      { ...options, objects: () => this.#objects(), unclaimed },
+      () => this.#account,
+    );
+    this.#inventory = new MachineInventory(this.login, options.constants);
+    this.admission = this.#createAdmission();
+    this.#unsubscribe = this.feed.subscribe((event) => this.observer.onFeedEvent(event));
+  }
+
+  get identity(): Identity {
+    const identity = this.#options.identity();
+    if (!identity) throw new Error('a session was used before the identity of this installation is known');
+    return identity;
+  }
+
+  get limits(): AccountLimits {
+    return limitsOf(this.#account);
+  }
+
+  /** As the latest proof of the key said. */
+  get user(): UserFacts {
+    return this.#user;
+  }
+
+  /** What the latest sweep found. */
+  get findings(): SweepFindings {
+    return this.#findings ?? NOTHING_FOUND;
+  }
+
+  /** Whether a complete list was seen, so that what is missing from it means something. */
+  get isListed(): boolean {
+    return this.feed.latest() !== undefined;
+  }
+
+  /**
+   * Machines that the account's status names and that are proven to be gone. While the breaker is open no list proves
+   * anything.
+   */
+  async provenGone(): Promise<ReadonlySet<number>> {
+    if (this.observer.breaker.type === 'open') return new Set();
+    const gone = await provenGone(this.observer.longUnlisted(), {
+      read: (id) => this.feed.get(id),
+      proveLogin: () => this.proveLogin(),
+      onPresent: (id) => this.observer.onPresent(id),
+    });
+    this.#unclaimed.gone(gone);
+    return gone;
+  }
+
+  permits(namespace: string): boolean | undefined {
+    return this.#options.namespaceAllowed(this.#account, namespace);
+  }
+
+  adoption(): 'None' | 'Unlabelled' | undefined {
+    return this.#options.adoptionOfLogin();
+  }
+
+  async proveLogin(): Promise<boolean> {
+    try {
+      return (await this.client.users.current()).id === this.login.userId;
+    } catch {
+      return false;
+    }
+  }
+
+  /** Whose each machine of a list is, by these objects; undefined before the first list. */
+  inventory(
+    objects: readonly InstanceSummary[],
+    retained: readonly number[] = this.#retained(),
+    list = this.feed.latest(),
+  ): readonly InventoryEntry[] | undefined {
+    const identity = this.#options.identity();
+    if (!list || !identity) return undefined;
+    return this.#inventory.classify(identity, {
+      rows: list.rows.values(),
+      uids: new Set(objects.map(({ uid }) => uid)),
+      claims: objects.flatMap(({ claim }) => claim ?? []),
+      retained: new Set(retained),
+      copies: new Set([...(this.#account.status?.labelCopies ?? []), ...this.findings.copied]),
+    });
+  }
+
+  /**
+   * Ids of machines of ours that no object claims, which an account that is being deleted waits for; none for any other.
+   * Undefined before the first sweep, which may find some.
+   */
+  unclaimed(): readonly number[] | undefined {
+    return this.#findings && this.#unclaimed.ids();
+  }
+
+  /** The orphan sweep judged this login's machines, as this list shows them. */
+  recordSweep(findings: SweepFindings, list: Pick<CompleteList, 'rows'>): void {
+    const changed = JSON.stringify(findings) !== JSON.stringify(this.#findings);
+    this.#findings = findings;
+    if (this.#isDeleted()) this.#unclaimed.swept(unclaimedOf(findings), list);
+    if (changed) this.#options.onStatusChange();
+  }
+
+  /** The controller saw a newer object. Another one that took over the name is none. */
+  update(account: MarketplaceAccount): void {
+    if (uidOf(account) !== this.uid) return;
+    const changed = account.metadata.generation !== this.#account.metadata.generation;
+    this.#account = account;
+    this.avoid.follow(avoidOf(account));
+    if (this.#isDeleted()) this.#unclaimed.add(unclaimedOf(this.findings));
+    if (changed) this.#options.onChange();
+  }
+
+  /** The controller proved the key again. */
+  proved(user: UserFacts): void {
+    const before = this.#user;
+    this.#user = user;
+    if (permitsMore(before, user)) this.#options.onChange();
+  }
+
+  /** From now on no ticket is given, or (undefined) they are again. */
+  refuse(refusal: AccountRefusal | undefined): void {
+    this.#refusal = refusal;
+  }
+
+  /** Unsubscribes from the feed. */
+  close(): void {
+    this.#unsubscribe();
+  }
+
+  /** Ids that the account lists as kept on purpose. */
+  #retained(): readonly number[] {
+    return (this.#account.status?.retained ?? []).map(({ instanceId }) => instanceId);
+  }
+
+  #isDeleted(): boolean {
+    return this.#account.metadata.deletionTimestamp !== undefined;
+  }
+
+  #objects(): readonly InstanceSummary[] {
+    return this.#options.objects(this.#account);
+  }
+
+  #createAdmission(): Admission {
+    const { clock, connection, brake } = this.#options;
+    return new Admission({
+      clock,
+      queue: connection.queue,
+      objects: () => this.#objects(),
+      reservations: connection.reservations,
+      settings: brake,
+      limits: () => this.limits,
+      refusal: () => this.#refusal ?? this.#narrowKey(),
+      labelEcho: () => this.observer.labelEcho,
+      isLoginRenting: () => this.#options.ofSameLogin().some((other) => other.admission.isRenting()),
+      sums: (items, pending) => {
+        const now = clock.now();
+        const credit = this.#user.credit;
+        const departed = deletedSumsOf(this.#account);
+        const unclaimed = this.#unclaimedPrices(items);
+        const month = monthName(now);
+        return sumAccount({ objects: items, pending, unclaimed, departed, credit, now, month });
+      },
+    });
+  }
+
+  /**
+   * Of machines that the latest sweep found unclaimed, or that are on record as orphaned in mass, and that are still listed;
+   * an unknown price counts as the most.
+   */
+  #unclaimedPrices(objects: readonly InstanceSummary[]): readonly MicroDollars[] {
+    const { massOrphaned = [], orphansConfirmed = [] } = this.#account.status ?? {};
+    const found = new Set([...unclaimedOf(this.findings), ...massOrphaned, ...orphansConfirmed]);
+    if (found.size === 0) return [];
+    const held = new Set(objects.map(({ instanceId }) => instanceId));
+    const rows = this.feed.latest()?.rows;
+    const most = maxRentalPrice(undefined, this.limits, this.#options.brake.maxDollarsPerHour);
+    return [...found].flatMap((id) => {
+      const row = held.has(id) ? undefined : rows?.get(id);
+      return row ? [row.pricePerHour ?? most] : [];
+    });
+  }
+
+  #narrowKey(): AccountRefusal | undefined {
+    if (this.#user.mayDestroy) return undefined;
+    const message =
+      'The key may not list or destroy machines; nothing is rented that could not be destroyed.';
+    return { reason: 'KeyTooNarrow', message };
+  }
+}
+
+function unclaimedOf({ orphans, unsettled }: SweepFindings): readonly number[] {
+  return [...orphans, ...unsettled];
+}
+
+/** Whether something that was refused before may be allowed now. */
+function permitsMore(before: UserFacts, now: UserFacts): boolean {
+  if (before.mayDestroy !== now.mayDestroy || before.sshKeyRegistered !== now.sshKeyRegistered) return true;
+  return (now.credit ?? 0) > (before.credit ?? 0);
+}

@@ -1,0 +1,116 @@
+import type { InstanceSummary } from '../instance/summary.ts';
+
+/** Replacements within one window: this share of the machines, and one at least. */
+const SHARE = 0.1;
+/** A replacement that is under way for longer no longer delays the next one. */
+const WINDOW_MS = 600_000;
+/** An object that does not use its turn within this time loses it: it may tolerate its machine for longer. */
+const TURN_MS = 120_000;
+
+interface Turn {
+  readonly uid: string;
+  /** Monotonic milliseconds at which it was given. */
+  readonly at: number;
+}
+
+/** A replacement that is under way. */
+interface Ending {
+  /** Monotonic milliseconds. */
+  readonly since: number;
+  /** The machine that the object names. */
+  readonly instanceId: number | undefined;
+}
+
+/** What one complete list says about an account whose machines are replaced slowly. */
+export interface FleetPoll {
+  /** Epoch milliseconds, by the clock that dates the ends of machines. */
+  readonly now: number;
+  /** Monotonic milliseconds. */
+  readonly monotonic: number;
+  readonly objects: readonly InstanceSummary[];
+  /** Ids of machines that are bad or have vanished. */
+  readonly unhealthy: ReadonlySet<number>;
+  /** Ids of machines that run. */
+  readonly running: ReadonlySet<number>;
+}
+
+/**
+ * Whose machine may be replaced while as many are bad: one object at a time, and the next only when the machine of the
+ * previous one runs. Counted from the objects, so that a restart permits no extra replacement.
+ */
+export class SlowReplacements {
+  readonly #underWay = new Map<string, Ending>();
+  readonly #lastTurnAt = new Map<string, number>();
+  #turn: Turn | undefined;
+
+  /** Uid of the object whose machine may be replaced now. */
+  current(): string | undefined {
+    return this.#turn?.uid;
+  }
+
+  /** Nothing is replaced slowly any more. */
+  end(): void {
+    this.#turn = undefined;
+    this.#underWay.clear();
+    this.#lastTurnAt.clear();
+  }
+
+  /** Decides by the objects and the complete list of a poll. */
+  update(poll: FleetPoll): void {
+    const { objects, monotonic } = poll;
+    const wanted = objects.filter(({ deleting, isReplaceable }) => isReplaceable && !deleting);
+    const underWay = wanted.filter((object) => isUnderWay(object, poll) || this.#isStillEnding(object, poll));
+    this.#note(underWay, monotonic);
+    const blocks = underWay.some(({ uid }) => monotonic - (this.#underWay.get(uid)?.since ?? 0) < WINDOW_MS);
+    const recent = wanted.filter((object) => hasEndedLately(object, poll));
+    const most = Math.max(1, Math.floor(wanted.length * SHARE));
+    const isSpent = new Set([...recent, ...underWay].map(({ uid }) => uid)).size >= most;
+    const waiting = wanted.filter((object) => isBad(object, poll) && !underWay.includes(object));
+    this.#turn = blocks || isSpent ? undefined : this.#next(waiting, monotonic);
+  }
+
+  /** A destroy that was carried out although its reply said no: the machine is only missing, and not yet proven gone. */
+  #isStillEnding({ uid, instanceId }: InstanceSummary, { monotonic, running }: FleetPoll): boolean {
+    const before = this.#underWay.get(uid);
+    if (!before || instanceId === undefined || instanceId !== before.instanceId) return false;
+    return !running.has(instanceId) && monotonic - before.since < WINDOW_MS;
+  }
+
+  #note(underWay: readonly InstanceSummary[], monotonic: number): void {
+    const uids = new Set(underWay.map(({ uid }) => uid));
+    for (const uid of this.#underWay.keys()) if (!uids.has(uid)) this.#underWay.delete(uid);
+    for (const { uid, instanceId } of underWay) {
+      const since = this.#underWay.get(uid)?.since ?? monotonic;
+      this.#underWay.set(uid, { since, instanceId });
+    }
+  }
+
+  /** The object whose last turn is the oldest, or that had none. */
+  #next(waiting: readonly InstanceSummary[], monotonic: number): Turn | undefined {
+    const current = this.#turn;
+    if (current && monotonic - current.at < TURN_MS && waiting.some(({ uid }) => uid === current.uid))
+      return current;
+    const lastAt = (uid: string) => this.#lastTurnAt.get(uid) ?? Number.NEGATIVE_INFINITY;
+    const [first] = waiting
+      .map(({ uid }) => uid)
+      .toSorted((a, b) => (lastAt(a) === lastAt(b) ? a.localeCompare(b) : lastAt(a) - lastAt(b)));
+    if (first === undefined) return undefined;
+    this.#lastTurnAt.set(first, monotonic);
+    return { uid: first, at: monotonic };
+  }
+}
+
+function isBad({ instanceId }: InstanceSummary, { unhealthy }: FleetPoll): boolean {
+  return instanceId !== undefined && unhealthy.has(instanceId);
+}
+
+/** Its machine is being ended, or it was a moment ago and the next one does not run yet. */
+function isUnderWay(object: InstanceSummary, poll: FleetPoll): boolean {
+  const { leaving, instanceId } = object;
+  const hasNext = instanceId !== undefined && poll.running.has(instanceId);
+  return leaving || (hasEndedLately(object, poll) && !hasNext);
+}
+
+function hasEndedLately({ lastEndedAt }: InstanceSummary, { now }: FleetPoll): boolean {
+  return lastEndedAt !== undefined && now - lastEndedAt < WINDOW_MS;
+}

@@ -1,0 +1,294 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { instanceSummary } from '../../test/builders/instance-summary.ts';
+import type { InstanceSummary } from '../instance/summary.ts';
+import {
+  type AccountLimits,
+  type AccountSums,
+  mayRent,
+  mayStart,
+  type SumInput,
+  sumAccount,
+} from './spend-limits.ts';
+
+const DOLLAR = 1_000_000;
+const HOUR = 3_600_000;
+const NOW = Date.UTC(2026, 10, 20, 12);
+
+const object = (changes: Partial<InstanceSummary> = {}): InstanceSummary =>
+  instanceSummary({ instanceId: 1, pricePerHour: DOLLAR, ...changes });
+
+const sums = (changes: Partial<AccountSums> = {}): AccountSums => ({
+  rentalsLastHour: 0,
+  rentalsUnderWay: 0,
+  oldestRentalAt: undefined,
+  liveMachines: 0,
+  dollarsPerHour: 0,
+  unclaimedMachines: 0,
+  unclaimedDollarsPerHour: 0,
+  spentThisMonth: 0,
+  credit: 100 * DOLLAR,
+  ...changes,
+});
+
+const settings = { maxRentalsPerHour: 10, maxLiveMachines: 20, maxDollarsPerHour: 50 * DOLLAR };
+
+function ask(
+  found: Partial<AccountSums>,
+  limits: AccountLimits = {},
+  pricePerHour: number | undefined = DOLLAR,
+) {
+  return { sums: sums(found), limits, settings, pricePerHour, now: NOW };
+}
+
+describe('whether one more machine fits', () => {
+  test.each([
+    ['an empty account with credit', ask({}), 'fits'],
+    ['credit that is not known', ask({ credit: undefined }), 'fits'],
+    ['no credit left', ask({ credit: 0 }), 'InsufficientCredit'],
+    [
+      'credit just at minCredit',
+      ask({ credit: 5 * DOLLAR }, { minCredit: 5 * DOLLAR }),
+      'InsufficientCredit',
+    ],
+    ['credit above minCredit', ask({ credit: 5 * DOLLAR + 1 }, { minCredit: 5 * DOLLAR }), 'fits'],
+    ['a price at the cap', ask({}, { maxPricePerHour: DOLLAR }), 'fits'],
+    ['a price above the cap', ask({}, { maxPricePerHour: DOLLAR - 1 }), 'AccountLimitReached'],
+    ['the last allowed machine', ask({ liveMachines: 4 }, { maxInstances: 5 }), 'fits'],
+    ['one machine too many', ask({ liveMachines: 5 }, { maxInstances: 5 }), 'AccountLimitReached'],
+    [
+      'a machine that no object claims where one more is allowed',
+      ask({ liveMachines: 4, unclaimedMachines: 1 }, { maxInstances: 5 }),
+      'AccountLimitReached',
+    ],
+    [
+      'an hour that the machines fill which no object claims',
+      ask(
+        { dollarsPerHour: 4 * DOLLAR, unclaimedDollarsPerHour: 6 * DOLLAR },
+        { maxSpendPerHour: 10 * DOLLAR },
+      ),
+      'AccountLimitReached',
+    ],
+    [
+      'as many machines as the operator bears, some of them without an object',
+      ask({ liveMachines: 15, unclaimedMachines: 5 }),
+      'AccountLimitReached',
+    ],
+    ['maxInstances 0', ask({}, { maxInstances: 0 }), 'AccountLimitReached'],
+    [
+      'an hour that is just full',
+      ask({ dollarsPerHour: 9 * DOLLAR }, { maxSpendPerHour: 10 * DOLLAR }),
+      'fits',
+    ],
+    [
+      'an hour that would overflow',
+      ask({ dollarsPerHour: 9 * DOLLAR + 1 }, { maxSpendPerHour: 10 * DOLLAR }),
+      'AccountLimitReached',
+    ],
+    [
+      'a month that is used up',
+      ask({ spentThisMonth: 30 * DOLLAR }, { maxSpendPerMonth: 30 * DOLLAR }),
+      'AccountLimitReached',
+    ],
+    [
+      'a month that is not',
+      ask({ spentThisMonth: 30 * DOLLAR - 1 }, { maxSpendPerMonth: 30 * DOLLAR }),
+      'fits',
+    ],
+    ['a month without a limit', ask({ spentThisMonth: 9_000 * DOLLAR }), 'fits'],
+    ['one rental less than the operator allows', ask({ rentalsLastHour: 9 }), 'fits'],
+    ['one machine less than the operator allows', ask({ liveMachines: 19 }), 'fits'],
+    ['exactly the operator’s dollars per hour', ask({ dollarsPerHour: 49 * DOLLAR }), 'fits'],
+    ['a machine without a price', ask({ dollarsPerHour: 50 * DOLLAR }, {}, 0), 'fits'],
+    ['the operator’s rentals per hour', ask({ rentalsLastHour: 10 }), 'TooManyRentals'],
+    ['the operator’s live machines', ask({ liveMachines: 20 }), 'AccountLimitReached'],
+    ['the operator’s dollars per hour', ask({ dollarsPerHour: 49 * DOLLAR + 1 }), 'AccountLimitReached'],
+  ] as const)('%s: %s', (_, input, expected) => {
+    const decision = mayRent(input);
+    expect(decision.type === 'fits' ? 'fits' : decision.reason).toBe(expected);
+  });
+
+  test('what a person set is told before the operator’s own ceilings', () => {
+    const decision = mayRent(ask({ credit: 0, rentalsLastHour: 99, liveMachines: 99 }));
+    expect(decision).toMatchObject({ reason: 'InsufficientCredit' });
+  });
+
+  test('too many rentals are asked for again when the oldest is an hour old', () => {
+    const decision = mayRent(ask({ rentalsLastHour: 10, oldestRentalAt: NOW - HOUR + 90_000 }));
+    expect(decision).toMatchObject({ retryAfterMs: 90_000 });
+  });
+
+  test('too many rentals of which one is under way are asked for again soon: it may come to nothing', () => {
+    const found = { rentalsLastHour: 10, rentalsUnderWay: 1, oldestRentalAt: NOW - HOUR + 90_000 };
+    expect(mayRent(ask(found))).toMatchObject({ reason: 'TooManyRentals', retryAfterMs: 10_000 });
+  });
+
+  test.each([
+    [ask({ liveMachines: 5 }, { maxInstances: 5 }), 'The account has 5 machines; limits.maxInstances is 5.'],
+    [ask({ credit: 1 }, { minCredit: 2 * DOLLAR }), 'More than $2.00 of credit must remain.'],
+    [ask({ credit: 0 }), 'More than $0.00 of credit must remain.'],
+    [
+      ask({}, { maxPricePerHour: DOLLAR / 2 }),
+      "$1.00/h is above the account's limits.maxPricePerHour of $0.50.",
+    ],
+    [
+      ask({ dollarsPerHour: 9 * DOLLAR }, { maxSpendPerHour: 9 * DOLLAR }),
+      'All machines would cost $10.00/h; limits.maxSpendPerHour is $9.00.',
+    ],
+    [
+      ask({ spentThisMonth: 31 * DOLLAR }, { maxSpendPerMonth: 30 * DOLLAR }),
+      '$31.00 are spent this month (UTC); limits.maxSpendPerMonth is $30.00.',
+    ],
+    [
+      ask({ rentalsLastHour: 10 }),
+      'The account rented 10 machines within the hour; --max-rentals-per-hour is 10.',
+    ],
+    [ask({ liveMachines: 20 }), 'The account has 20 machines; --max-live-machines is 20.'],
+    [
+      ask({ dollarsPerHour: 50 * DOLLAR }),
+      'All machines would cost $51.00/h; --max-dollars-per-hour is $50.00.',
+    ],
+  ])('the message names the limit and both figures: %#', (input, message) => {
+    expect(mayRent(input)).toMatchObject({ message });
+  });
+
+  test('it is asked again after ten seconds, and never within one', () => {
+    expect(mayRent(ask({ credit: 0 }))).toMatchObject({ retryAfterMs: 10_000 });
+    const due = ask({ rentalsLastHour: 10, oldestRentalAt: NOW - HOUR });
+    expect(mayRent(due)).toMatchObject({ retryAfterMs: 1_000 });
+  });
+});
+
+describe('whether a stopped machine may be started', () => {
+  test.each([
+    ['more machines than allowed do not matter', ask({ liveMachines: 9 }, { maxInstances: 5 }), 'fits'],
+    ['rentals of the hour do not matter', ask({ rentalsLastHour: 99 }), 'fits'],
+    ['the operator’s number of machines does not matter', ask({ liveMachines: 99 }), 'fits'],
+    ['credit matters', ask({ credit: 0 }), 'stopped'],
+    ['its price matters', ask({}, { maxPricePerHour: DOLLAR - 1 }), 'stopped'],
+    ['the month matters', ask({ spentThisMonth: DOLLAR }, { maxSpendPerMonth: DOLLAR }), 'stopped'],
+    ['the operator’s dollars per hour matter', ask({ dollarsPerHour: 50 * DOLLAR }), 'stopped'],
+    [
+      'the hour’s spending matters',
+      ask({ dollarsPerHour: 10 * DOLLAR }, { maxSpendPerHour: 10 * DOLLAR }),
+      'stopped',
+    ],
+  ] as const)('%s', (_, input, type) => {
+    expect(mayStart(input).type).toBe(type);
+  });
+});
+
+describe('adding an account up', () => {
+  const input = (changes: Partial<SumInput> = {}): SumInput => ({
+    objects: [],
+    pending: [],
+    departed: undefined,
+    credit: undefined,
+    now: NOW,
+    month: '2026-11',
+    ...changes,
+  });
+
+  test('machines, prices and spending of its objects', () => {
+    const objects = [
+      object(),
+      object({ uid: 'u2', instanceId: 2, pricePerHour: 2 * DOLLAR, spentThisMonth: 7 }),
+    ];
+    expect(sumAccount(input({ objects }))).toMatchObject({
+      liveMachines: 2,
+      dollarsPerHour: 3 * DOLLAR,
+      spentThisMonth: 7,
+    });
+  });
+
+  test('an open intent counts as a machine, an object without either does not', () => {
+    const objects = [
+      object({ instanceId: undefined, hasOpenIntent: true, pricePerHour: 0 }),
+      object({ uid: 'u2', instanceId: undefined, pricePerHour: 0 }),
+    ];
+    expect(sumAccount(input({ objects })).liveMachines).toBe(1);
+  });
+
+  test('a machine that is only observed costs the account nothing', () => {
+    expect(sumAccount(input({ objects: [object({ adopted: 'Observe', spentThisMonth: 5 })] }))).toMatchObject(
+      {
+        liveMachines: 0,
+        dollarsPerHour: 0,
+        spentThisMonth: 0,
+      },
+    );
+  });
+
+  test('only rentals of the last hour count', () => {
+    const objects = [object({ rentals: [NOW - HOUR, NOW - HOUR + 1, NOW] })];
+    expect(sumAccount(input({ objects }))).toMatchObject({
+      rentalsLastHour: 2,
+      oldestRentalAt: NOW - HOUR + 1,
+    });
+  });
+
+  test('what deleted objects left counts in its own month only', () => {
+    const departed = { month: '2026-11', spent: 4 * DOLLAR, rentals: [NOW - 1] };
+    expect(sumAccount(input({ departed }))).toMatchObject({ spentThisMonth: 4 * DOLLAR, rentalsLastHour: 1 });
+    expect(sumAccount(input({ departed, month: '2026-12' })).spentThisMonth).toBe(0);
+  });
+
+  test('a rental under way counts before any record shows it, and its price until the record has one', () => {
+    const pending = [{ at: NOW, pricePerHour: DOLLAR, recorded: false }];
+    expect(sumAccount(input({ pending }))).toMatchObject({
+      liveMachines: 1,
+      rentalsLastHour: 1,
+      rentalsUnderWay: 1,
+      oldestRentalAt: undefined,
+      dollarsPerHour: DOLLAR,
+    });
+    const shown = { objects: [object({ instanceId: undefined, hasOpenIntent: true, pricePerHour: 0 })] };
+    const known = [{ at: NOW, pricePerHour: DOLLAR, recorded: true }];
+    expect(sumAccount(input({ ...shown, pending: known }))).toMatchObject({
+      liveMachines: 1,
+      rentalsLastHour: 1,
+      rentalsUnderWay: 1,
+      dollarsPerHour: DOLLAR,
+    });
+  });
+});
+
+test('an account that keeps asking never exceeds its limits', () => {
+  const prices = fc.array(fc.integer({ min: 1, max: 3 * DOLLAR }), { maxLength: 60 });
+  const limits = fc.record({
+    maxInstances: fc.integer({ min: 0, max: 30 }),
+    maxSpendPerHour: fc.integer({ min: 0, max: 20 * DOLLAR }),
+  });
+  fc.assert(
+    fc.property(prices, limits, (asked, limit) => {
+      let [machines, hourly] = [0, 0];
+      for (const price of asked) {
+        const found = sums({ liveMachines: machines, dollarsPerHour: hourly });
+        const decision = mayRent({ sums: found, limits: limit, settings, pricePerHour: price, now: NOW });
+        if (decision.type === 'stopped') continue;
+        machines += 1;
+        hourly += price;
+      }
+      expect(machines).toBeLessThanOrEqual(Math.min(limit.maxInstances, settings.maxLiveMachines));
+      expect(hourly).toBeLessThanOrEqual(Math.min(limit.maxSpendPerHour, settings.maxDollarsPerHour));
+    }),
+  );
+});
+
+test('says how many machines have no GpuInstance when they fill the limit', () => {
+  const found = { liveMachines: 3, unclaimedMachines: 4 };
+  expect(mayRent(ask(found, { maxInstances: 5 }))).toMatchObject({
+    message: 'The account has 7 machines, 4 of them without a GpuInstance; limits.maxInstances is 5.',
+  });
+});
+
+test('adds up what the machines cost that no object claims', () => {
+  const unclaimed = [DOLLAR, 2 * DOLLAR];
+  expect(
+    sumAccount({ objects: [], pending: [], unclaimed, departed: undefined, credit: 0, now: NOW, month: '' }),
+  ).toMatchObject({
+    liveMachines: 0,
+    unclaimedMachines: 2,
+    unclaimedDollarsPerHour: 3 * DOLLAR,
+  });
+});

@@ -1,0 +1,275 @@
+import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
+import { countsFor, recentRentals, rentalTimes } from '../instance/rentals.ts';
+import type { InstanceSummary } from '../instance/summary.ts';
+import { formatDollars, type MicroDollars, parseDollars } from '../lib/money.ts';
+
+/**
+ * What an account allows in sum. Limits stop new rentals and starts, never a machine that runs. An absent
+ * one does not limit.
+ */
+export interface AccountLimits {
+  readonly maxInstances?: number;
+  /** Of one machine, and the default of a GpuInstance that sets none. */
+  readonly maxPricePerHour?: MicroDollars;
+  /** Whether an offer without a price may be rented although `maxPricePerHour` is set. */
+  readonly allowUnknownPrice?: boolean;
+  /** Sum of the hourly prices of all machines of the account. */
+  readonly maxSpendPerHour?: MicroDollars;
+  /** Spent in the running UTC month. */
+  readonly maxSpendPerMonth?: MicroDollars;
+  /** Credit below which nothing new is rented. */
+  readonly minCredit?: MicroDollars;
+}
+
+/** The limits that an account's spec sets. */
+export function limitsOf(account: MarketplaceAccount): AccountLimits {
+  const { maxInstances, allowUnknownPrice, ...amounts } = account.spec.limits;
+  const entries = Object.entries(amounts).flatMap(([name, text]) => {
+    const amount = parseDollars(text);
+    return amount === undefined ? [] : [[name, amount] as const];
+  });
+  return {
+    ...(maxInstances === undefined ? {} : { maxInstances }),
+    ...(allowUnknownPrice === true ? { allowUnknownPrice } : {}),
+    ...Object.fromEntries(entries),
+  };
+}
+
+/** Whether the account refuses offers without a price: nobody can tell whether they are within its `maxPricePerHour`. */
+export function refusesUnknownPrice({ maxPricePerHour, allowUnknownPrice }: AccountLimits): boolean {
+  return maxPricePerHour !== undefined && allowUnknownPrice !== true;
+}
+
+/**
+ * The most that a rental may cost an hour whose price is not known: the lower of its object's and the account's limit
+ * of one machine. What has neither may take all that the account may spend.
+ */
+export function maxRentalPrice(
+  dearestPrice: MicroDollars | undefined,
+  limits: AccountLimits,
+  ceiling: MicroDollars,
+): MicroDollars {
+  const caps = [dearestPrice, limits.maxPricePerHour].filter((cap) => cap !== undefined);
+  return Math.min(ceiling, ...(caps.length > 0 ? caps : [limits.maxSpendPerHour ?? ceiling]));
+}
+
+/** The operator's own ceilings for any one account: they end loops that succeed as well as those that fail. */
+export interface BrakeSettings {
+  readonly maxRentalsPerHour: number;
+  readonly maxLiveMachines: number;
+  readonly maxDollarsPerHour: MicroDollars;
+}
+
+/** What an account has and spends: the sums over its objects, and what deleted ones left. */
+export interface AccountSums {
+  /** Rentals within the last hour, successful ones and those under way. */
+  readonly rentalsLastHour: number;
+  /** Those of them that are under way: allowed, or open on a record, so that they may still come to nothing. */
+  readonly rentalsUnderWay: number;
+  /** Epoch milliseconds of the oldest of the others; undefined where there is none. */
+  readonly oldestRentalAt: number | undefined;
+  readonly liveMachines: number;
+  readonly dollarsPerHour: MicroDollars;
+  /** Machines of ours of the login that no object claims: they bill, so they count for each of its accounts. */
+  readonly unclaimedMachines: number;
+  readonly unclaimedDollarsPerHour: MicroDollars;
+  readonly spentThisMonth: MicroDollars;
+  /** Undefined where the key may not read it. */
+  readonly credit: MicroDollars | undefined;
+}
+
+/** A rental or a start under way that its object's record does not show in full yet. */
+export interface PendingRental {
+  readonly at: number;
+  /** What the record leaves out: of the offer, until the object's own price is known. */
+  readonly pricePerHour: MicroDollars;
+  /** Whether the object's record shows at least the intent, so that only the price is missing there. */
+  readonly recorded: boolean;
+}
+
+/** What deleted objects leave, as the account's status holds it. */
+export interface DeletedSums {
+  /** `2026-11`; of another month than the present one the spending no longer counts. */
+  readonly month: string;
+  readonly spent: MicroDollars;
+  readonly rentals: readonly number[];
+}
+
+export interface SumInput {
+  readonly objects: readonly InstanceSummary[];
+  readonly pending: readonly PendingRental[];
+  /** Hourly prices of the machines of ours that no object claims. */
+  readonly unclaimed?: readonly MicroDollars[];
+  readonly departed: DeletedSums | undefined;
+  readonly credit: MicroDollars | undefined;
+  readonly now: number;
+  /** `2026-11` of `now`. */
+  readonly month: string;
+}
+
+/** Soon enough for a person who has just raised a limit, and no hot loop. */
+const ASK_AGAIN_MS = 10_000;
+
+/** Adds an account up. */
+export function sumAccount(input: SumInput): AccountSums {
+  const { objects, pending, unclaimed = [], departed, now } = input;
+  const unrecorded = pending.filter((rental) => !rental.recorded);
+  const remembered = [...objects.flatMap((object) => object.rentals), ...(departed?.rentals ?? [])];
+  const rentals = recentRentals(remembered, now);
+  const underWay = unrecorded.length + objects.filter(({ hasOpenIntent }) => hasOpenIntent).length;
+  const live = objects.filter((object) => isPaid(object) && isLive(object));
+  const left = departed?.month === input.month ? departed.spent : 0;
+  return {
+    rentalsLastHour: rentals.length + underWay,
+    rentalsUnderWay: underWay,
+    oldestRentalAt: rentals.length === 0 ? undefined : rentals.reduce((a, b) => Math.min(a, b)),
+    liveMachines: live.length + unrecorded.length,
+    dollarsPerHour: total([...live, ...pending].map((item) => item.pricePerHour)),
+    unclaimedMachines: unclaimed.length,
+    unclaimedDollarsPerHour: total(unclaimed),
+    spentThisMonth: left + total(objects.filter(isPaid).map((object) => object.spentThisMonth)),
+    credit: input.credit,
+  };
+}
+
+export interface BrakeInput {
+  readonly sums: AccountSums;
+  readonly limits: AccountLimits;
+  readonly settings: BrakeSettings;
+  /** Of the machine that is asked for; where nobody tells it, the most that it may cost. */
+  readonly pricePerHour: MicroDollars;
+  readonly now: number;
+}
+
+/** Reasons of the catalogue by which a limit refuses a rental or a start. */
+export type LimitRefusal = 'InsufficientCredit' | 'AccountLimitReached' | 'TooManyRentals';
+
+/** `fits`, or the first rule that does not let the account have one more machine at that price. */
+export type BrakeDecision =
+  | { readonly type: 'fits' }
+  | {
+      readonly type: 'stopped';
+      readonly reason: LimitRefusal;
+      readonly message: string;
+      readonly retryAfterMs: number;
+    };
+
+interface BrakeRule {
+  readonly reason: LimitRefusal;
+  /** Whether it also stops the start of a machine that is already rented. */
+  readonly stopsStarts: boolean;
+  readonly stops: (input: BrakeInput) => boolean;
+  readonly message: (input: BrakeInput) => string;
+  readonly retryAfterMs?: (input: BrakeInput) => number;
+}
+
+const hourlyAfter = ({ sums, pricePerHour }: BrakeInput) =>
+  sums.dollarsPerHour + sums.unclaimedDollarsPerHour + pricePerHour;
+const billing = ({ liveMachines, unclaimedMachines }: AccountSums) => liveMachines + unclaimedMachines;
+const machines = (sums: AccountSums) =>
+  sums.unclaimedMachines === 0
+    ? `${billing(sums)} machines`
+    : `${billing(sums)} machines, ${sums.unclaimedMachines} of them without a GpuInstance`;
+const isOver = (amount: number, most: number | undefined) => most !== undefined && amount > most;
+
+/** In this order: what a person set first, then the operator's own ceilings. */
+const RULES: readonly BrakeRule[] = [
+  {
+    reason: 'InsufficientCredit',
+    stopsStarts: true,
+    stops: ({ sums, limits }) => sums.credit !== undefined && sums.credit <= (limits.minCredit ?? 0),
+    // Without the credit itself: it moves by the second, and each object would be written anew with it.
+    message: ({ limits }) => `More than $${formatDollars(limits.minCredit ?? 0)} of credit must remain.`,
+  },
+  {
+    reason: 'AccountLimitReached',
+    stopsStarts: true,
+    stops: (input) => isOver(input.pricePerHour, input.limits.maxPricePerHour),
+    message: (input) =>
+      `$${formatDollars(input.pricePerHour)}/h is above the account's limits.maxPricePerHour of $${formatDollars(input.limits.maxPricePerHour ?? 0)}.`,
+  },
+  {
+    reason: 'AccountLimitReached',
+    stopsStarts: false,
+    stops: ({ sums, limits }) => isOver(billing(sums) + 1, limits.maxInstances),
+    message: ({ sums, limits }) =>
+      `The account has ${machines(sums)}; limits.maxInstances is ${limits.maxInstances}.`,
+  },
+  {
+    reason: 'AccountLimitReached',
+    stopsStarts: true,
+    stops: (input) => isOver(hourlyAfter(input), input.limits.maxSpendPerHour),
+    message: (input) =>
+      `All machines would cost $${formatDollars(hourlyAfter(input))}/h; limits.maxSpendPerHour is $${formatDollars(input.limits.maxSpendPerHour ?? 0)}.`,
+  },
+  {
+    reason: 'AccountLimitReached',
+    stopsStarts: true,
+    stops: ({ sums, limits }) =>
+      limits.maxSpendPerMonth !== undefined && sums.spentThisMonth >= limits.maxSpendPerMonth,
+    message: ({ sums, limits }) =>
+      `$${formatDollars(sums.spentThisMonth)} are spent this month (UTC); limits.maxSpendPerMonth is $${formatDollars(limits.maxSpendPerMonth ?? 0)}.`,
+  },
+  {
+    reason: 'TooManyRentals',
+    stopsStarts: false,
+    stops: ({ sums, settings }) => sums.rentalsLastHour >= settings.maxRentalsPerHour,
+    message: ({ sums, settings }) =>
+      `The account rented ${sums.rentalsLastHour} machines within the hour; --max-rentals-per-hour is ${settings.maxRentalsPerHour}.`,
+    retryAfterMs: ({ sums, now }) =>
+      sums.rentalsUnderWay > 0 ? ASK_AGAIN_MS : countsFor(sums.oldestRentalAt ?? now, now),
+  },
+  {
+    reason: 'AccountLimitReached',
+    stopsStarts: false,
+    stops: ({ sums, settings }) => billing(sums) >= settings.maxLiveMachines,
+    message: ({ sums, settings }) =>
+      `The account has ${machines(sums)}; --max-live-machines is ${settings.maxLiveMachines}.`,
+  },
+  {
+    reason: 'AccountLimitReached',
+    stopsStarts: true,
+    stops: (input) => isOver(hourlyAfter(input), input.settings.maxDollarsPerHour),
+    message: (input) =>
+      `All machines would cost $${formatDollars(hourlyAfter(input))}/h; --max-dollars-per-hour is $${formatDollars(input.settings.maxDollarsPerHour)}.`,
+  },
+];
+
+/** Whether the account may rent one more machine. */
+export function mayRent(input: BrakeInput): BrakeDecision {
+  return firstStop(RULES, input);
+}
+
+/** Whether a stopped machine, which is already counted, may be started. */
+export function mayStart(input: BrakeInput): BrakeDecision {
+  return firstStop(
+    RULES.filter((rule) => rule.stopsStarts),
+    input,
+  );
+}
+
+function firstStop(rules: readonly BrakeRule[], input: BrakeInput): BrakeDecision {
+  const rule = rules.find((candidate) => candidate.stops(input));
+  if (!rule) return { type: 'fits' };
+  const retryAfterMs = Math.max(1000, rule.retryAfterMs?.(input) ?? ASK_AGAIN_MS);
+  return { type: 'stopped', reason: rule.reason, message: rule.message(input), retryAfterMs };
+}
+
+function isPaid(object: InstanceSummary): boolean {
+  return object.adopted !== 'Observe';
+}
+
+function isLive(object: InstanceSummary): boolean {
+  return object.instanceId !== undefined || object.hasOpenIntent;
+}
+
+function total(amounts: readonly MicroDollars[]): MicroDollars {
+  return amounts.reduce((sum, amount) => sum + amount, 0);
+}
+
+/** What deleted objects left. */
+export function deletedSumsOf(account: MarketplaceAccount): DeletedSums | undefined {
+  const departed = account.status?.deletedObjects;
+  if (!departed) return undefined;
+  return { month: departed.month, spent: parseDollars(departed.spent) ?? 0, rentals: rentalTimes(departed) };
+}

@@ -1,0 +1,212 @@
+import type { MarketplaceAccount, MarketplaceAccountStatus } from '../api/v1alpha1/marketplace-account.ts';
+import { marketplaceAccountResource } from '../api/v1alpha1/names.ts';
+import { monthName } from '../instance/cost.ts';
+import { recentRentals, rentalTimes } from '../instance/rentals.ts';
+import { inBackground } from '../lib/background.ts';
+import { type Clock, sleep } from '../lib/clock.ts';
+import { formatDollars, type MicroDollars, parseDollars } from '../lib/money.ts';
+import type { KubeClient } from '../runtime/kube/kube-client.ts';
+import { recordStatus } from '../runtime/writes/record-status.ts';
+import { timestampOf } from '../runtime/writes/timestamp.ts';
+
+/** What an object that goes away leaves to its account, so that the brake does not forget it. */
+export interface DeletedInstance {
+  readonly uid: string;
+  /** Epoch milliseconds of its rentals within the last hour. */
+  readonly rentals: readonly number[];
+  /** What its machines cost in the running UTC month. */
+  readonly spentThisMonth: MicroDollars;
+  /** Epoch milliseconds at which its newest intent was issued; undefined where it never rented. */
+  readonly newestRentalAt: number | undefined;
+}
+
+/** A machine left running or stopped on purpose, whose label could not be changed to say so. */
+export interface RetainedMachine {
+  readonly instanceId: number;
+  readonly objectUid: string;
+  /** namespace/name of the object it belonged to. */
+  readonly owner: string;
+  readonly policy: 'Stop' | 'Retain';
+  readonly pricePerHour: MicroDollars | undefined;
+}
+
+/** An unclaimed machine that a sweep is about to destroy. */
+export interface SweptMachine {
+  readonly instanceId: number;
+  /** Epoch milliseconds. */
+  readonly at: number;
+}
+
+/** What an account remembers of objects that are gone. It stands in the account's status, and needs no key. */
+export interface AccountBook {
+  /**
+   * Durable when it resolves; await it before the finalizer goes, and call it once for an object. Where the process
+   * ends in between it may count twice: the brake then errs on the careful side.
+   */
+  recordDeleted(departed: DeletedInstance): Promise<void>;
+  /**
+   * Durable when it resolves: the machine stands in the account's `status.retained`, and no sweep touches it. Rejects
+   * with a RangeError where the account lists as many as it can.
+   */
+  recordRetained(machine: RetainedMachine): Promise<void>;
+  /** Durable when it resolves: the destroy counts among those of the last hour. Counted once for a machine. */
+  recordSwept(machine: SweptMachine): Promise<void>;
+}
+
+/** A change of an account's status that must not be lost: from the newest status to the one to write. */
+type StatusChange = (status: MarketplaceAccountStatus) => MarketplaceAccountStatus;
+
+interface Waiting {
+  readonly change: StatusChange;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+const ATTEMPTS = 8;
+const HOUR_MS = 3_600_000;
+const MAX_RENTALS = 1000;
+const MAX_RETAINED = 256;
+const MAX_SWEPT = 256;
+
+/**
+ * Makes records of one account durable. What arrives while a write is under way goes into the next one
+ * together, so that a thousand deletions are a few writes.
+ */
+export class StatusWriter implements AccountBook {
+  readonly #client: KubeClient;
+  readonly #clock: Clock;
+  readonly #ref: { readonly namespace: string; readonly name: string; readonly uid: string };
+  readonly #onWritten: (account: MarketplaceAccount) => void;
+  #waiting: Waiting[] = [];
+  #writing = false;
+
+  constructor(options: {
+    readonly client: KubeClient;
+    readonly clock: Clock;
+    readonly ref: { readonly namespace: string; readonly name: string; readonly uid: string };
+    /** Told of each write, so that caches know that they are behind. */
+    readonly onWritten: (account: MarketplaceAccount) => void;
+  }) {
+    this.#client = options.client;
+    this.#clock = options.clock;
+    this.#ref = options.ref;
+    this.#onWritten = options.onWritten;
+  }
+
+  recordDeleted(departed: DeletedInstance): Promise<void> {
+    return this.write(withDeletedInstance(departed, this.#clock.now()));
+  }
+
+  recordRetained(machine: RetainedMachine): Promise<void> {
+    return this.write(withRetained(machine, this.#clock.now()));
+  }
+
+  recordSwept(machine: SweptMachine): Promise<void> {
+    return this.write(withSwept(machine));
+  }
+
+  /** Resolves when the change is written, or when the account is gone, since then nobody asks any more. */
+  write(change: StatusChange): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ change, resolve, reject });
+      if (!this.#writing) this.#startDraining();
+    });
+  }
+
+  #startDraining(): void {
+    const object = `${this.#ref.namespace}/${this.#ref.name}`;
+    inBackground(
+      { task: 'account record', object },
+      () => this.#drain(),
+      (error) => {
+        this.#writing = false;
+        for (const waiting of this.#waiting.splice(0)) waiting.reject(error);
+      },
+    );
+  }
+
+  async #drain(): Promise<void> {
+    this.#writing = true;
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting;
+      this.#waiting = [];
+      try {
+        await this.#writeAll(batch.map((waiting) => waiting.change));
+        for (const waiting of batch) waiting.resolve();
+      } catch (error) {
+        for (const waiting of batch) waiting.reject(error);
+      }
+    }
+    this.#writing = false;
+  }
+
+  async #writeAll(changes: readonly StatusChange[]): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
+      const account = await this.#client.get<MarketplaceAccount>(marketplaceAccountResource, this.#ref);
+      if (account?.metadata.uid !== this.#ref.uid) return;
+      const status = changes.reduce((before, change) => change(before), account.status ?? {});
+      const resource = marketplaceAccountResource;
+      const write = await recordStatus({ client: this.#client, resource, object: account, status });
+      if (write.type === 'written') this.#onWritten(write.object);
+      if (write.type !== 'conflict') return;
+      if (attempt >= ATTEMPTS) throw write.error;
+      await sleep(this.#clock, 20 * attempt);
+    }
+  }
+}
+
+/** Folds what a deleted object leaves into the sums of its account. */
+export function withDeletedInstance(departed: DeletedInstance, now: number): StatusChange {
+  return (status) => {
+    const month = monthName(now);
+    const before = status.deletedObjects;
+    const spentBefore = before?.month === month ? (parseDollars(before.spent) ?? 0) : 0;
+    const rentals = recentRentals([...rentalTimes(before), ...departed.rentals], now)
+      .toSorted((a, b) => a - b)
+      .slice(-MAX_RENTALS);
+    const newest = Math.max(Date.parse(status.lastRentalAt ?? '') || 0, departed.newestRentalAt ?? 0);
+    return {
+      ...status,
+      deletedObjects: {
+        month,
+        spent: formatDollars(spentBefore + departed.spentThisMonth),
+        rentals: rentals.map(timestampOf),
+      },
+      ...(newest > 0 ? { lastRentalAt: timestampOf(newest) } : {}),
+    };
+  };
+}
+
+/** Lists a machine as kept on purpose. */
+export function withRetained(machine: RetainedMachine, now: number): StatusChange {
+  return (status) => {
+    const others = (status.retained ?? []).filter((entry) => entry.instanceId !== machine.instanceId);
+    if (others.length >= MAX_RETAINED) {
+      throw new RangeError(
+        `the account already lists ${others.length} retained machines; destroy some of them at the marketplace first`,
+      );
+    }
+    const { instanceId, owner, policy, pricePerHour } = machine;
+    const entry = {
+      instanceId,
+      owner,
+      ownerUid: machine.objectUid,
+      since: timestampOf(now),
+      policy,
+      ...(pricePerHour === undefined ? {} : { pricePerHour: formatDollars(pricePerHour) }),
+    };
+    return { ...status, retained: [...others, entry] };
+  };
+}
+
+/** Counts a machine among those that sweeps destroyed within the last hour. One that is tried again counts once. */
+export function withSwept({ instanceId, at }: SweptMachine): StatusChange {
+  return (status) => {
+    const recent = (status.orphansSwept ?? []).filter((entry) => at - Date.parse(entry.at) < HOUR_MS);
+    if (recent.some((entry) => entry.instanceId === instanceId)) return status;
+    return {
+      ...status,
+      orphansSwept: [...recent, { instanceId, at: timestampOf(at) }].slice(-MAX_SWEPT),
+    };
+  };
+}
