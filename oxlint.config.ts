@@ -149,9 +149,8 @@ const EFFECTS: Readonly<Record<Controller, Readonly<Record<string, string>>>> = 
   },
   'marketplace-account': {
     'controller.ts': 'watches, and takes keys from the queue',
-    'observe.ts': 'reads the clock, the key and the account',
+    'observe.ts': 'reads the clock, the key, the account and the objects that still name it',
     'key-checks.ts': 'reads the Secret and checks its key with the marketplace',
-    'blockers.ts': 'reads the objects that still name the account',
     'record.ts': 'writes the status',
     'act.ts': 'reads the login, and changes what sessions know',
   },

@@ -1,10 +1,6 @@
 import type { MarketplaceAccount } from '../../src/api/v1alpha1/marketplace-account.ts';
-import type {
-  Failure,
-  KeyProof,
-  Observed,
-  SessionFacts,
-} from '../../src/controllers/marketplace-account/types.ts';
+import type { Failure, KeyProof } from '../../src/controllers/marketplace-account/key-proof.ts';
+import type { Observed, SessionFacts } from '../../src/controllers/marketplace-account/types.ts';
 import { Secret } from '../../src/lib/secret.ts';
 import type { MarketplaceErrorKind } from '../../src/marketplace/errors/errors.ts';
 import { newIdentity } from '../../src/ownership/identity.ts';
@@ -49,7 +45,7 @@ export function session(changes: Partial<SessionFacts> = {}): SessionFacts {
     health: { lastCompleteAt: NOW - 1_000, consecutiveFailures: 0 },
     failure: undefined,
     counts: { objects: 0, rented: 0, billing: 0, retained: 0, orphaned: 0, foreign: 0 },
-    longGone: new Set(),
+    provenGone: new Set(),
     sums: {
       rentalsLastHour: 0,
       rentalsUnderWay: 0,

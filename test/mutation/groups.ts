@@ -54,9 +54,7 @@ const GLOBS: readonly Globs[] = [
   },
   {
     name: 'accounts on record',
-    files: [
-      'src/controllers/marketplace-account/{breaker-record,conditions,decide,failure,figures,gone-machines,left-behind,mass-orphans,pinned-login,rollback,status}.ts',
-    ],
+    files: ['src/controllers/marketplace-account/{conditions,decide,incidents,key-proof,status}.ts'],
     tests: [
       'src/controllers/marketplace-account/{act,breaker-record,decide,figures,mass-orphans,rollback,situations}.test.ts',
     ],

@@ -1,7 +1,7 @@
-import type { DeletedInstance } from '../../accounts/status-writer.ts';
-import type { AccountSession } from '../../accounts/session.ts';
-import { type ServiceTime, timeOfAnswer } from '../../accounts/service-clock.ts';
 import type { StartDecision } from '../../accounts/admission.ts';
+import { type ServiceTime, timeOfAnswer } from '../../accounts/service-clock.ts';
+import type { AccountSession } from '../../accounts/session.ts';
+import type { DeletedInstance } from '../../accounts/status-writer.ts';
 import { gpuInstanceResource, MACHINE_FINALIZER } from '../../api/v1alpha1/names.ts';
 import type { Reason } from '../../api/v1alpha1/reasons.ts';
 import { spentThisMonth } from '../../instance/cost.ts';

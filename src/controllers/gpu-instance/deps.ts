@@ -1,6 +1,6 @@
-import type { AccountBook } from '../../accounts/status-writer.ts';
 import { type AccountDirectory, sessionOf } from '../../accounts/registry.ts';
 import type { AccountSession } from '../../accounts/session.ts';
+import type { AccountBook } from '../../accounts/status-writer.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { accountRefOf } from '../../instance/account-ref.ts';
 import type { Clock } from '../../lib/clock.ts';

@@ -15,8 +15,8 @@ import {
 } from '../../../test/builders/observed.ts';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
 import type { AccountLookup } from '../../accounts/registry.ts';
-import type { AccountSession } from '../../accounts/session.ts';
 import type { ServiceTime } from '../../accounts/service-clock.ts';
+import type { AccountSession } from '../../accounts/session.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { reasons } from '../../api/v1alpha1/reasons.ts';
 import { seededRandom } from '../../lib/random.ts';

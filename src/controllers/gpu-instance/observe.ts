@@ -1,10 +1,9 @@
-import { type AccountDirectory, type AccountLookup, sessionOf } from '../../accounts/registry.ts';
-import type { AccountSession } from '../../accounts/session.ts';
+import type { BreakerState, OpenSpan } from '../../accounts/breaker.ts';
 import { reporterOf } from '../../accounts/failure-reports.ts';
-import { serviceNow } from '../../accounts/service-clock.ts';
-import type { BreakerState } from '../../accounts/breaker.ts';
-import type { OpenSpan } from '../../accounts/breaker.ts';
 import type { LabelEcho } from '../../accounts/feed-observer.ts';
+import { type AccountDirectory, type AccountLookup, sessionOf } from '../../accounts/registry.ts';
+import { serviceNow } from '../../accounts/service-clock.ts';
+import type { AccountSession } from '../../accounts/session.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { annotations } from '../../api/v1alpha1/names.ts';
 import { reasons } from '../../api/v1alpha1/reasons.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { at, facts, given, LOGIN, NOW, offer, row } from '../../../test/builders/observed.ts';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
-import type { AccountSession, RentalQueue } from '../../accounts/session.ts';
 import type { QueuePosition } from '../../accounts/queue/admission-queue.ts';
 import type { SearchAnswer } from '../../accounts/queue/search-scheduler.ts';
+import type { AccountSession, RentalQueue } from '../../accounts/session.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { MarketplaceError } from '../../marketplace/errors/errors.ts';
 import type { Offer } from '../../marketplace/offers/offers.ts';
@@ -36,7 +36,7 @@ async function look(request: ReadRequest, answers: Answers | 'no account', befor
     feed: { get: async () => replies.read?.() },
     queue: queueOf(replies),
     proveLogin: async () => replies.login,
-    serviceTime: () => ({ type: 'known', at: at(77), isConfirmed: true }),
+    serviceClock: { now: () => ({ type: 'known', at: at(77), isConfirmed: true }) },
   };
   const deps = {
     clock,

@@ -10,8 +10,8 @@ import {
   offer,
   UID,
 } from '../../../test/builders/observed.ts';
-import type { AccountSession } from '../../accounts/session.ts';
 import type { Ticket, TicketDecision } from '../../accounts/admission.ts';
+import type { AccountSession } from '../../accounts/session.ts';
 import { annotations, MACHINE_FINALIZER } from '../../api/v1alpha1/names.ts';
 import { readIntent } from '../../ownership/intent.ts';
 import { loginText } from '../../ownership/login.ts';

@@ -1,5 +1,5 @@
-import type { AccountSession } from '../../accounts/session.ts';
 import type { TicketDecision } from '../../accounts/admission.ts';
+import type { AccountSession } from '../../accounts/session.ts';
 import type { GpuInstance, GpuInstanceStatus } from '../../api/v1alpha1/gpu-instance.ts';
 import { annotations, gpuInstanceResource, MACHINE_FINALIZER } from '../../api/v1alpha1/names.ts';
 import { SHORTEST_RENT_CALL_MS } from '../../ownership/constants.ts';

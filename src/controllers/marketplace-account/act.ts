@@ -9,8 +9,9 @@ import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { uidOf } from '../../runtime/kube/kube-object.ts';
 import { removeFinalizer } from '../../runtime/writes/finalizers.ts';
 import type { KeyChecks } from './key-checks.ts';
+import type { KeyProof } from './key-proof.ts';
 import type { Receipt } from './record.ts';
-import type { Action, KeyProof } from './types.ts';
+import type { Action } from './types.ts';
 
 /** What acts reach. */
 export interface AccountEffects {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { instanceSummary } from '../../../test/builders/instance-summary.ts';
 import { accountWith } from '../../../test/builders/observed-account.ts';
 import type { InstanceSummary } from '../../instance/summary.ts';
-import { type BlockerSources, blockersOf } from './blockers.ts';
+import { type BlockerSources, findBlockers } from './observe.ts';
 
 const FREE = instanceSummary();
 const BOUGHT = instanceSummary({ key: 'team/a', hasOpenIntent: true });
@@ -40,7 +40,7 @@ async function looked({
     },
   } as unknown as BlockerSources;
   const account = accountWith({ metadata: isDeleted ? { deletionTimestamp: '2026-11-20T12:00:00Z' } : {} });
-  return { blockers: await blockersOf(account, cached, sources), steps };
+  return { blockers: await findBlockers(account, cached, sources), steps };
 }
 
 describe('an account that is being deleted', () => {

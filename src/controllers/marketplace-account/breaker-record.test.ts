@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { accountWith, observed, session } from '../../../test/builders/observed-account.ts';
 import type { BreakerState } from '../../accounts/breaker.ts';
 import type { MarketplaceAccountStatus } from '../../api/v1alpha1/marketplace-account.ts';
-import { breakerRecord } from './breaker-record.ts';
 import { decide } from './decide.ts';
+import { breakerRecord } from './incidents.ts';
 import type { Observed } from './types.ts';
 
 const NOW = '2026-11-20T12:00:00Z';

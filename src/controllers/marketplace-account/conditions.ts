@@ -2,11 +2,9 @@ import { type AccountSums, limitsOf } from '../../accounts/spend-limits.ts';
 import { isTerminal, type Reason } from '../../api/v1alpha1/reasons.ts';
 import { formatDollars, type MicroDollars } from '../../lib/money.ts';
 import type { MarketplaceErrorKind } from '../../marketplace/errors/errors.ts';
-import { leftBehind } from './left-behind.ts';
-import { massOrphanRecord } from './mass-orphans.ts';
-import { sameLogin } from './pinned-login.ts';
-import { rollbackRecord } from './rollback.ts';
-import type { Failure, KeyProof, Observed, SessionFacts, Unreadiness } from './types.ts';
+import { massOrphanRecord, orphansOnDeletion, rollbackRecord } from './incidents.ts';
+import { type Failure, type KeyProof, sameLogin } from './key-proof.ts';
+import type { Observed, SessionFacts, Unreadiness } from './types.ts';
 
 /** A condition as decided; when it came about is added on writing. */
 export interface Verdict {
@@ -219,7 +217,7 @@ export function unreadiness(observed: Observed): Unreadiness | undefined {
 
 function deleting(observed: Observed): Unreadiness {
   const { blockers } = observed;
-  const orphans = leftBehind(observed);
+  const orphans = orphansOnDeletion(observed);
   if (blockers.length === 0 && orphans.type === 'awaited')
     return { reason: 'MachinesRemain', message: orphans.message };
   if (blockers.length === 0) return { reason: 'Deleting', message: 'The account is being removed.' };

@@ -65,7 +65,7 @@ export function createMarketplaceAccountController(options: MarketplaceAccountCo
   };
 
   const controller = createController({ ...options, name: 'marketplaceaccount', reconcile });
-  wakeByNews(controller, options);
+  enqueueOnEvents(controller, options);
   return onceStarted(controller, accounts);
 }
 
@@ -81,7 +81,7 @@ function sourcesOf(
 }
 
 /** What the accounts of this process learn is looked at; a refusal makes the key be read again first. */
-function wakeByNews(controller: Controller, options: MarketplaceAccountControllerOptions): void {
+function enqueueOnEvents(controller: Controller, options: MarketplaceAccountControllerOptions): void {
   const { accounts, registry, keyChecks } = options;
   registry.onChange((ref) => controller.queue.add(accountKey(ref)));
   registry.onEvent((ref, news) => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { failed, observed, proven, SECOND_KEY, session } from '../../../test/builders/observed-account.ts';
 import { authenticated, funded, reachable, ready, stalled, unreadiness } from './conditions.ts';
 import { decide } from './decide.ts';
-import { failureOf } from './failure.ts';
+import { failureOf } from './key-proof.ts';
 import type { Action, Observed } from './types.ts';
 
 const types = (actions: readonly Action[]) => actions.map(({ type }) => type);
@@ -506,16 +506,16 @@ describe('what is written', () => {
       since: '2026-11-19T00:00:00Z',
       policy: 'Retain' as const,
     };
-    const longGone = new Set([4]);
+    const provenGone = new Set([4]);
     const open = { type: 'open', since: 1, cause: 'listFailed', unhealthy: 0, message: '' } as const;
     test.each([
       ['leaves the list once it is gone for long', {}, {}, 0],
-      ['stays after a list without it', { longGone: new Set<number>() }, {}, 1],
+      ['stays after a list without it', { provenGone: new Set<number>() }, {}, 1],
       ['stays while the service is not to be believed', { breaker: open }, {}, 1],
       ['stays while the key is not proven', {}, { proof: failed('unavailable') }, 1],
       ['stays while the key is one of another user', {}, { account: pinnedTo(9).account }, 1],
     ] as const)('%s', (_, facts, changes, left) => {
-      const given = observed({ session: session({ longGone, ...facts }), ...changes });
+      const given = observed({ session: session({ provenGone, ...facts }), ...changes });
       const status = { ...given.account.status, retained: [kept] };
       const account = { ...given.account, status };
       expect(decide({ ...given, account }).status.retained).toHaveLength(left);
@@ -528,7 +528,7 @@ describe('what is written', () => {
     expect(decide(first).status.labelCopies).toEqual([5, 9]);
     const account = { ...first.account, status: { ...first.account.status, labelCopies: [4, 5, 9] } };
     const none = { ...findings, copied: [] };
-    const later = observed({ account, session: session({ findings: none, longGone: new Set([4]) }) });
+    const later = observed({ account, session: session({ findings: none, provenGone: new Set([4]) }) });
     expect(decide(later).status.labelCopies).toEqual([5, 9]);
     expect(decide(observed()).status.labelCopies).toBeUndefined();
   });

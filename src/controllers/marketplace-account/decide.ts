@@ -1,10 +1,8 @@
 import { ACCOUNT_FINALIZER } from '../../api/v1alpha1/names.ts';
 import type { Reason } from '../../api/v1alpha1/reasons.ts';
-import { closingWord } from './breaker-record.ts';
 import { ready, stalled, unreadiness } from './conditions.ts';
-import { saysNothing } from './failure.ts';
-import { type LeftBehind, leftBehind } from './left-behind.ts';
-import { provesPinned } from './pinned-login.ts';
+import { closeRequest, type OrphansOnDeletion, orphansOnDeletion } from './incidents.ts';
+import { isInconclusive, provesPinned } from './key-proof.ts';
 import { statusOf } from './status.ts';
 import type { Action, Decision, Observed } from './types.ts';
 
@@ -38,12 +36,17 @@ function service(observed: Observed): readonly Action[] {
 /** While it is being deleted: its session serves until the last machine is gone, those among them that no object claims. */
 function teardown(observed: Observed, guarded: boolean): readonly Action[] {
   if (!guarded) return observed.blockers.length > 0 ? service(observed) : [{ type: 'disconnect' }];
-  const orphans = leftBehind(observed);
+  const orphans = orphansOnDeletion(observed);
   if (observed.blockers.length > 0 || orphans.type === 'awaited') return service(observed);
-  return [...farewell(orphans), { type: 'disconnect' }, { type: 'dropKeptKey' }, { type: 'removeFinalizer' }];
+  return [
+    ...deletionEvents(orphans),
+    { type: 'disconnect' },
+    { type: 'dropKeptKey' },
+    { type: 'removeFinalizer' },
+  ];
 }
 
-function farewell(orphans: LeftBehind): readonly Action[] {
+function deletionEvents(orphans: OrphansOnDeletion): readonly Action[] {
   if (orphans.type !== 'left') return [];
   return [{ type: 'event', severity: 'Warning', reason: 'OrphanFound', note: orphans.message }];
 }
@@ -61,7 +64,7 @@ function session(observed: Observed): readonly Action[] {
 
 /** A proof that only failed to arrive says nothing about the key: what was proven before still holds. */
 function isStillTrusted({ proof }: Observed): boolean {
-  return proof.type === 'failed' && saysNothing(proof.failure);
+  return proof.type === 'failed' && isInconclusive(proof.failure);
 }
 
 function identity({ installation }: Observed): readonly Action[] {
@@ -69,7 +72,7 @@ function identity({ installation }: Observed): readonly Action[] {
 }
 
 function breaker({ account, session: facts }: Observed): readonly Action[] {
-  const wantsClosed = closingWord(account) !== undefined;
+  const wantsClosed = closeRequest(account) !== undefined;
   return facts && facts.breaker.type !== 'closed' && wantsClosed ? [{ type: 'closeBreaker' }] : [];
 }
 
@@ -83,7 +86,7 @@ function events(observed: Observed): readonly Action[] {
 }
 
 /** What a person has to mend, although the operator goes on by itself once it is mended. */
-const TO_BE_MENDED: ReadonlySet<Reason> = new Set<Reason>([
+const NEEDS_A_FIX: ReadonlySet<Reason> = new Set<Reason>([
   'SecretMissing',
   'SecretKeyMissing',
   'SecretInvalid',
@@ -97,7 +100,7 @@ const TO_BE_MENDED: ReadonlySet<Reason> = new Set<Reason>([
 function troubleEvent(observed: Observed): readonly Action[] {
   const stall = stalled(observed);
   const summary = ready(observed);
-  const why = stall ?? (TO_BE_MENDED.has(summary.reason) ? summary : undefined);
+  const why = stall ?? (NEEDS_A_FIX.has(summary.reason) ? summary : undefined);
   const carrier = stall ? 'Stalled' : 'Ready';
   const before = observed.account.status?.conditions?.find(({ type }) => type === carrier);
   if (!why || before?.reason === why.reason) return [];

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { figuresOf, figuresToWrite } from './figures.ts';
+import { figuresOf, figuresToWrite } from './status.ts';
 
 const DOLLAR = 1_000_000;
 const HOUR = 3_600_000;

@@ -9,9 +9,14 @@ import type { Login } from '../../ownership/login.ts';
 import type { ReconcileContext } from '../../runtime/controller.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { uidOf } from '../../runtime/kube/kube-object.ts';
-import { failureOf, saysNothing } from './failure.ts';
-import { betterProof, needsKeptKey } from './stand-in.ts';
-import type { KeyProof, KeySource } from './types.ts';
+import {
+  chooseProof,
+  failureOf,
+  isInconclusive,
+  type KeyProof,
+  type KeySource,
+  needsFallbackKey,
+} from './key-proof.ts';
 
 /** What the latest check of an account's key found. */
 export interface KeyCheck {
@@ -54,7 +59,7 @@ export interface KeyTrial {
 type Aside = ReconcileContext['aside'];
 
 /** A refused key is tried again no sooner than this, however often someone asks. */
-const LEAST_PAUSE_MS = 1_000;
+const MIN_PAUSE_MS = 1_000;
 /** After a check that only failed to arrive; doubled each time. Longer than the marketplace's longest pause between calls. */
 const UNANSWERED_PAUSE_MS = 5_000;
 /** The kept Secret is looked at again after this: someone may have deleted it, and only the last key can end machines. */
@@ -115,7 +120,7 @@ export class KeyChecks {
 
   #remember(uid: string, cause: string, finding: Finding): Remembered {
     const { proof } = finding;
-    const isUnanswered = proof.type === 'failed' && saysNothing(proof.failure);
+    const isUnanswered = proof.type === 'failed' && isInconclusive(proof.failure);
     const unanswered = isUnanswered ? (this.#byUid.get(uid)?.unanswered ?? 0) + 1 : 0;
     const remembered = { ...finding, cause, unanswered, at: this.#options.clock.monotonic() };
     this.#refused.delete(uid);
@@ -133,7 +138,7 @@ export class KeyChecks {
     if (before.cause !== cause) return true;
     const age = this.#ageOf(before);
     if (age >= this.#pauseAfter(before)) return true;
-    return this.#refused.has(uid) && age >= LEAST_PAUSE_MS;
+    return this.#refused.has(uid) && age >= MIN_PAUSE_MS;
   }
 
   #ageOf({ at }: { readonly at: number }): number {
@@ -160,11 +165,11 @@ export class KeyChecks {
     const ref = { namespace: account.metadata.namespace, name };
     const reading = await readKeySecret(this.#options.kube, ref, keyName);
     const own: KeyProof = reading.type === 'key' ? await prove(reading.key, 'user') : { type: 'none' };
-    if (!needsKeptKey(own, account)) return { reading, proof: own };
+    if (!needsFallbackKey(own, account)) return { reading, proof: own };
     const kept = await this.#options.kept.read(uid);
     if (!kept || (reading.type === 'key' && kept.equals(reading.key))) return { reading, proof: own };
     const proof = await prove(kept, 'kept');
-    return { reading, proof: betterProof(own, proof) };
+    return { reading, proof: chooseProof(own, proof) };
   }
 
   /** Asks whose the key is, and, for a key not seen before, whether it may destroy. */

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { accountWith, observed, session } from '../../../test/builders/observed-account.ts';
 import type { MarketplaceAccountStatus } from '../../api/v1alpha1/marketplace-account.ts';
 import { stalled } from './conditions.ts';
-import { massOrphanRecord } from './mass-orphans.ts';
+import { massOrphanRecord } from './incidents.ts';
 
 interface Setting {
   readonly found?: readonly number[];
@@ -19,7 +19,7 @@ function situation({ found = [], gone = [], word, status = {} }: Setting) {
   };
   return observed({
     account: accountWith({ metadata: { annotations }, status }),
-    session: session({ findings, longGone: new Set(gone) }),
+    session: session({ findings, provenGone: new Set(gone) }),
   });
 }
 

@@ -1,16 +1,15 @@
 import type { Installation } from '../../accounts/installation/installation.ts';
-import { refOf } from '../../accounts/registry.ts';
+import { type AccountRegistry, refOf } from '../../accounts/registry.ts';
 import { serviceNow } from '../../accounts/service-clock.ts';
 import type { ProvenSession } from '../../accounts/session.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
+import type { AccountRef } from '../../instance/account-ref.ts';
 import type { InstanceSummary } from '../../instance/summary.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { ReconcileContext } from '../../runtime/controller.ts';
 import { objectKey } from '../../runtime/kube/kube-object.ts';
-import { type BlockerSources, blockersOf } from './blockers.ts';
-import { failureOf } from './failure.ts';
 import type { KeyCheck, KeyChecks } from './key-checks.ts';
-import { sameLogin } from './pinned-login.ts';
+import { failureOf, sameLogin } from './key-proof.ts';
 import type { MachineCounts, Observed, SessionFacts, UrlCheck } from './types.ts';
 
 /** Where an account's pass looks. */
@@ -56,7 +55,7 @@ export async function observe(
     session: session && (await sessionFacts(session, account, { objects, sources, aside })),
     installation: sources.installation.state(),
     beside: besideOf(account, sources),
-    blockers: await blockersOf(account, objects, sources),
+    blockers: await findBlockers(account, objects, sources),
     newestRentalAt: newestOf(objects),
     figuresWrittenAt: sources.figuresWrittenAt(objectKey(account.metadata)),
   });
@@ -115,14 +114,14 @@ async function sessionFacts(
   account: MarketplaceAccount,
   context: SessionContext,
 ): Promise<SessionFacts> {
-  const longGone = await context.aside(() => session.provenGone());
+  const provenGone = await context.aside(() => session.provenGone());
   const health = session.feed.health();
   return {
     login: session.login,
     health,
     failure: health.lastError && failureOf(health.lastError),
     counts: machineCounts(session, context, account),
-    longGone,
+    provenGone,
     sums: session.admission.sums(),
     breaker: session.observer.breaker,
     labelEcho: session.observer.labelEcho,
@@ -150,4 +149,42 @@ function machineCounts(
     ...(count('copied') > 0 && { copied: count('copied') }),
     foreign: count('foreign'),
   };
+}
+
+/** Where an account looks before it lets go. */
+export interface BlockerSources {
+  readonly registry: AccountRegistry;
+  /** GpuInstances that name the account, read now, so that every write which was answered before is in them. */
+  readonly listObjects: (ref: AccountRef) => Promise<readonly InstanceSummary[]>;
+}
+
+/**
+ * Objects that keep an account from going, by namespace/name. Where the cache shows none to one that is being deleted, the
+ * cache may be behind a purchase: no ticket is given from then on, who has one is waited for, and only then objects are
+ * read as they are, which have their intent on record before any money is spent.
+ */
+export async function findBlockers(
+  account: MarketplaceAccount,
+  objects: readonly InstanceSummary[],
+  { registry, listObjects }: BlockerSources,
+): Promise<readonly string[]> {
+  const known = blocking(objects);
+  if (known.length > 0 || account.metadata.deletionTimestamp === undefined) return known;
+  const session = registry.session(refOf(account));
+  session?.refuse({ reason: 'AccountNotReady', message: 'The account is being removed.' });
+  const renting = session?.admission.rentingFor() ?? [];
+  if (renting.length > 0) return renting.map((uid) => keyOf(uid, objects));
+  return blocking(registry.counted(account, await listObjects(refOf(account))));
+}
+
+function blocking(objects: readonly InstanceSummary[]): readonly string[] {
+  return objects.filter(isBlocking).map((object) => object.key);
+}
+
+function isBlocking(object: InstanceSummary): boolean {
+  return object.instanceId !== undefined || object.hasOpenIntent || object.hasDoubtfulIntent;
+}
+
+function keyOf(uid: string, objects: readonly InstanceSummary[]): string {
+  return objects.find((object) => object.uid === uid)?.key ?? uid;
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { accountWith, observed, proven, session } from '../../../test/builders/observed-account.ts';
 import type { MarketplaceAccountStatus } from '../../api/v1alpha1/marketplace-account.ts';
 import { decide } from './decide.ts';
-import { rollbackRecord } from './rollback.ts';
+import { rollbackRecord } from './incidents.ts';
 import type { Observed, SessionFacts } from './types.ts';
 
 interface Given {
@@ -51,7 +51,7 @@ describe('what a sweep found to be rolled back', () => {
 
   test('goes when the machine is gone for sure', () => {
     const status = { rolledBack: [5, 6] };
-    const gone = { longGone: new Set([5]) };
+    const gone = { provenGone: new Set([5]) };
     expect(record({ status, facts: gone })).toEqual({ rolledBack: [6] });
     const open = { type: 'open', since: 1, cause: 'listFailed', unhealthy: 0, message: '' } as const;
     expect(record({ status, facts: { ...gone, breaker: open } })).toEqual({ rolledBack: [5, 6] });

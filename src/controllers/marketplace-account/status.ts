@@ -3,16 +3,14 @@ import { askedWord } from '../../api/v1alpha1/asked-word.ts';
 import type { MarketplaceAccountStatus } from '../../api/v1alpha1/marketplace-account.ts';
 import { annotations } from '../../api/v1alpha1/names.ts';
 import { withPage } from '../../api/v1alpha1/reason-page.ts';
+import { formatDuration } from '../../lib/duration.ts';
+import { formatDollars, type MicroDollars, parseDollars } from '../../lib/money.ts';
 import { setConditions } from '../../runtime/writes/conditions.ts';
 import { sameJson } from '../../runtime/writes/same-json.ts';
 import { timestampOf } from '../../runtime/writes/timestamp.ts';
-import { breakerRecord } from './breaker-record.ts';
 import { authenticated, funded, reachable, ready, stalled, type Verdict } from './conditions.ts';
-import { type Figures, figuresOf, figuresToWrite } from './figures.ts';
-import { goneMachines } from './gone-machines.ts';
-import { massOrphanRecord } from './mass-orphans.ts';
-import { provesPinned } from './pinned-login.ts';
-import { rollbackRecord } from './rollback.ts';
+import { breakerRecord, massOrphanRecord, provenGone, rollbackRecord } from './incidents.ts';
+import { provesPinned } from './key-proof.ts';
 import type { Observed } from './types.ts';
 
 type Status = MarketplaceAccountStatus;
@@ -148,7 +146,7 @@ function avoidEntry({
 function retained(observed: Observed): Pick<Status, 'retained'> {
   const before = observed.account.status?.retained;
   if (!before) return {};
-  const gone = goneMachines(observed);
+  const gone = provenGone(observed);
   return { retained: before.filter(({ instanceId }) => !gone.has(instanceId)) };
 }
 
@@ -159,7 +157,7 @@ function labelCopies(observed: Observed): Pick<Status, 'labelCopies'> {
   const before = observed.account.status?.labelCopies;
   const found = observed.session?.findings.copied ?? [];
   if (!before && found.length === 0) return {};
-  const gone = goneMachines(observed);
+  const gone = provenGone(observed);
   const ids = [...(before ?? []).filter((id) => !gone.has(id)), ...found];
   return { labelCopies: [...new Set(ids)].sort((a, b) => a - b).slice(0, MAX_COPIES) };
 }
@@ -214,4 +212,55 @@ function summaryOf(conditions: NonNullable<Status['conditions']>): string {
 function requested({ account }: Observed): Pick<Status, 'requestedAt'> {
   const requestedAt = askedWord(account.metadata, annotations.requestedAt);
   return requestedAt === undefined ? {} : { requestedAt };
+}
+
+/** Figures of an account that move by themselves. */
+export type Figures = Pick<MarketplaceAccountStatus, 'credit' | 'pricePerHour' | 'runway'>;
+
+interface FiguresInput {
+  readonly credit: MicroDollars | undefined;
+  readonly pricePerHour: MicroDollars;
+}
+
+const HOUR_MS = 3_600_000;
+const MIN_SHARE_TO_WRITE = 0.1;
+/** Ten years: longer says nothing. */
+const MAX_RUNWAY_MS = 87_600 * HOUR_MS;
+
+/** Credit, price and how long the one lasts at the other, rounded to whole hours. */
+export function figuresOf({ credit, pricePerHour }: FiguresInput): Figures {
+  const hours = credit === undefined || pricePerHour <= 0 ? undefined : Math.floor(credit / pricePerHour);
+  const runwayMs = hours === undefined ? undefined : Math.max(0, hours * HOUR_MS);
+  return {
+    ...(credit === undefined ? {} : { credit: formatDollars(Math.max(0, credit)) }),
+    pricePerHour: formatDollars(pricePerHour),
+    ...(runwayMs === undefined ? {} : { runway: spell(Math.min(runwayMs, MAX_RUNWAY_MS)) }),
+  };
+}
+
+/**
+ * The figures to write: new ones where the status is written for something else anyway, or where one moved by 10 %
+ * and the last write is an hour old; else those that stand.
+ */
+export function figuresToWrite(input: {
+  readonly before: Figures;
+  readonly now: Figures;
+  readonly isWrittenAnyway: boolean;
+  readonly sinceLastWriteMs: number;
+}): Figures {
+  const { before, now } = input;
+  if (input.isWrittenAnyway || before.credit === undefined) return now;
+  if (input.sinceLastWriteMs < HOUR_MS) return before;
+  const moved = hasMoved(before.credit, now.credit) || hasMoved(before.pricePerHour, now.pricePerHour);
+  return moved ? now : before;
+}
+
+function hasMoved(before: string | undefined, now: string | undefined): boolean {
+  if (before === undefined || now === undefined) return before !== now;
+  const [from, to] = [parseDollars(before) ?? 0, parseDollars(now) ?? 0];
+  return from !== to && Math.abs(to - from) >= from * MIN_SHARE_TO_WRITE;
+}
+
+function spell(milliseconds: number): string {
+  return milliseconds < HOUR_MS ? '0s' : formatDuration(milliseconds);
 }

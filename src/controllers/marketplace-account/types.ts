@@ -8,37 +8,9 @@ import type { AccountSums } from '../../accounts/spend-limits.ts';
 import type { MarketplaceAccount, MarketplaceAccountStatus } from '../../api/v1alpha1/marketplace-account.ts';
 import type { Reason } from '../../api/v1alpha1/reasons.ts';
 import type { Secret } from '../../lib/secret.ts';
-import type { MarketplaceErrorKind } from '../../marketplace/errors/errors.ts';
 import type { FeedHealth } from '../../marketplace/feed/feed-state.ts';
-import type { User } from '../../marketplace/users.ts';
 import type { Login } from '../../ownership/login.ts';
-
-/** Which key was tried: the one in the user's Secret, or the one kept from an earlier proof. */
-export type KeySource = 'user' | 'kept';
-
-/** A failure, reduced to what a decision reads and a person may be shown. */
-export interface Failure {
-  readonly kind: MarketplaceErrorKind;
-  /** The connection failed since the service's certificate cannot be trusted. */
-  readonly badCertificate: boolean;
-}
-
-/** What is known of the account's key. */
-export type KeyProof =
-  | {
-      readonly type: 'proven';
-      readonly source: KeySource;
-      readonly key: Secret;
-      readonly login: Login;
-      readonly user: User;
-      /** False where the key may not destroy. */
-      readonly mayDestroy: boolean;
-      /** Of a kept key: what the key in the user's Secret proved, where there is one and it serves worse. */
-      readonly insteadOf?: KeyProof;
-    }
-  | { readonly type: 'failed'; readonly source: KeySource; readonly failure: Failure }
-  /** There is no key to try. */
-  | { readonly type: 'none' };
+import type { Failure, KeyProof } from './key-proof.ts';
 
 /** Whether the account's URL may be used at all. */
 export type UrlCheck =
@@ -57,7 +29,7 @@ export interface SessionFacts {
   /** Undefined before the first complete list. */
   readonly counts: MachineCounts | undefined;
   /** Machines that the status names and that are gone for sure. */
-  readonly longGone: ReadonlySet<number>;
+  readonly provenGone: ReadonlySet<number>;
   readonly sums: AccountSums;
   readonly breaker: BreakerState;
   readonly labelEcho: LabelEcho;

@@ -206,7 +206,7 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
   {
     name: 'other-login-trusted',
     loses: 'the login that an account is pinned to',
-    file: 'controllers/marketplace-account/pinned-login.ts',
+    file: 'controllers/marketplace-account/key-proof.ts',
     find: 'return loginText(pinned) === loginText(proven);',
     replace: "return loginText(pinned) !== '' && loginText(proven) !== '';",
   },
@@ -255,7 +255,7 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
   {
     name: 'account-lets-go-by-cache',
     loses: 'the look at objects as they are before an account lets go, and at tickets',
-    file: 'controllers/marketplace-account/blockers.ts',
+    file: 'controllers/marketplace-account/observe.ts',
     find: 'if (known.length > 0 || account.metadata.deletionTimestamp === undefined) return known;',
     replace: 'if (known.length >= 0 || account.metadata.deletionTimestamp === undefined) return known;',
   },

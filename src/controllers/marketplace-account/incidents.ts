@@ -1,0 +1,227 @@
+import type { BreakerState } from '../../accounts/breaker.ts';
+import { askedWord } from '../../api/v1alpha1/asked-word.ts';
+import type { MarketplaceAccount, MarketplaceAccountStatus } from '../../api/v1alpha1/marketplace-account.ts';
+import { annotations } from '../../api/v1alpha1/names.ts';
+import { timestampOf } from '../../runtime/writes/timestamp.ts';
+import { isInconclusive, provesPinned } from './key-proof.ts';
+import type { Observed } from './types.ts';
+
+/*
+ * What the status of an account keeps until it is over or until a person acts: the open breaker, a rollback of the
+ * cluster's memory, machines that lost their objects at once, and what a deleted account leaves behind.
+ */
+
+const NONE: ReadonlySet<number> = new Set();
+
+/** Ids that the status may drop. Lists of another login, or while the breaker is open, prove nothing. */
+export function provenGone({ session, proof, account }: Observed): ReadonlySet<number> {
+  const believed = session?.breaker.type === 'closed' && provesPinned(proof, account.status?.login);
+  return believed ? session.provenGone : NONE;
+}
+
+/** The value of the annotation that asks to close the breaker; undefined if it was handled before. */
+export function closeRequest({ metadata, status }: MarketplaceAccount): string | undefined {
+  const request = askedWord(metadata, annotations.closeBreaker);
+  return request === status?.breaker?.closedBy ? undefined : request;
+}
+
+type BreakerRecord = NonNullable<MarketplaceAccountStatus['breaker']>;
+
+/**
+ * Only a mass failure is recorded: a breaker that a failed list opened closes by itself. A request to close is handled
+ * as soon as it is seen, even if there is nothing to close: it never closes a later failure.
+ */
+export function breakerRecord(observed: Observed): Pick<MarketplaceAccountStatus, 'breaker'> {
+  const before = observed.account.status?.breaker;
+  const request = closeRequest(observed.account);
+  const failure = incident(observed);
+  if (failure) return { breaker: { ...during(observed, failure, request), ...closedBy(before, request) } };
+  const closed = closedRecord(observed);
+  if (request !== undefined) return { breaker: { ...closed, closedBy: request } };
+  return before ? { breaker: closed } : {};
+}
+
+function closedBy(
+  before: BreakerRecord | undefined,
+  request: string | undefined,
+): Pick<BreakerRecord, 'closedBy'> {
+  const last = request ?? before?.closedBy;
+  return last === undefined ? {} : { closedBy: last };
+}
+
+/** While more machines are unhealthy than allowed: open, unless a person asked to close it. */
+function during(observed: Observed, failure: Incident, request: string | undefined): BreakerRecord {
+  const before = observed.account.status?.breaker;
+  const isSlow = failure.type === 'slow';
+  const open = request === undefined && !(isSlow && failure.releasedBy === 'person');
+  const releasedAt = isSlow ? failure.releasedAt : request === undefined ? undefined : observed.now;
+  return {
+    open,
+    since: before?.open === open ? before.since : timestampOf(open ? failure.since : observed.now),
+    unhealthy: failure.unhealthy,
+    ...(releasedAt !== undefined && { releasedAt: before?.releasedAt ?? timestampOf(releasedAt) }),
+  };
+}
+
+/** Closed since now, unless it was closed before. */
+function closedRecord({ account, now }: Observed): BreakerRecord {
+  const { releasedAt: _released, ...before } = account.status?.breaker ?? { open: false };
+  const wasClosed = !before.open && 'since' in before;
+  return wasClosed ? before : { unhealthy: 0, ...before, open: false, since: timestampOf(now) };
+}
+
+type Incident = Extract<BreakerState, { type: 'slow' }> | Extract<BreakerState, { type: 'open' }>;
+
+/** More machines are unhealthy than are allowed. */
+function incident({ session }: Observed): Incident | undefined {
+  const state = session?.breaker;
+  if (state?.type === 'slow') return state;
+  return state?.type === 'open' && state.cause === 'massFailure' ? state : undefined;
+}
+
+export type RollbackRecord = Pick<
+  MarketplaceAccountStatus,
+  'rolledBack' | 'rollbackConfirmed' | 'rollbackConfirmedAt'
+>;
+
+/** One id is enough to stop every sweep; more are for the reader. */
+const MAX_IDS = 256;
+
+/**
+ * Machines that prove that the cluster's memory was rolled back stay on record until they are gone, or until a person
+ * confirms with a value of the annotation that was not there when they were recorded: a restored object may carry an old
+ * one. The confirmation is dated by the clock that dates machines, and waits until that is known.
+ */
+export function rollbackRecord(observed: Observed): RollbackRecord {
+  const { account, serviceNow } = observed;
+  const request = askedWord(account.metadata, annotations.confirmRollback);
+  if (!confirms(account.status, request))
+    return {
+      ...rolledBackIds(observed, latched(observed)),
+      ...(request !== undefined && { rollbackConfirmed: request }),
+    };
+  if (serviceNow === undefined) return rolledBackIds(observed, latched(observed));
+  return {
+    ...rolledBackIds(observed, []),
+    ...(request !== undefined && { rollbackConfirmed: request }),
+    rollbackConfirmedAt: timestampOf(serviceNow),
+  };
+}
+
+function confirms(status: MarketplaceAccountStatus | undefined, request: string | undefined): boolean {
+  const { rolledBack = [], rollbackConfirmed } = status ?? {};
+  return rolledBack.length > 0 && request !== undefined && request !== rollbackConfirmed;
+}
+
+/** An empty list replaces one that is on record. */
+function rolledBackIds({ account }: Observed, ids: readonly number[]): Pick<RollbackRecord, 'rolledBack'> {
+  return account.status?.rolledBack || ids.length > 0 ? { rolledBack: [...ids] } : {};
+}
+
+/** What is on record and not gone, and what the latest sweep adds. */
+function latched(observed: Observed): readonly number[] {
+  const gone = provenGone(observed);
+  const before = (observed.account.status?.rolledBack ?? []).filter((id) => !gone.has(id));
+  return [...new Set([...before, ...found(observed)])].sort((a, b) => a - b).slice(0, MAX_IDS);
+}
+
+/** A sweep that began before the confirmation reports the same machines again: it does not count. */
+function found({ session, account }: Observed): readonly number[] {
+  const confirmedAt = Date.parse(account.status?.rollbackConfirmedAt ?? '') || 0;
+  return session && session.findings.confirmedAt >= confirmedAt ? session.findings.rolledBack : [];
+}
+
+export type MassOrphanRecord = Pick<
+  MarketplaceAccountStatus,
+  'massOrphaned' | 'orphansConfirmed' | 'orphansConfirmedBy'
+>;
+
+/**
+ * Machines that lost their objects together stay on record until they are gone, or until a person confirms by a value of
+ * the annotation that was not there when they were recorded. Confirmed ids are recorded too, so that the next sweep does
+ * not report them again.
+ */
+export function massOrphanRecord(observed: Observed): MassOrphanRecord {
+  const { account, session } = observed;
+  const { massOrphaned = [], orphansConfirmed = [], orphansConfirmedBy } = account.status ?? {};
+  const request = askedWord(account.metadata, annotations.confirmOrphans);
+  const gone = provenGone(observed);
+  const isThere = (id: number) => !gone.has(id);
+  const found = (session?.findings.massOrphaned ?? []).filter((id) => !orphansConfirmed.includes(id));
+  const latched = [...new Set([...massOrphaned, ...found])].filter(isThere).sort((a, b) => a - b);
+  const confirms = massOrphaned.length > 0 && request !== undefined && request !== orphansConfirmedBy;
+  const confirmed = [...orphansConfirmed, ...(confirms ? latched : [])].filter(isThere);
+  return {
+    ...listOf('massOrphaned', confirms ? [] : latched, account.status),
+    ...listOf('orphansConfirmed', confirmed, account.status),
+    ...(request !== undefined && { orphansConfirmedBy: request }),
+  };
+}
+
+/** An empty list replaces one that is on record. */
+function listOf(
+  name: 'massOrphaned' | 'orphansConfirmed',
+  ids: readonly number[],
+  status: MarketplaceAccountStatus | undefined,
+): MassOrphanRecord {
+  return status?.[name] || ids.length > 0 ? { [name]: ids.slice(0, MAX_IDS) } : {};
+}
+
+/** What happens to orphans of the login when their account is deleted. */
+export type OrphansOnDeletion =
+  | { readonly type: 'none' }
+  /** The sweep destroys them first, and the account waits. */
+  | { readonly type: 'awaited'; readonly message: string }
+  /** No sweep destroys them: they keep billing. */
+  | { readonly type: 'left'; readonly message: string };
+
+/**
+ * Orphans that no sweep would destroy once the account is gone. The account waits for them only if its policy is to
+ * destroy them and a sweep may do so: a problem that a person has to fix first delays no deletion.
+ */
+export function orphansOnDeletion(observed: Observed): OrphansOnDeletion {
+  const { account, beside } = observed;
+  const machines = account.metadata.deletionTimestamp === undefined ? undefined : orphanNames(observed);
+  if (machines === undefined || beside === 'sweeps') return { type: 'none' };
+  const found = `${machines} are ours, and no GpuInstance claims them:`;
+  return isSwept(observed)
+    ? {
+        type: 'awaited',
+        message: `${found} they are destroyed before the account goes. To let it go without them, set spec.orphanPolicy to Report.`,
+      }
+    : {
+        type: 'left',
+        message: `${found} they stay when this account goes, and bill on. Destroy those that you do not need in the marketplace's console.`,
+      };
+}
+
+const MAX_NAMED = 10;
+
+/** As text; undefined if there are none. Before the first sweep of a process, as the status counts them. */
+function orphanNames({ session, account }: Observed): string | undefined {
+  const ids = session?.unclaimed;
+  if (!ids) {
+    const count = account.status?.machines?.orphaned ?? 0;
+    return count === 0 ? undefined : `${count} machines of the login`;
+  }
+  if (ids.length === 0) return undefined;
+  const named = ids.slice(0, MAX_NAMED).join(', ');
+  const more = ids.length > MAX_NAMED ? ` and ${ids.length - MAX_NAMED} more` : '';
+  return `Machines ${named}${more}`;
+}
+
+function isSwept(observed: Observed): boolean {
+  const { account, installation, beside } = observed;
+  if (account.spec.orphanPolicy !== 'Destroy' || beside === 'reports') return false;
+  const mayBe =
+    installation.type === 'pending' || (installation.type === 'known' && installation.sweep === 'allowed');
+  const { rolledBack = [] } = rollbackRecord(observed);
+  const { massOrphaned = [] } = massOrphanRecord(observed);
+  return mayBe && rolledBack.length === 0 && massOrphaned.length === 0 && hasUsableKey(observed);
+}
+
+/** A key that may destroy, or of which that is not known yet. */
+function hasUsableKey({ proof, account }: Observed): boolean {
+  if (provesPinned(proof, account.status?.login)) return proof.mayDestroy;
+  return proof.type === 'failed' && isInconclusive(proof.failure);
+}
