@@ -16,6 +16,11 @@ const READING: readonly Suite[] = [
     counts: 'exit',
   },
   { name: 'nothing unused (knip)', command: ['knip', '--no-progress'], counts: 'exit' },
+  {
+    name: 'nothing used by tests alone (knip --production)',
+    command: ['knip', '--no-progress', '--production', '--include', 'files,exports'],
+    counts: 'exit',
+  },
 ];
 
 close(await runSuites([{ rows: [READING, [UNIT_TESTS]] }]));

@@ -1,6 +1,6 @@
-import { totpCode } from '../../src/simulator/tfa/codes.ts';
 import type { TfaSettings } from '../../src/simulator/tfa/settings.ts';
 import type { Answered, SimulatedService } from './simulated-service.ts';
+import { totpCode } from './totp.ts';
 
 /** A number that the simulated provider delivers to. */
 export const PHONE = '+14155550100';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { totpCode } from '../../src/simulator/tfa/codes.ts';
 import { type SimulatedService, simulatedService } from '../builders/simulated-service.ts';
 import { addMethod, authorize, loginSecret, PHONE, setTfa, smsChallenge } from '../builders/tfa-account.ts';
+import { totpCode } from '../builders/totp.ts';
 
 /*
  * Two-factor authentication where the specification can be misread: each case as its text has it, and the choices

@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Secret } from '../../src/lib/secret.ts';
 import type { MarketplaceClient } from '../../src/marketplace/client.ts';
-import { totpCode } from '../../src/simulator/tfa/codes.ts';
 import { clientOf, failureOf, loggedOutClientOf } from '../builders/simulated-client.ts';
 import { type SimulatedService, simulatedService } from '../builders/simulated-service.ts';
 import { addMethod, legacyUser, loginSecret, PHONE, setTfa, totpNow } from '../builders/tfa-account.ts';
+import { totpCode } from '../builders/totp.ts';
 
 const BACKUP_CODE = /^[A-Z0-9]{4}-[A-Z0-9]{4}-[A-Z0-9]{4}$/;
 

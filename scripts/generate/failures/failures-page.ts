@@ -30,7 +30,11 @@ export function shownScenarios(): ReadonlyMap<number, readonly Shown[]> {
   return shown;
 }
 
-/** Scenarios that neither a test shows nor a reason excuses, and numbers in titles that are no scenario's. */
+/**
+ * Scenarios that neither a test shows nor a reason excuses, and numbers in titles that are no scenario's.
+ *
+ * @internal A test alone reads it.
+ */
 export function gapsIn(
   shown: ReadonlyMap<number, unknown>,
   scenarios: readonly Scenario[] = SCENARIOS,

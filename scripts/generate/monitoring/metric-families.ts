@@ -68,14 +68,22 @@ export function metricFamilies(): readonly MetricFamily[] {
   return families.toSorted((left, right) => left.name.localeCompare(right.name, 'en'));
 }
 
-/** What an operator that has done nothing yet exposes: the help and type of every family. */
+/**
+ * What an operator that has done nothing yet exposes: the help and type of every family.
+ *
+ * @internal A test alone reads it.
+ */
 export function firstExposition(): Promise<string> {
   const registry = createMetricRegistry();
   wire(registry);
   return registry.expose();
 }
 
-/** Names of the series of a family. */
+/**
+ * Names of the series of a family.
+ *
+ * @internal A test alone reads it.
+ */
 export function seriesOf({ name, type }: MetricFamily): readonly string[] {
   return type === 'histogram' ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name];
 }

@@ -1,14 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { formatQueryText } from '../../../test/builders/query-text.ts';
 import { findOfferField } from './offer-fields.ts';
 import type { OfferFilter } from './offers.ts';
-import {
-  formatQueryText,
-  parseOrderText,
-  parseQueryText,
-  USUAL_DEFAULTS,
-  withDefaults,
-} from './query-text.ts';
+import { parseOrderText, parseQueryText, USUAL_DEFAULTS, withDefaults } from './query-text.ts';
 
 function filtersOf(text: string): readonly OfferFilter[] {
   const parsed = parseQueryText(text);

@@ -144,28 +144,6 @@ export function parseOrderText(
   return { type: 'parsed', order };
 }
 
-const SYMBOLS: Readonly<Record<FilterOperator, string>> = {
-  eq: '=',
-  neq: '!=',
-  gt: '>',
-  gte: '>=',
-  lt: '<',
-  lte: '<=',
-  in: ' in ',
-  notin: ' notin ',
-};
-
-/** The text that parses to these filters again: the form of `search_params`. */
-export function formatQueryText(filters: readonly OfferFilter[]): string {
-  return filters
-    .map(({ field, operator, value }) => {
-      const values = Array.isArray(value) ? value : [value];
-      const texts = values.map((entry) => textOfValue(field, entry));
-      return `${field}${SYMBOLS[operator]}${Array.isArray(value) ? `[${texts.join(',')}]` : texts[0]}`;
-    })
-    .join(' ');
-}
-
 /** One `field operator value` of a query text, as it was written. */
 export interface QueryTerm {
   readonly field: string;
@@ -263,7 +241,7 @@ function scanError(at: number, message: string): { type: 'invalid'; at: number; 
 }
 
 /** What people write per wire unit: memory in GB of 1000 MB, duration in days. */
-const WIRE_UNITS_PER_WRITTEN: ReadonlyMap<string, number> = new Map([
+export const WIRE_UNITS_PER_WRITTEN: ReadonlyMap<string, number> = new Map([
   ['gpu_ram', 1000],
   ['gpu_total_ram', 1000],
   ['cpu_ram', 1000],
@@ -303,19 +281,4 @@ function driverNumber(text: string): OfferScalar {
   if (!parts) return text;
   const [, major, minor, patch] = parts;
   return Number(major) * 1_000_000 + Number(minor) * 1000 + Number(patch);
-}
-
-/** A wire value as people write it. */
-export function textOfValue(name: string, value: OfferScalar): string {
-  if (value === null) return 'None';
-  if (typeof value === 'number') {
-    if (name === 'driver_version') return writtenDriver(value);
-    return String(value / (WIRE_UNITS_PER_WRITTEN.get(name) ?? 1));
-  }
-  return typeof value === 'string' ? value.replaceAll(' ', '_') : String(value);
-}
-
-function writtenDriver(value: number): string {
-  const [major, minor, patch] = [value / 1_000_000, (value / 1000) % 1000, value % 1000].map(Math.floor);
-  return `${major}.${minor}.${String(patch).padStart(2, '0')}`;
 }

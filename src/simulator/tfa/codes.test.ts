@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { isTotpSecret, provisioningUri, totpCode, totpStep } from './codes.ts';
+import { totpCode } from '../../../test/builders/totp.ts';
+import { isTotpSecret, provisioningUri, totpStep } from './codes.ts';
 
 /** The ASCII key of RFC 6238 appendix B, in base32. */
 const RFC_SECRET = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ';

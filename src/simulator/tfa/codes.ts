@@ -63,11 +63,6 @@ export function provisioningUri(secret: string, account: string): string {
   return new TOTP({ issuer: ISSUER, label: account, secret: Secret.fromBase32(secret) }).toString();
 }
 
-/** The six digits of a moment (milliseconds since the epoch). */
-export function totpCode(secret: string, at: number): string {
-  return TOTP.generate({ secret: Secret.fromBase32(secret), timestamp: at });
-}
-
 /**
  * The time step whose code this is, within `window` steps of `at` either way; undefined if it is none.
  * RFC 6238 section 5.2.

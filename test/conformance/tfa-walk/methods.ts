@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { Secret } from '../../../src/lib/secret.ts';
-import { totpCode } from '../../../src/simulator/tfa/codes.ts';
 import type { Verdict } from '../../builders/tfa-model.ts';
+import { totpCode } from '../../builders/totp.ts';
 import { type Draw, ended, methodsOf, picked, totpOf, type Walk, wrongFor } from './walk.ts';
 
 /* Moves that add and remove methods, and renew backup codes. */

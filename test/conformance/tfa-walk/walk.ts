@@ -1,9 +1,9 @@
 import type { MarketplaceClient } from '../../../src/marketplace/client.ts';
 import { MarketplaceError } from '../../../src/marketplace/errors/errors.ts';
-import { totpCode } from '../../../src/simulator/tfa/codes.ts';
 import { loggedOutClientOf } from '../../builders/simulated-client.ts';
 import type { SimulatedService } from '../../builders/simulated-service.ts';
 import type { TfaModel, Verdict } from '../../builders/tfa-model.ts';
+import { totpCode } from '../../builders/totp.ts';
 
 /* What the moves of a walk through two-factor authentication have in common. */
 

@@ -14,11 +14,8 @@ import { ConfigError, parseConfig, type RawOptions, variableName } from '../../.
 import { MarketplaceError } from '../../../src/marketplace/errors/errors.ts';
 import { createAddressRules } from '../../../src/marketplace/http/address-rules.ts';
 import { parseBaseUrl } from '../../../src/marketplace/http/call.ts';
-import {
-  formatQueryText,
-  parseOrderText,
-  parseQueryText,
-} from '../../../src/marketplace/offers/query-text.ts';
+import { parseOrderText, parseQueryText } from '../../../src/marketplace/offers/query-text.ts';
+import { formatQueryText } from '../../builders/query-text.ts';
 import { type FuzzTarget, json, readWord, refusing, sane, soundFields } from '../target.ts';
 
 const USUAL = { perf: 100, pricePerHour: 1, coldPricePerHour: 1, bootSeconds: 60, wakeSeconds: 5 };
