@@ -47,8 +47,9 @@ function setUp(state: InstallationState = KNOWN) {
   const account = accountOf('first');
   const cache = new Map([[account.metadata.name, account]]);
   const known: MarketplaceAccount[] = [];
+  const client = {} as KubeClient;
   const registry = new AccountRegistry({
-    client: {} as KubeClient,
+    client,
     clock,
     connections,
     installation: {
@@ -72,7 +73,7 @@ function setUp(state: InstallationState = KNOWN) {
   const identify = () => {
     for (const listener of identified) listener();
   };
-  return { clock, requests, registry, connections, account, cache, known, ref, told, identify };
+  return { clock, requests, registry, connections, account, cache, client, known, ref, told, identify };
 }
 
 const ask = {
@@ -104,7 +105,7 @@ describe('an account', () => {
     expect(registry.get(ref)).toMatchObject({ type: 'notReady', reason: 'Connecting' });
     registry.connect(account, proof());
     expect(registry.book(ref)).toBe(book);
-    expect(registry.book({ ...ref, name: 'none' })).toBeUndefined();
+    expect(registry.book({ namespace: 'unwatched', name: 'none' })).toBeUndefined();
   });
 
   test('counts objects of the namespaces that it permits, and none of one that is not read yet', () => {
@@ -284,7 +285,6 @@ describe('an account', () => {
 test('what an account remembers of objects that are gone needs no key, and goes with the account', () => {
   const { registry, account, cache, ref } = setUp();
   cache.clear();
-  expect(registry.book(ref)).toBeUndefined();
   registry.setNotReady(account, WHY);
   const book = registry.book(ref);
   expect(book).toBeDefined();
@@ -293,7 +293,29 @@ test('what an account remembers of objects that are gone needs no key, and goes 
   registry.setNotReady(accountOf('second'), WHY);
   expect(registry.book(ref)).not.toBe(book);
   registry.forget(ref);
-  expect(registry.book(ref)).toBeUndefined();
+  expect(registry.book(ref)).not.toBe(book);
+});
+
+test('an account that the cache has missed remembers objects that are gone as well (I7)', async () => {
+  const { registry, cache, account, ref, client } = setUp();
+  cache.clear();
+  const written: unknown[] = [];
+  Object.assign(client, {
+    get: async () => account,
+    replace: async (_: unknown, object: unknown) => {
+      written.push(object);
+      return object;
+    },
+  });
+  const kept = {
+    instanceId: 5,
+    owner: 'team/job',
+    objectUid: 'u',
+    policy: 'Retain',
+    pricePerHour: undefined,
+  } as const;
+  await registry.book(ref)?.recordRetained(kept);
+  expect(written).toMatchObject([{ status: { retained: [{ instanceId: 5 }] } }]);
 });
 
 describe('an account whose key is refused', () => {

@@ -13,7 +13,7 @@ import { type LoginConnections, pollIntervalOf } from './connection.ts';
 import type { Installation } from './installation/installation.ts';
 import { type AccountSession, ProvenSession, type UserFacts } from './session.ts';
 import type { BrakeSettings } from './spend-limits.ts';
-import { type AccountBook, StatusWriter } from './status-writer.ts';
+import { type AccountBook, StatusWriter, type StatusWriterRef } from './status-writer.ts';
 
 /**
  * `notReady` carries the session where the login was proven before: its feed and its `get` and `destroy`
@@ -43,7 +43,10 @@ export interface AccountDirectory {
    * being found out.
    */
   permits(ref: AccountRef, namespace: string): boolean | undefined;
-  /** Where the account remembers objects that are gone; undefined where there is no such account. */
+  /**
+   * Where the account remembers objects that are gone; undefined if its namespace is not watched. If no cache has the
+   * account, it is looked for in the cluster when something is written, and nothing is written if there is none.
+   */
   book(ref: AccountRef): AccountBook | undefined;
   /** Every account with a proven login. */
   sessions(): readonly AccountSession[];
@@ -144,8 +147,10 @@ export class AccountRegistry implements AccountDirectory {
   book(ref: AccountRef): AccountBook | undefined {
     const known = this.#byKey.get(accountKey(ref));
     if (known) return known.records;
-    const account = this.#options.accountOf(ref);
-    return account && this.#known(account).records;
+    const { accountOf, isWatched } = this.#options;
+    const account = accountOf(ref);
+    if (account) return this.#known(account).records;
+    return isWatched(ref.namespace) ? this.#recordsOf({ ...ref, uid: undefined }) : undefined;
   }
 
   sessions(): readonly AccountSession[] {
@@ -265,11 +270,15 @@ export class AccountRegistry implements AccountDirectory {
     const before = this.#byKey.get(accountKey(ref));
     if (before?.uid === uid) return before;
     this.forget(ref);
-    const { client, clock, onWritten } = this.#options;
-    const records = new StatusWriter({ client, clock, onWritten, ref: { ...ref, uid } });
+    const records = this.#recordsOf({ ...ref, uid });
     const known: Known = { uid, records, session: undefined, notReady: undefined };
     this.#byKey.set(accountKey(ref), known);
     return known;
+  }
+
+  #recordsOf(ref: StatusWriterRef): StatusWriter {
+    const { client, clock, onWritten } = this.#options;
+    return new StatusWriter({ client, clock, onWritten, ref });
   }
 
   #ofSameLogin(account: MarketplaceAccount, login: Login): readonly ProvenSession[] {

@@ -62,6 +62,14 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
+/** Which account is meant: the object of that uid, or whichever has the name. */
+export interface StatusWriterRef {
+  readonly namespace: string;
+  readonly name: string;
+  /** Undefined if no cache has the account: one that missed its event must not make the account forget. */
+  readonly uid: string | undefined;
+}
+
 const ATTEMPTS = 8;
 const HOUR_MS = 3_600_000;
 const MAX_RENTALS = 1000;
@@ -75,7 +83,7 @@ const MAX_SWEPT = 256;
 export class StatusWriter implements AccountBook {
   readonly #client: KubeClient;
   readonly #clock: Clock;
-  readonly #ref: { readonly namespace: string; readonly name: string; readonly uid: string };
+  readonly #ref: StatusWriterRef;
   readonly #onWritten: (account: MarketplaceAccount) => void;
   #waiting: Waiting[] = [];
   #writing = false;
@@ -83,7 +91,7 @@ export class StatusWriter implements AccountBook {
   constructor(options: {
     readonly client: KubeClient;
     readonly clock: Clock;
-    readonly ref: { readonly namespace: string; readonly name: string; readonly uid: string };
+    readonly ref: StatusWriterRef;
     /** Told of each write, so that caches know that they are behind. */
     readonly onWritten: (account: MarketplaceAccount) => void;
   }) {
@@ -143,7 +151,8 @@ export class StatusWriter implements AccountBook {
   async #writeAll(changes: readonly StatusChange[]): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       const account = await this.#client.get<MarketplaceAccount>(marketplaceAccountResource, this.#ref);
-      if (account?.metadata.uid !== this.#ref.uid) return;
+      const { uid } = this.#ref;
+      if (!account || (uid !== undefined && account.metadata.uid !== uid)) return;
       const status = changes.reduce((before, change) => change(before), account.status ?? {});
       const resource = marketplaceAccountResource;
       const write = await recordStatus({ client: this.#client, resource, object: account, status });

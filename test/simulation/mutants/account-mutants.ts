@@ -260,13 +260,6 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     replace: 'if (known.length >= 0 || account.metadata.deletionTimestamp === undefined) return known;',
   },
   {
-    name: 'book-after-first-pass',
-    loses: 'the book of an account whose key has not been looked at yet',
-    file: 'accounts/registry.ts',
-    find: 'return account && this.#known(account).records;',
-    replace: "return account?.metadata.name === '' ? this.#known(account).records : undefined;",
-  },
-  {
     name: 'rentals-dated-by-own-clock',
     loses: 'the service’s clock for the newest rental on record',
     file: 'instance/summary.ts',
@@ -287,5 +280,12 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     find: 'if ((start.until ?? now + 1) <= now) this.#byObject.delete(uid);',
     replace:
       'if ((start.until ?? now + 1) <= now || missingPrice(start, byUid.get(uid)).length === 0) this.#byObject.delete(uid);',
+  },
+  {
+    name: 'missed-account-remembers-nothing',
+    loses: 'the account in the cluster, if the cache lacks it and an object goes whose machine stays',
+    file: 'accounts/registry.ts',
+    find: 'return isWatched(ref.namespace) ? this.#recordsOf({ ...ref, uid: undefined }) : undefined;',
+    replace: 'return isWatched(ref.namespace) ? undefined : this.#recordsOf({ ...ref, uid: undefined });',
   },
 ];

@@ -157,6 +157,21 @@ export const RECORD_STORIES: readonly Story[] = [
     },
   },
   {
+    name: 'an object is deleted whose machine is to be kept, while the operator has missed the event of its account (I7)',
+    sweeps: true,
+    seconds: 1_000,
+    plot: (stage) => {
+      stage.at(100, () => {
+        stage.loseFirstObject('marketplaceaccounts', 30);
+        stage.killAll();
+      });
+      stage.at(120, () => {
+        stage.users.setDeletionPolicy('a', 'Retain');
+        stage.users.delete('a');
+      });
+    },
+  },
+  {
     name: 'a person puts back the deadline of an intent whose rent call is still to be carried out, and a process restarts',
     seconds: 400,
     plot: (stage) => {
