@@ -164,7 +164,7 @@ const EFFECTS: Readonly<Record<Controller, Readonly<Record<string, string>>>> = 
 
 /** Code of lower layers that goes from values to values itself. */
 const PURE_HELPERS = [
-  '!../**/runtime/writes/{conditions,timestamp,same-json}.ts',
+  '!../**/runtime/conditions.ts',
   '!../**/runtime/kube/kube-object.ts',
   '!../**/marketplace/offers/offer-fields.ts',
 ];

@@ -1,8 +1,7 @@
 import type { EndpointGroup } from '../../src/api/v1alpha1/endpoint-group.ts';
 import { endpointGroupResource, labels } from '../../src/api/v1alpha1/names.ts';
-import { endpointSliceResource } from '../../src/runtime/kube/core-resources.ts';
+import { type EndpointSliceObject, endpointSliceResource } from '../../src/runtime/kube/core-resources.ts';
 import type { KubeClient } from '../../src/runtime/kube/kube-client.ts';
-import type { EndpointSliceObject } from '../../src/runtime/kube/service-objects.ts';
 import { DEMO_NAMESPACE } from './stage.ts';
 
 /** A group as its status shows it at one time. */

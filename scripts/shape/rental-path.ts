@@ -8,7 +8,6 @@
  * each row against the sources and names the rows that no longer hold: whoever moves the path moves its rows.
  */
 export const RENTAL_PATH: readonly (readonly [caller: string, callee: string, call: string])[] = [
-  ['runtime/crew.ts', 'runtime/controller.ts', 'pass'],
   ['runtime/controller.ts', 'controllers/gpu-instance/controller.ts', 'reconcile'],
   ['controllers/gpu-instance/controller.ts', 'runtime/list-watch/current-objects.ts', 'read'],
   ['controllers/gpu-instance/controller.ts', 'controllers/gpu-instance/deps.ts', 'depsOf'],
@@ -20,7 +19,7 @@ export const RENTAL_PATH: readonly (readonly [caller: string, callee: string, ca
   ['controllers/gpu-instance/decide.ts', 'controllers/gpu-instance/rules/unrented.ts', 'whileUnrented'],
   ['controllers/gpu-instance/rules/unrented.ts', 'controllers/gpu-instance/rules/purchase.ts', 'purchase'],
   ['controllers/gpu-instance/reads.ts', 'controllers/gpu-instance/rental/inputs.ts', 'readInputs'],
-  ['controllers/gpu-instance/reads.ts', 'runtime/crew.ts', 'aside'],
+  ['controllers/gpu-instance/reads.ts', 'runtime/controller.ts', 'aside'],
   ['controllers/gpu-instance/reads.ts', 'accounts/queue/admission-queue.ts', 'offers'],
   ['controllers/gpu-instance/rules/purchase.ts', 'controllers/gpu-instance/choose-offer.ts', 'chooseOffer'],
   ['controllers/gpu-instance/reconcile.ts', 'runtime/kube/access-review.ts', 'may'],
@@ -31,5 +30,5 @@ export const RENTAL_PATH: readonly (readonly [caller: string, callee: string, ca
   ['controllers/gpu-instance/act.ts', 'marketplace/instances/rent.ts', 'rent'],
   ['controllers/gpu-instance/reconcile.ts', 'controllers/gpu-instance/rules/rented.ts', 'saveRented'],
   ['controllers/gpu-instance/record.ts', 'controllers/gpu-instance/status.ts', 'statusOf'],
-  ['controllers/gpu-instance/record.ts', 'runtime/writes/record-status.ts', 'recordStatus'],
+  ['controllers/gpu-instance/record.ts', 'runtime/writes.ts', 'recordStatus'],
 ];

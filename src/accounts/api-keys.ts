@@ -1,5 +1,5 @@
 import { labels, OPERATOR_NAME } from '../api/v1alpha1/names.ts';
-import { ownValue } from '../lib/canonical-json.ts';
+import { ownValue } from '../lib/json.ts';
 import { Secret } from '../lib/secret.ts';
 import { TransportError } from '../lib/transport.ts';
 import { NoUsableKey } from '../marketplace/errors/classify-failure.ts';

@@ -1,8 +1,8 @@
 import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
 import type { Clock } from '../lib/clock.ts';
-import { parseDuration } from '../lib/duration.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
+import { parseDuration } from '../lib/time.ts';
 import type { Transport } from '../lib/transport.ts';
 import { createMarketplaceClient, type MarketplaceClient } from '../marketplace/client.ts';
 import { createFeed, type Feed } from '../marketplace/feed/feed.ts';

@@ -1,6 +1,6 @@
 import { type GpuInstance, gpuInstanceSpec } from '../api/v1alpha1/gpu-instance.ts';
 import type { Reason } from '../api/v1alpha1/reasons.ts';
-import { isAtLeast } from '../lib/duration.ts';
+import { isAtLeast } from '../lib/time.ts';
 
 /** Who says that a machine, a host or an offer failed, and what that word is worth. */
 export interface FailureReporter {

@@ -1,7 +1,7 @@
 import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
 import type { InstanceSummary } from '../instance/summary.ts';
 import type { Clock } from '../lib/clock.ts';
-import { parseDuration } from '../lib/duration.ts';
+import { parseDuration } from '../lib/time.ts';
 import type { FeedEvent } from '../marketplace/feed/feed-state.ts';
 import { claimVerifies } from '../ownership/claim.ts';
 import type { PurchaseConstants } from '../ownership/constants.ts';

@@ -1,7 +1,7 @@
 import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
 import { inBackground } from '../lib/background.ts';
-import { ownValue } from '../lib/canonical-json.ts';
 import type { Clock } from '../lib/clock.ts';
+import { ownValue } from '../lib/json.ts';
 import type { Logger } from '../lib/logger.ts';
 import { namespaceResource } from '../runtime/kube/core-resources.ts';
 import type { KubeClient } from '../runtime/kube/kube-client.ts';

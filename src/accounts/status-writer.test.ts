@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { memoryCluster, refusedBy } from '../../test/builders/memory-cluster.ts';
 import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
 import { marketplaceAccountResource } from '../api/v1alpha1/names.ts';
+import { formatTime } from '../lib/time.ts';
 import type { KubeObject } from '../runtime/kube/kube-object.ts';
-import { timestampOf } from '../runtime/writes/timestamp.ts';
 import { StatusWriter, withDeletedInstance, withRetained, withSwept } from './status-writer.ts';
 
 const NOW = Date.parse('2026-11-20T12:00:00Z');
@@ -60,7 +60,7 @@ describe('what must outlive its object', () => {
 });
 
 describe('unclaimed machines that were destroyed', () => {
-  const at = (ms: number) => ({ at: timestampOf(NOW + ms) });
+  const at = (ms: number) => ({ at: formatTime(NOW + ms) });
 
   test('are in the status of their account before the call is sent', async () => {
     const { records, status } = await setUp();
@@ -184,7 +184,7 @@ describe('what deleted objects leave', () => {
   test('is no more than a status takes: of very many rentals the newest stay', () => {
     const rentals = Array.from({ length: 1_200 }, (_, index) => NOW - 1_300_000 + index * 1_000);
     const kept = withDeletedInstance({ ...departed('u'), rentals }, NOW)({}).deletedObjects?.rentals ?? [];
-    expect([kept.length, kept.at(-1)]).toEqual([1_000, timestampOf(NOW - 101_000)]);
+    expect([kept.length, kept.at(-1)]).toEqual([1_000, formatTime(NOW - 101_000)]);
   });
 
   test('never makes the newest rental older', () => {

@@ -5,9 +5,9 @@ import { recentRentals, rentalTimes } from '../instance/rentals.ts';
 import { inBackground } from '../lib/background.ts';
 import { type Clock, sleep } from '../lib/clock.ts';
 import { formatDollars, type MicroDollars, parseDollars } from '../lib/money.ts';
+import { formatTime } from '../lib/time.ts';
 import type { KubeClient } from '../runtime/kube/kube-client.ts';
-import { recordStatus } from '../runtime/writes/record-status.ts';
-import { timestampOf } from '../runtime/writes/timestamp.ts';
+import { recordStatus } from '../runtime/writes.ts';
 
 /** What an object that goes away leaves to its account, so that the brake does not forget it. */
 export interface DeletedInstance {
@@ -179,9 +179,9 @@ export function withDeletedInstance(departed: DeletedInstance, now: number): Sta
       deletedObjects: {
         month,
         spent: formatDollars(spentBefore + departed.spentThisMonth),
-        rentals: rentals.map(timestampOf),
+        rentals: rentals.map(formatTime),
       },
-      ...(newest > 0 ? { lastRentalAt: timestampOf(newest) } : {}),
+      ...(newest > 0 ? { lastRentalAt: formatTime(newest) } : {}),
     };
   };
 }
@@ -200,7 +200,7 @@ export function withRetained(machine: RetainedMachine, now: number): StatusChang
       instanceId,
       owner,
       ownerUid: machine.objectUid,
-      since: timestampOf(now),
+      since: formatTime(now),
       policy,
       ...(pricePerHour === undefined ? {} : { pricePerHour: formatDollars(pricePerHour) }),
     };
@@ -215,7 +215,7 @@ export function withSwept({ instanceId, at }: SweptMachine): StatusChange {
     if (recent.some((entry) => entry.instanceId === instanceId)) return status;
     return {
       ...status,
-      orphansSwept: [...recent, { instanceId, at: timestampOf(at) }].slice(-MAX_SWEPT),
+      orphansSwept: [...recent, { instanceId, at: formatTime(at) }].slice(-MAX_SWEPT),
     };
   };
 }

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { createVirtualClock } from '../../test/builders/virtual-clock.ts';
 import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
 import { annotations } from '../api/v1alpha1/names.ts';
-import { formatTime } from '../lib/rfc3339.ts';
 import { Secret } from '../lib/secret.ts';
+import { formatTime } from '../lib/time.ts';
 import type { KeyRing } from '../ownership/key-ring.ts';
 import { SummaryCache } from './account-instances.ts';
 

@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net';
 import * as z from 'zod';
-import { formatDuration, parseDuration } from '../lib/duration.ts';
 import { type MicroDollars, parseDollars } from '../lib/money.ts';
+import { formatDuration, parseDuration } from '../lib/time.ts';
 
 /** An address to listen on. `0` listens nowhere, as controller-runtime has it. */
 export type BindAddress =

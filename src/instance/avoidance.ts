@@ -1,5 +1,5 @@
 import type { GpuInstanceStatus } from '../api/v1alpha1/gpu-instance.ts';
-import { formatTime, parseTime } from '../lib/rfc3339.ts';
+import { formatTime, parseTime } from '../lib/time.ts';
 
 /** What is avoided after a failure: one offer, one machine, or all machines of a host. */
 export type AvoidTarget =

@@ -1,7 +1,7 @@
 import type { GpuInstance, GpuInstanceStatus } from '../api/v1alpha1/gpu-instance.ts';
+import { omitUndefined } from '../lib/json.ts';
 import { costOver, formatDollars, highestCap, type MicroDollars, parseDollars } from '../lib/money.ts';
-import { omitUndefined } from '../lib/omit-undefined.ts';
-import { formatTime, parseTime } from '../lib/rfc3339.ts';
+import { formatTime, parseTime } from '../lib/time.ts';
 
 export type Cost = NonNullable<GpuInstanceStatus['cost']>;
 

@@ -1,5 +1,5 @@
 import type { GpuInstanceStatus } from '../api/v1alpha1/gpu-instance.ts';
-import { formatTime, parseTime } from '../lib/rfc3339.ts';
+import { formatTime, parseTime } from '../lib/time.ts';
 
 /** Limits on rentals count those of the last hour. */
 const WINDOW_MS = 3_600_000;

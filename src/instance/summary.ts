@@ -2,7 +2,7 @@ import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
 import { annotations } from '../api/v1alpha1/names.ts';
 import type { Reason } from '../api/v1alpha1/reasons.ts';
 import type { MicroDollars } from '../lib/money.ts';
-import { parseTime } from '../lib/rfc3339.ts';
+import { parseTime } from '../lib/time.ts';
 import type { KeyRing } from '../ownership/key-ring.ts';
 import type { RecordedClaim } from '../ownership/ours.ts';
 import { dearestPrice, heldPrice, hourlyPrice, spentThisMonth } from './cost.ts';

@@ -20,7 +20,7 @@ import type { Env } from '../lib/env.ts';
 import { Secret } from '../lib/secret.ts';
 import { type Transport, TransportError } from '../lib/transport.ts';
 import { workerToken } from '../ownership/worker-token.ts';
-import type { EventRecorder } from '../runtime/events/events.ts';
+import type { EventRecorder } from '../runtime/events.ts';
 import type { KubeClient } from '../runtime/kube/kube-client.ts';
 import type { ControllerMetrics, QueueMetrics } from '../runtime/metrics-ports.ts';
 import type { Caches } from './caches.ts';

@@ -5,7 +5,7 @@ import type { PushIntake } from '../controllers/endpoint-group/load/push.ts';
 import { withDeadline } from '../lib/deadline.ts';
 import type { Env } from '../lib/env.ts';
 import type { Controller } from '../runtime/controller.ts';
-import type { EventRecorder } from '../runtime/events/events.ts';
+import type { EventRecorder } from '../runtime/events.ts';
 import type { KubeClient } from '../runtime/kube/kube-client.ts';
 import type { LeaderElection } from '../runtime/lease/leader-election.ts';
 import { createManager, type LeaderTask, type Manager } from '../runtime/manager.ts';

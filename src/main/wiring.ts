@@ -14,7 +14,7 @@ import type { Env } from '../lib/env.ts';
 import type { Transport } from '../lib/transport.ts';
 import { defaultConstants, type PurchaseConstants } from '../ownership/constants.ts';
 import { scopeOf } from '../ownership/identity.ts';
-import { createEventRecorder, type EventRecorder } from '../runtime/events/events.ts';
+import { createEventRecorder, type EventRecorder } from '../runtime/events.ts';
 import type { Credentials } from '../runtime/kube/credentials.ts';
 import { createKubeClient, type KubeClient } from '../runtime/kube/kube-client.ts';
 import type { KubeObject } from '../runtime/kube/kube-object.ts';

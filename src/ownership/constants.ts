@@ -1,4 +1,4 @@
-import { formatDuration, parseDuration } from '../lib/duration.ts';
+import { formatDuration, parseDuration } from '../lib/time.ts';
 
 /**
  * The times on which the safety of a purchase rests, in milliseconds. Each is an operator flag; their

@@ -6,7 +6,7 @@ import type {
   ReconcileOutcome,
   RestMetrics,
 } from '../runtime/metrics-ports.ts';
-import type { WorkQueue } from '../runtime/queue/work-queue.ts';
+import type { WorkQueue } from '../runtime/work-queue.ts';
 import type { MetricRegistry } from './metric-registry.ts';
 
 /** The ports of the runtime under controller-runtime's names, labels and buckets, so that its dashboards fit. */

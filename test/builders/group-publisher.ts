@@ -3,9 +3,13 @@ import { endpointGroupResource } from '../../src/api/v1alpha1/names.ts';
 import { endpointsOf } from '../../src/controllers/endpoint-group/publish/endpoints.ts';
 import { Publisher } from '../../src/controllers/endpoint-group/publish/publisher.ts';
 import type { Worker } from '../../src/controllers/endpoint-group/workers/worker.ts';
-import { endpointSliceResource, serviceResource } from '../../src/runtime/kube/core-resources.ts';
+import {
+  type EndpointSliceObject,
+  endpointSliceResource,
+  type ServiceObject,
+  serviceResource,
+} from '../../src/runtime/kube/core-resources.ts';
 import { refOf } from '../../src/runtime/kube/kube-object.ts';
-import type { EndpointSliceObject, ServiceObject } from '../../src/runtime/kube/service-objects.ts';
 import { groupObject, groupWorker, workerObject } from './group-worker.ts';
 import { type MemoryCluster, memoryCluster } from './memory-cluster.ts';
 import { createVirtualClock } from './virtual-clock.ts';

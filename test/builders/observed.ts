@@ -13,8 +13,8 @@ import type {
   ListView,
   MemoryView,
 } from '../../src/controllers/gpu-instance/views.ts';
-import { formatTime } from '../../src/lib/rfc3339.ts';
 import { Secret } from '../../src/lib/secret.ts';
+import { formatTime } from '../../src/lib/time.ts';
 import type { Instance } from '../../src/marketplace/instances/instance.ts';
 import type { Offer } from '../../src/marketplace/offers/offers.ts';
 import { makeClaim } from '../../src/ownership/claim.ts';

@@ -4,7 +4,7 @@ import { API_VERSION, labels } from '../../src/api/v1alpha1/names.ts';
 import type { RawOptions } from '../../src/config.ts';
 import { seededRandom } from '../../src/lib/random.ts';
 import type { TransportRequest } from '../../src/lib/transport.ts';
-import type { EndpointSliceObject } from '../../src/runtime/kube/service-objects.ts';
+import type { EndpointSliceObject } from '../../src/runtime/kube/core-resources.ts';
 import { ledger } from '../../src/simulator/world/ledger.ts';
 import type { Address } from '../simulation/memory-kube/address.ts';
 import { type JsonObject, metadataOf, objectAt } from '../simulation/memory-kube/json.ts';

@@ -1,9 +1,8 @@
 import type { EndpointGroup } from '../../src/api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../src/api/v1alpha1/gpu-instance.ts';
 import { endpointGroupResource, gpuInstanceResource, labels } from '../../src/api/v1alpha1/names.ts';
-import { endpointSliceResource } from '../../src/runtime/kube/core-resources.ts';
+import { type EndpointSliceObject, endpointSliceResource } from '../../src/runtime/kube/core-resources.ts';
 import type { KubeObject } from '../../src/runtime/kube/kube-object.ts';
-import type { EndpointSliceObject } from '../../src/runtime/kube/service-objects.ts';
 import type { OperatorBench } from '../builders/running-operator.ts';
 import { ownerOf, type Seen } from './agreement.ts';
 import { MAX_WORKERS } from './groups.ts';

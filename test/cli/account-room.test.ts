@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { formatTime } from '../../src/lib/rfc3339.ts';
+import { formatTime } from '../../src/lib/time.ts';
 import { makeClaim } from '../../src/ownership/claim.ts';
 import { type Desk, desk } from './desk.ts';
 import { refused } from './scripted-cluster.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { API_VERSION, annotations, IN_USE_RECORD, MACHINE_FINALIZER } from '../../src/api/v1alpha1/names.ts';
-import { formatTime } from '../../src/lib/rfc3339.ts';
+import { formatTime } from '../../src/lib/time.ts';
 import { makeClaim } from '../../src/ownership/claim.ts';
 import { constantsToData, defaultConstants } from '../../src/ownership/constants.ts';
 import { writeIntent } from '../../src/ownership/intent.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { customResourceDefinition } from '../../scripts/generate/custom-resource-definition.ts';
 import { annotatedSchema, type JsonSchema } from '../../scripts/generate/json-schema.ts';
 import { definitions } from '../../src/api/v1alpha1/definitions.ts';
-import { MAX_MESSAGE_BYTES } from '../../src/runtime/writes/conditions.ts';
+import { MAX_MESSAGE_BYTES } from '../../src/runtime/conditions.ts';
 
 interface Field {
   readonly path: string;

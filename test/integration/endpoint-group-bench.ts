@@ -8,9 +8,8 @@ import {
 } from '../../src/api/v1alpha1/names.ts';
 import type { RawOptions } from '../../src/config.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { endpointSliceResource } from '../../src/runtime/kube/core-resources.ts';
+import { type EndpointSliceObject, endpointSliceResource } from '../../src/runtime/kube/core-resources.ts';
 import type { KubeObject } from '../../src/runtime/kube/kube-object.ts';
-import type { EndpointSliceObject } from '../../src/runtime/kube/service-objects.ts';
 import type { SimulatorOptions } from '../../src/simulator/simulator.ts';
 import type { OperatorBench } from '../builders/running-operator.ts';
 import { until } from '../builders/until.ts';

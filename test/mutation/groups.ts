@@ -34,7 +34,7 @@ const GLOBS: readonly Globs[] = [
       'src/accounts/queue/*.ts',
       'src/accounts/installation/rental-traces.ts',
       'src/ownership/{claim,identity,intent,key-ring,label,login,ours}.ts',
-      'src/lib/{deadline,duration,fitting-text,machine-address,money,networks,quantity,rfc3339}.ts',
+      'src/lib/{deadline,money,networks,quantity,text,time}.ts',
     ],
     tests: ['src/{instance,accounts,ownership,lib}/**/*.test.ts'],
   },
@@ -71,8 +71,8 @@ const GLOBS: readonly Globs[] = [
   },
   {
     name: 'queue',
-    files: ['src/runtime/queue/*.ts'],
-    tests: ['src/runtime/queue/*.test.ts'],
+    files: ['src/runtime/work-queue.ts'],
+    tests: ['src/runtime/work-queue.test.ts'],
   },
   {
     name: 'sweep',

@@ -7,7 +7,7 @@ export default defineConfig({
       'src/{lib,ownership,instance,accounts}/**/*.test.ts',
       'src/controllers/{gpu-instance,endpoint-group,marketplace-account,orphan-sweep}/**/*.test.ts',
       'src/marketplace/{offers,pacing}/*.test.ts',
-      'src/runtime/queue/*.test.ts',
+      'src/runtime/work-queue.test.ts',
     ],
     exclude: ['**/*.integration.test.ts'],
     isolate: false,

@@ -13,7 +13,7 @@ import { configMapResource } from '../../runtime/kube/core-resources.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { type KubeObject, uidOf } from '../../runtime/kube/kube-object.ts';
 import type { Change } from '../../runtime/list-watch/object-store.ts';
-import { hasFinalizer } from '../../runtime/writes/finalizers.ts';
+import { hasFinalizer } from '../../runtime/writes.ts';
 
 /** The part of an informer that the record follows. */
 export interface InstanceSource {

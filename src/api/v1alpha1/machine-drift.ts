@@ -1,6 +1,6 @@
-import { canonicalSha256 } from '../../lib/canonical-json.ts';
-import { fittingText } from '../../lib/fitting-text.ts';
+import { canonicalSha256 } from '../../lib/json.ts';
 import { wholeGigabytes } from '../../lib/quantity.ts';
+import { fittingText } from '../../lib/text.ts';
 import type { GpuInstance, GpuInstanceSpec, GpuInstanceStatus } from './gpu-instance.ts';
 import type { OfferRequirements } from './offer-requirements.ts';
 import {

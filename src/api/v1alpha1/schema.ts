@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { DURATION_PATTERN } from '../../lib/duration.ts';
+import { DURATION_PATTERN } from '../../lib/time.ts';
 
 /** A CEL rule as a custom resource definition carries it (`x-kubernetes-validations`). */
 export interface CelRule {

@@ -1,7 +1,7 @@
 import type { MarketplaceAccount, MarketplaceAccountStatus } from '../../api/v1alpha1/marketplace-account.ts';
 import { marketplaceAccountResource } from '../../api/v1alpha1/names.ts';
-import { formatTime } from '../../lib/rfc3339.ts';
-import { recordStatus } from '../../runtime/writes/record-status.ts';
+import { formatTime } from '../../lib/time.ts';
+import { recordStatus } from '../../runtime/writes.ts';
 import type { Command } from '../command.ts';
 import { failed, usageError } from '../failures/command-error.ts';
 import { getObject, listAccounts, listInstances } from '../objects/cluster-objects.ts';

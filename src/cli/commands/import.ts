@@ -1,6 +1,6 @@
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { API_VERSION, gpuInstanceResource } from '../../api/v1alpha1/names.ts';
-import { omitUndefined } from '../../lib/omit-undefined.ts';
+import { omitUndefined } from '../../lib/json.ts';
 import type { Instance } from '../../marketplace/instances/instance.ts';
 import { hasOperatorPrefix } from '../../ownership/label.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';

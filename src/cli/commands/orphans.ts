@@ -1,7 +1,7 @@
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import { marketplaceAccountResource } from '../../api/v1alpha1/names.ts';
-import { formatDuration } from '../../lib/duration.ts';
+import { formatDuration } from '../../lib/time.ts';
 import type { Instance } from '../../marketplace/instances/instance.ts';
 import type { PurchaseConstants } from '../../ownership/constants.ts';
 import type { Identity } from '../../ownership/identity.ts';

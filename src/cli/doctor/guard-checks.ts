@@ -1,10 +1,10 @@
 import { GUARD_NAME, guardPolicy, type PolicySpec } from '../../accounts/installation/in-use-guard.ts';
 import { type ConfigMap, isGuarded } from '../../accounts/installation/in-use-record.ts';
 import { IN_USE_RECORD, inUseKey } from '../../api/v1alpha1/names.ts';
+import { sameJson } from '../../lib/json.ts';
 import { configMapResource } from '../../runtime/kube/core-resources.ts';
 import { isKubeError } from '../../runtime/kube/kube-error.ts';
 import type { KubeObject, Resource } from '../../runtime/kube/kube-object.ts';
-import { sameJson } from '../../runtime/writes/same-json.ts';
 import { listInstances } from '../objects/cluster-objects.ts';
 import { readIdentity } from '../objects/identity-secret.ts';
 import { counted } from '../output/amounts.ts';

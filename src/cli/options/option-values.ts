@@ -1,4 +1,4 @@
-import { parseDuration } from '../../lib/duration.ts';
+import { parseDuration } from '../../lib/time.ts';
 import type { OptionValues } from '../command.ts';
 import { usageError } from '../failures/command-error.ts';
 

@@ -1,4 +1,4 @@
-import { omitUndefined } from '../../lib/omit-undefined.ts';
+import { omitUndefined } from '../../lib/json.ts';
 import type { ContainerPort, RentRequest, VolumeRequest } from '../../marketplace/instances/rent.ts';
 import type { CommandContext, CommandInput, CommandOption, OptionValues } from '../command.ts';
 import { usageError } from '../failures/command-error.ts';

@@ -1,4 +1,4 @@
-import { parseDuration } from '../../lib/duration.ts';
+import { parseDuration } from '../../lib/time.ts';
 
 /** Variables in scope by name: `self`, and those that macros bind. */
 type Scope = Readonly<Record<string, unknown>>;

@@ -1,9 +1,8 @@
 import { gpuInstanceConditions } from '../../api/v1alpha1/conditions.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { totalCost } from '../../instance/cost.ts';
-import { parseDuration } from '../../lib/duration.ts';
 import { costOver, parseDollars } from '../../lib/money.ts';
-import { parseTime } from '../../lib/rfc3339.ts';
+import { parseDuration, parseTime } from '../../lib/time.ts';
 import type { ShownEvent } from '../objects/cluster-objects.ts';
 import { ageText, dollarText, inDollars } from '../output/amounts.ts';
 import { nextSteps, type ReportTable, type StatusReport, since } from './report.ts';

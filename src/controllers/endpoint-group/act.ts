@@ -9,12 +9,12 @@ import {
   gpuInstanceResource,
 } from '../../api/v1alpha1/names.ts';
 import { trimmedOf } from '../../api/v1alpha1/trimmed-spec.ts';
-import { isAtLeast } from '../../lib/duration.ts';
+import { isAtLeast } from '../../lib/time.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { isKubeError } from '../../runtime/kube/kube-error.ts';
 import { controllerReference, refOf } from '../../runtime/kube/kube-object.ts';
 import { wholeMetadata, wholeObject } from '../../runtime/kube/whole-object.ts';
-import { removeFinalizer } from '../../runtime/writes/finalizers.ts';
+import { removeFinalizer } from '../../runtime/writes.ts';
 import type { Publisher } from './publish/publisher.ts';
 import type { Receipt } from './record.ts';
 import type { Action, WorkerOrder } from './types.ts';

@@ -1,9 +1,8 @@
 import type { EndpointGroupCondition } from '../../api/v1alpha1/conditions.ts';
 import type { Reason } from '../../api/v1alpha1/reasons.ts';
-import { parseDuration } from '../../lib/duration.ts';
 import { formatDollars } from '../../lib/money.ts';
-import { formatTime } from '../../lib/rfc3339.ts';
-import type { WantedCondition } from '../../runtime/writes/conditions.ts';
+import { formatTime, parseDuration } from '../../lib/time.ts';
+import type { WantedCondition } from '../../runtime/conditions.ts';
 import type { Counts } from './counts.ts';
 import type { LoadProblem } from './load/book.ts';
 import type { LoadView } from './load/view.ts';

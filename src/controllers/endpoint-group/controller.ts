@@ -2,6 +2,7 @@ import type { EndpointGroup } from '../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { endpointGroupResource } from '../../api/v1alpha1/names.ts';
 import type { Env } from '../../lib/env.ts';
+import { sameJson } from '../../lib/json.ts';
 import type { MicroDollars } from '../../lib/money.ts';
 import {
   type Controller,
@@ -11,13 +12,12 @@ import {
   type Result,
   requeueAfter,
 } from '../../runtime/controller.ts';
-import type { EventRecorder } from '../../runtime/events/events.ts';
+import type { EventRecorder } from '../../runtime/events.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { objectKey, uidOf } from '../../runtime/kube/kube-object.ts';
 import { CurrentObjects } from '../../runtime/list-watch/current-objects.ts';
 import type { Change, Informer } from '../../runtime/list-watch/informer.ts';
 import type { ControllerMetrics, QueueMetrics } from '../../runtime/metrics-ports.ts';
-import { sameJson } from '../../runtime/writes/same-json.ts';
 import { act, type GroupEffects } from './act.ts';
 import { changesBy } from './actions.ts';
 import { carryOut, type Outcome } from './carry-out.ts';

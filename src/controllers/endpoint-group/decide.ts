@@ -1,4 +1,4 @@
-import { parseDuration } from '../../lib/duration.ts';
+import { parseDuration } from '../../lib/time.ts';
 import { cheapestFirst } from './actions.ts';
 import { type Counts, countWorkers } from './counts.ts';
 import { decideDeletion } from './deletion.ts';

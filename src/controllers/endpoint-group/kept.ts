@@ -1,5 +1,5 @@
 import type { EndpointGroup } from '../../api/v1alpha1/endpoint-group.ts';
-import { parseTime } from '../../lib/rfc3339.ts';
+import { parseTime } from '../../lib/time.ts';
 import type { LoadMaximum } from './load/load-history.ts';
 import type { Publisher } from './publish/publisher.ts';
 import type { GroupMemory, Refusal } from './types.ts';

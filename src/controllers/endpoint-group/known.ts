@@ -1,6 +1,6 @@
 import { askedWord } from '../../api/v1alpha1/asked-word.ts';
 import { annotations } from '../../api/v1alpha1/names.ts';
-import { parseTime } from '../../lib/rfc3339.ts';
+import { parseTime } from '../../lib/time.ts';
 import { type LoadView, loadView } from './load/view.ts';
 import { type Endpoints, endpointsOf } from './publish/endpoints.ts';
 import type { ChoosableWorker } from './scaling/plan.ts';

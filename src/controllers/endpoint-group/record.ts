@@ -1,8 +1,7 @@
 import type { EndpointGroup, EndpointGroupStatus } from '../../api/v1alpha1/endpoint-group.ts';
 import { endpointGroupResource, GROUP_FINALIZER } from '../../api/v1alpha1/names.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
-import { addFinalizer } from '../../runtime/writes/finalizers.ts';
-import { recordStatus } from '../../runtime/writes/record-status.ts';
+import { addFinalizer, recordStatus } from '../../runtime/writes.ts';
 
 declare const receipt: unique symbol;
 

@@ -3,8 +3,8 @@ import type { EndpointGroup, EndpointGroupStatus } from '../../api/v1alpha1/endp
 import { annotations, labels } from '../../api/v1alpha1/names.ts';
 import { withPage } from '../../api/v1alpha1/reason-page.ts';
 import { formatDollars } from '../../lib/money.ts';
-import { formatTime, parseTime } from '../../lib/rfc3339.ts';
-import { setConditions } from '../../runtime/writes/conditions.ts';
+import { formatTime, parseTime } from '../../lib/time.ts';
+import { setConditions } from '../../runtime/conditions.ts';
 import { conditionsOf, type Situation, workersAre } from './conditions.ts';
 import { sentenceOf } from './explain.ts';
 import { isOfLongWindow } from './load/load-history.ts';

@@ -1,6 +1,5 @@
-import { parseDuration } from '../../lib/duration.ts';
 import { parseDollars } from '../../lib/money.ts';
-import { parseTime } from '../../lib/rfc3339.ts';
+import { parseDuration, parseTime } from '../../lib/time.ts';
 import { autoscale, betweenTicks } from './autoscale.ts';
 import { chooseWorkers } from './choose-workers.ts';
 import { isHot, type Known } from './known.ts';

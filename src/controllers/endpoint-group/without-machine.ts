@@ -1,5 +1,5 @@
 import { type Reason, reasons } from '../../api/v1alpha1/reasons.ts';
-import { findCondition } from '../../runtime/writes/conditions.ts';
+import { findCondition } from '../../runtime/conditions.ts';
 import type { Worker } from './workers/worker.ts';
 
 /**

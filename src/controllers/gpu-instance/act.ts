@@ -6,12 +6,12 @@ import { gpuInstanceResource, MACHINE_FINALIZER } from '../../api/v1alpha1/names
 import type { Reason } from '../../api/v1alpha1/reasons.ts';
 import { spentThisMonth } from '../../instance/cost.ts';
 import { recentRentals, rentalTimes } from '../../instance/rentals.ts';
-import { parseDuration } from '../../lib/duration.ts';
 import { parseDollars } from '../../lib/money.ts';
+import { parseDuration } from '../../lib/time.ts';
 import { MarketplaceError } from '../../marketplace/errors/errors.ts';
 import type { CallOptions } from '../../marketplace/http/call.ts';
 import { objectKey, uidOf } from '../../runtime/kube/kube-object.ts';
-import { removeFinalizer } from '../../runtime/writes/finalizers.ts';
+import { removeFinalizer } from '../../runtime/writes.ts';
 import type { Deps } from './deps.ts';
 import { type AfterFailure, decideAfterFailure, type Failure } from './failure.ts';
 import { removeOrphans } from './publish/left-over.ts';

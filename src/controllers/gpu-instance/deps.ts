@@ -9,7 +9,7 @@ import type { Random } from '../../lib/random.ts';
 import type { PurchaseConstants } from '../../ownership/constants.ts';
 import type { Identity } from '../../ownership/identity.ts';
 import type { ReconcileContext } from '../../runtime/controller.ts';
-import type { EventRecorder } from '../../runtime/events/events.ts';
+import type { EventRecorder } from '../../runtime/events.ts';
 import type { AccessReviews } from '../../runtime/kube/access-review.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import type { Informer } from '../../runtime/list-watch/informer.ts';

@@ -1,7 +1,6 @@
 import { totalCost } from '../../instance/cost.ts';
-import { parseDuration } from '../../lib/duration.ts';
 import { formatDollars, parseDollars } from '../../lib/money.ts';
-import { parseTime } from '../../lib/rfc3339.ts';
+import { parseDuration, parseTime } from '../../lib/time.ts';
 import { confirmedTime, judgedTime } from './judged-time.ts';
 import type { Observed } from './types.ts';
 

@@ -3,10 +3,10 @@ import { currentHash, machineFacts, satisfiedOffers } from '../../api/v1alpha1/m
 import { annotations } from '../../api/v1alpha1/names.ts';
 import { beginCost, type Cost, corrected, repriced, withAssumedPrice } from '../../instance/cost.ts';
 import { isStopped } from '../../instance/status-class.ts';
-import { fittingText } from '../../lib/fitting-text.ts';
+import { omitUndefined } from '../../lib/json.ts';
 import { formatDollars, parseDollars } from '../../lib/money.ts';
-import { omitUndefined } from '../../lib/omit-undefined.ts';
-import { formatTime, parseTime } from '../../lib/rfc3339.ts';
+import { fittingText } from '../../lib/text.ts';
+import { formatTime, parseTime } from '../../lib/time.ts';
 import type { Instance } from '../../marketplace/instances/instance.ts';
 import { judgedTime } from './judged-time.ts';
 import { unknownPrice } from './offers/offer-price.ts';

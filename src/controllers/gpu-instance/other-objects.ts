@@ -1,5 +1,5 @@
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
-import { parseTime } from '../../lib/rfc3339.ts';
+import { parseTime } from '../../lib/time.ts';
 import { uidOf } from '../../runtime/kube/kube-object.ts';
 
 /** Tells the login that an object's account proved, as text; undefined where none did. */

@@ -1,5 +1,5 @@
 import type { GpuInstanceSpec, GpuInstanceStatus } from '../../api/v1alpha1/gpu-instance.ts';
-import { omitUndefined } from '../../lib/omit-undefined.ts';
+import { omitUndefined } from '../../lib/json.ts';
 import type { Instance } from '../../marketplace/instances/instance.ts';
 import type { StatusFields } from './types.ts';
 

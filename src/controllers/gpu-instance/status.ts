@@ -1,8 +1,8 @@
 import { type GpuInstanceCondition, gpuInstanceConditions } from '../../api/v1alpha1/conditions.ts';
 import type { GpuInstance, GpuInstanceStatus } from '../../api/v1alpha1/gpu-instance.ts';
 import { withPage } from '../../api/v1alpha1/reason-page.ts';
-import { setConditions } from '../../runtime/writes/conditions.ts';
-import { timestampOf } from '../../runtime/writes/timestamp.ts';
+import { formatTime } from '../../lib/time.ts';
+import { setConditions } from '../../runtime/conditions.ts';
 import type { Decision } from './types.ts';
 
 /** The status that a decision wants: its fields, and its verdict as conditions of the object's generation. */
@@ -21,7 +21,7 @@ export function statusOf(
     }),
     absent: types.filter((type) => said[type] === undefined),
     generation: object.metadata.generation,
-    now: timestampOf(now),
+    now: formatTime(now),
   });
   return {
     ...wanted.fields,

@@ -2,7 +2,7 @@ import type { BreakerState } from '../../accounts/breaker.ts';
 import { askedWord } from '../../api/v1alpha1/asked-word.ts';
 import type { MarketplaceAccount, MarketplaceAccountStatus } from '../../api/v1alpha1/marketplace-account.ts';
 import { annotations } from '../../api/v1alpha1/names.ts';
-import { timestampOf } from '../../runtime/writes/timestamp.ts';
+import { formatTime } from '../../lib/time.ts';
 import { isInconclusive, provesPinned } from './key-proof.ts';
 import type { Observed } from './types.ts';
 
@@ -57,9 +57,9 @@ function during(observed: Observed, failure: Incident, request: string | undefin
   const releasedAt = isSlow ? failure.releasedAt : request === undefined ? undefined : observed.now;
   return {
     open,
-    since: before?.open === open ? before.since : timestampOf(open ? failure.since : observed.now),
+    since: before?.open === open ? before.since : formatTime(open ? failure.since : observed.now),
     unhealthy: failure.unhealthy,
-    ...(releasedAt !== undefined && { releasedAt: before?.releasedAt ?? timestampOf(releasedAt) }),
+    ...(releasedAt !== undefined && { releasedAt: before?.releasedAt ?? formatTime(releasedAt) }),
   };
 }
 
@@ -67,7 +67,7 @@ function during(observed: Observed, failure: Incident, request: string | undefin
 function closedRecord({ account, now }: Observed): BreakerRecord {
   const { releasedAt: _released, ...before } = account.status?.breaker ?? { open: false };
   const wasClosed = !before.open && 'since' in before;
-  return wasClosed ? before : { unhealthy: 0, ...before, open: false, since: timestampOf(now) };
+  return wasClosed ? before : { unhealthy: 0, ...before, open: false, since: formatTime(now) };
 }
 
 type Incident = Extract<BreakerState, { type: 'slow' }> | Extract<BreakerState, { type: 'open' }>;
@@ -104,7 +104,7 @@ export function rollbackRecord(observed: Observed): RollbackRecord {
   return {
     ...rolledBackIds(observed, []),
     ...(request !== undefined && { rollbackConfirmed: request }),
-    rollbackConfirmedAt: timestampOf(serviceNow),
+    rollbackConfirmedAt: formatTime(serviceNow),
   };
 }
 

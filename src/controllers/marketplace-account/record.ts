@@ -1,8 +1,7 @@
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import { ACCOUNT_FINALIZER, marketplaceAccountResource } from '../../api/v1alpha1/names.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
-import { addFinalizer } from '../../runtime/writes/finalizers.ts';
-import { recordStatus } from '../../runtime/writes/record-status.ts';
+import { addFinalizer, recordStatus } from '../../runtime/writes.ts';
 import type { Decision } from './types.ts';
 
 declare const receipt: unique symbol;

@@ -3,11 +3,10 @@ import { askedWord } from '../../api/v1alpha1/asked-word.ts';
 import type { MarketplaceAccountStatus } from '../../api/v1alpha1/marketplace-account.ts';
 import { annotations } from '../../api/v1alpha1/names.ts';
 import { withPage } from '../../api/v1alpha1/reason-page.ts';
-import { formatDuration } from '../../lib/duration.ts';
+import { sameJson } from '../../lib/json.ts';
 import { formatDollars, type MicroDollars, parseDollars } from '../../lib/money.ts';
-import { setConditions } from '../../runtime/writes/conditions.ts';
-import { sameJson } from '../../runtime/writes/same-json.ts';
-import { timestampOf } from '../../runtime/writes/timestamp.ts';
+import { formatDuration, formatTime } from '../../lib/time.ts';
+import { setConditions } from '../../runtime/conditions.ts';
 import { authenticated, funded, reachable, ready, stalled, type Verdict } from './conditions.ts';
 import { breakerRecord, massOrphanRecord, provenGone, rollbackRecord } from './incidents.ts';
 import { provesPinned } from './key-proof.ts';
@@ -54,7 +53,7 @@ function conditionsOf(observed: Observed): NonNullable<Status['conditions']> {
       wanted,
       absent,
       generation: observed.account.metadata.generation,
-      now: timestampOf(observed.now),
+      now: formatTime(observed.now),
     }),
   ] as NonNullable<Status['conditions']>;
 }
@@ -79,7 +78,7 @@ function pick({ status, reason, message }: Verdict): Verdict {
 /** Pinned at the first proof by the user's own key, and never moved. */
 function pinnedLogin({ account, proof, now }: Observed): Pick<Status, 'login'> {
   if (account.status?.login || !provesPinned(proof, undefined) || proof.source !== 'user') return {};
-  return { login: { ...proof.login, provenAt: timestampOf(now) } };
+  return { login: { ...proof.login, provenAt: formatTime(now) } };
 }
 
 /** By whose labels machines of this account are known, should the identity be lost one day. */
@@ -139,7 +138,7 @@ function avoidEntry({
 }: AvoidEntry): NonNullable<Status['avoid']>[number] {
   const kind = target.type === 'host' ? 'Host' : 'Machine';
   const by = namespace !== undefined && { namespace };
-  return { kind, id: target.id, until: timestampOf(until), failures, reason, ...by };
+  return { kind, id: target.id, until: formatTime(until), failures, reason, ...by };
 }
 
 /** A retained machine that is gone needs no entry; while there is any doubt it keeps the one that protects it. */
@@ -165,7 +164,7 @@ function labelCopies(observed: Observed): Pick<Status, 'labelCopies'> {
 /** The newest rental on record, which never goes back. */
 function newestRental({ account, newestRentalAt }: Observed): Pick<Status, 'lastRentalAt'> {
   const newest = Math.max(Date.parse(account.status?.lastRentalAt ?? '') || 0, newestRentalAt ?? 0);
-  return newest > 0 ? { lastRentalAt: timestampOf(newest) } : {};
+  return newest > 0 ? { lastRentalAt: formatTime(newest) } : {};
 }
 
 /** The figures that were written last. */

@@ -2,7 +2,7 @@ import type { ProvenSession } from '../../accounts/session.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { MarketplaceError } from '../../marketplace/errors/errors.ts';
-import type { EventRecorder } from '../../runtime/events/events.ts';
+import type { EventRecorder } from '../../runtime/events.ts';
 import { hourly } from './decide.ts';
 import type { Sweep } from './observe.ts';
 import type { Action } from './types.ts';

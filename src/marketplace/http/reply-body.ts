@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import { breathing } from '../../lib/breathing.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { breathing } from '../../lib/event-loop.ts';
 import { JsonListError, JsonListSplitter } from '../../lib/json-list.ts';
 import type { TransportResponse } from '../../lib/transport.ts';
 

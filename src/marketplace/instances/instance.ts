@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { fittingText } from '../../lib/fitting-text.ts';
 import { type MicroDollars, microDollars } from '../../lib/money.ts';
+import { fittingText } from '../../lib/text.ts';
 import {
   epochMs,
   looseBoolean,

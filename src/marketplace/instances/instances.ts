@@ -1,5 +1,5 @@
-import { fittingText } from '../../lib/fitting-text.ts';
 import type { MicroDollars } from '../../lib/money.ts';
+import { fittingText } from '../../lib/text.ts';
 import { MarketplaceError } from '../errors/errors.ts';
 import {
   type CallOptions,

@@ -1,16 +1,21 @@
-import type { Clock } from '../../lib/clock.ts';
+import { type Clock, sleep } from '../../lib/clock.ts';
+import { DeadlineError } from '../../lib/deadline.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Random } from '../../lib/random.ts';
 import type { Transport } from '../../lib/transport.ts';
 import { type RestMetrics, silentMetrics } from '../metrics-ports.ts';
 import type { Credentials } from './credentials.ts';
-import type { KubeList, KubeStream } from './kube-collection.ts';
-import { isKubeError } from './kube-error.ts';
+import { isKubeError, type KubeError } from './kube-error.ts';
 import type { KubeObject, ObjectRef, Resource } from './kube-object.ts';
-import { collectionPath, objectPath, withQuery } from './kube-path.ts';
-import { asKubeError, createKubeRequester, type KubeRequester } from './kube-request.ts';
-import { listPages } from './list-pages.ts';
-import { retryReads } from './retry-reads.ts';
+import {
+  asKubeError,
+  collectionPath,
+  createKubeRequester,
+  type KubeRequester,
+  objectPath,
+  withQuery,
+} from './kube-request.ts';
+import { type KubeList, type KubeStream, listPages } from './list-pages.ts';
 
 export interface ListOptions {
   readonly namespace?: string | undefined;
@@ -189,4 +194,34 @@ async function deleteOne(requester: KubeRequester, path: string, options: Delete
     if (isKubeError(error, 'notFound')) return false;
     throw error;
   }
+}
+
+const ATTEMPTS = 4;
+const BASE_DELAY_MS = 100;
+/** A server that asks for a longer rest is left to the caller. */
+const MAX_REST_MS = 30_000;
+
+/**
+ * Runs a read again where the API server was throttled or out of reach: up to four times, after the rest that its
+ * Retry-After asks for or a jittered 100, 200, 400 ms. Never for writes.
+ */
+export async function retryReads<T>(
+  { clock, random }: { readonly clock: Clock; readonly random: Random },
+  read: () => Promise<T>,
+): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await read();
+    } catch (error) {
+      if (attempt === ATTEMPTS || !isWorthRetrying(error)) throw error;
+      const restMs = error.retryAfterMs ?? BASE_DELAY_MS * 2 ** (attempt - 1) * (1 + random.next());
+      if (restMs > MAX_REST_MS) throw error;
+      await sleep(clock, restMs);
+    }
+  }
+}
+
+/** A read that has used its whole deadline has waited long enough. */
+function isWorthRetrying(error: unknown): error is KubeError {
+  return isKubeError(error, 'throttled', 'unavailable') && !(error.cause instanceof DeadlineError);
 }

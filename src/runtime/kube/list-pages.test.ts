@@ -2,9 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { MalformedReplyError } from './json-stream.ts';
-import type { KubeStream } from './kube-collection.ts';
 import { KubeError } from './kube-error.ts';
-import { listPages } from './list-pages.ts';
+import { type KubeStream, listPages } from './list-pages.ts';
 
 const widgets = { group: 'example.dev', version: 'v1', plural: 'widgets', kind: 'Widget', namespaced: true };
 const expired = new KubeError('too old', {

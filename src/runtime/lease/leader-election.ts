@@ -6,7 +6,6 @@ import type { Random } from '../../lib/random.ts';
 import { firstAbort } from '../first-abort.ts';
 import type { KubeClient } from '../kube/kube-client.ts';
 import type { LeaderMetrics } from '../metrics-ports.ts';
-import { type Instant, instantOf, longestSince } from './instant.ts';
 import { LeaseRecord } from './lease-record.ts';
 
 /**
@@ -213,4 +212,22 @@ class LeaseElection implements LeaderElection {
     this.#leading = leading;
     this.#options.metrics?.leading(this.#options.lease.name, leading);
   }
+}
+
+/** One moment on both clocks. */
+export interface Instant {
+  readonly wall: number;
+  readonly monotonic: number;
+}
+
+export function instantOf(clock: Clock): Instant {
+  return { wall: clock.now(), monotonic: clock.monotonic() };
+}
+
+/**
+ * The milliseconds since then on whichever clock has run further. The monotonic clock may stand still while a machine
+ * sleeps and the wall clock may be set back, so this is never less than the truth unless both happened.
+ */
+export function longestSince(clock: Clock, instant: Instant): number {
+  return Math.max(clock.now() - instant.wall, clock.monotonic() - instant.monotonic);
 }

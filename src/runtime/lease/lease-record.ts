@@ -1,12 +1,11 @@
 import { type Clock, sleep } from '../../lib/clock.ts';
+import { sameJson } from '../../lib/json.ts';
+import { formatMicroTime } from '../../lib/time.ts';
 import { leaseResource } from '../kube/core-resources.ts';
 import type { KubeClient } from '../kube/kube-client.ts';
 import { isKubeError } from '../kube/kube-error.ts';
-import type { KubeObject } from '../kube/kube-object.ts';
-import { compareResourceVersions } from '../list-watch/resource-version.ts';
+import { compareResourceVersions, type KubeObject } from '../kube/kube-object.ts';
 import { type WatchEvent, watchEvents } from '../list-watch/watch-events.ts';
-import { sameJson } from '../writes/same-json.ts';
-import { microTimestampOf } from '../writes/timestamp.ts';
 
 /** coordination.k8s.io/v1 LeaseSpec: the record that candidates compare. */
 interface LeaseSpec {
@@ -92,7 +91,7 @@ export class LeaseRecord {
   async giveUp(): Promise<void> {
     const lease = this.#lease;
     if (!lease || this.holder() !== this.#options.identity) return;
-    const now = microTimestampOf(this.#options.clock.now());
+    const now = formatMicroTime(this.#options.clock.now());
     const spec = {
       ...lease.spec,
       holderIdentity: '',
@@ -130,7 +129,7 @@ export class LeaseRecord {
 
   async #create(): Promise<boolean> {
     const { client, lease, identity, clock } = this.#options;
-    const now = microTimestampOf(clock.now());
+    const now = formatMicroTime(clock.now());
     const spec = { ...this.#claim(now), holderIdentity: identity, acquireTime: now, leaseTransitions: 0 };
     const body = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: lease, spec };
     try {
@@ -144,7 +143,7 @@ export class LeaseRecord {
 
   async #put(lease: Lease): Promise<boolean> {
     const { client, identity, clock } = this.#options;
-    const now = microTimestampOf(clock.now());
+    const now = formatMicroTime(clock.now());
     const ours = lease.spec?.holderIdentity === identity;
     const transitions = lease.spec?.leaseTransitions ?? 0;
     const spec = {

@@ -1,8 +1,8 @@
 import { type Clock, sleep } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Random } from '../../lib/random.ts';
-import type { KubeStream } from '../kube/kube-collection.ts';
 import { type KubeObject, objectKey, type Resource } from '../kube/kube-object.ts';
+import type { KubeStream } from '../kube/list-pages.ts';
 import { type InformerMetrics, silentMetrics } from '../metrics-ports.ts';
 import { CacheAudit } from './cache-audit.ts';
 import { type Change, type Indexes, ObjectStore, type Seen } from './object-store.ts';

@@ -1,4 +1,4 @@
-import { compareResourceVersions } from './resource-version.ts';
+import { compareResourceVersions } from '../kube/kube-object.ts';
 
 /** One state of one object, as list or watch told it. */
 export interface Seen<T> {

@@ -1,4 +1,4 @@
-import { compareResourceVersions } from './resource-version.ts';
+import { compareResourceVersions } from '../kube/kube-object.ts';
 
 /** Past this many open writes, those that were reached meanwhile are cleared away. */
 const SWEEP_AT = 1024;

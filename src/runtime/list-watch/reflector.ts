@@ -1,22 +1,12 @@
 import { type Clock, sleep } from '../../lib/clock.ts';
-import { watchSilence } from '../../lib/deadline.ts';
+import { DeadlineError, watchSilence } from '../../lib/deadline.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Random } from '../../lib/random.ts';
 import { MalformedReplyError } from '../kube/json-stream.ts';
-import type { KubeStream } from '../kube/kube-collection.ts';
 import { isKubeError } from '../kube/kube-error.ts';
-import { type KubeObject, objectKey, type Resource } from '../kube/kube-object.ts';
-import { listPages } from '../kube/list-pages.ts';
+import { compareResourceVersions, type KubeObject, objectKey, type Resource } from '../kube/kube-object.ts';
+import { type KubeStream, listPages } from '../kube/list-pages.ts';
 import type { InformerMetrics } from '../metrics-ports.ts';
-import { type Backoff, createBackoff } from './backoff.ts';
-import {
-  InitialStateError,
-  isRefusalToStream,
-  RelistRequest,
-  ShortWatchError,
-  StaleListError,
-} from './list-watch-errors.ts';
-import { compareResourceVersions } from './resource-version.ts';
 import { type WatchEvent, watchEvents } from './watch-events.ts';
 
 /** Where the news of a {@link Reflector} go, in the form `S` that the sink keeps objects in. */
@@ -290,4 +280,63 @@ interface Watch<S> {
 
 function isKept<S>(item: S | undefined): item is S {
   return item !== undefined;
+}
+
+/** The list is older than what was already seen: a server that lags behind, or a cluster restored from a backup. */
+export class StaleListError extends Error {
+  override readonly name = 'StaleListError';
+}
+
+/** The watch is given up on purpose, for a fresh list. */
+export class RelistRequest extends Error {
+  override readonly name = 'RelistRequest';
+}
+
+/** A state that was asked for as a stream and did not come as one. */
+export class InitialStateError extends Error {
+  override readonly name = 'InitialStateError';
+}
+
+/** A watch that the server ended before it said anything. */
+export class ShortWatchError extends Error {
+  override readonly name = 'ShortWatchError';
+}
+
+/** Older servers refuse the parameters or do not know what they mean. */
+export function isRefusalToStream(error: unknown): boolean {
+  return (
+    isKubeError(error, 'invalid') ||
+    error instanceof InitialStateError ||
+    error instanceof DeadlineError ||
+    error instanceof MalformedReplyError
+  );
+}
+
+export interface BackoffOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly baseMs: number;
+  readonly maxMs: number;
+  /** So long after the last failure the next one starts from the base again. */
+  readonly resetAfterMs: number;
+}
+
+/** Delays that double with each failure, jittered by up to as much again. */
+export interface Backoff {
+  /** How long to wait after this failure. */
+  nextMs(): number;
+}
+
+export function createBackoff({ clock, random, baseMs, maxMs, resetAfterMs }: BackoffOptions): Backoff {
+  let failures = 0;
+  let endOfLast = Number.NEGATIVE_INFINITY;
+  return {
+    nextMs() {
+      if (clock.monotonic() - endOfLast > resetAfterMs) failures = 0;
+      const delay = Math.min(baseMs * 2 ** failures * (1 + random.next()), maxMs);
+      failures = Math.min(failures + 1, 30);
+      endOfLast = clock.monotonic() + delay;
+      return delay;
+    },
+  };
 }

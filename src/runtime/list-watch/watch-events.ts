@@ -1,11 +1,11 @@
-import { breathing } from '../../lib/breathing.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { DeadlineError, watchSilence } from '../../lib/deadline.ts';
+import { breathing } from '../../lib/event-loop.ts';
 import type { ObjectMeta } from '../../lib/object-meta.ts';
 import { MalformedReplyError, parseJson, splitLines } from '../kube/json-stream.ts';
-import type { KubeStream } from '../kube/kube-collection.ts';
 import { kubeErrorOf, type StatusReply } from '../kube/kube-error.ts';
 import type { KubeObject, Resource } from '../kube/kube-object.ts';
+import type { KubeStream } from '../kube/list-pages.ts';
 
 /** One line of a watch. An ERROR line is thrown as a KubeError instead. */
 export type WatchEvent =

@@ -17,10 +17,9 @@ import {
 } from '../../../src/api/v1alpha1/marketplace-account.ts';
 import { API_VERSION, annotations } from '../../../src/api/v1alpha1/names.ts';
 import { summarize } from '../../../src/instance/summary.ts';
-import { formatDuration, parseDuration } from '../../../src/lib/duration.ts';
 import { formatDollars, parseDollars } from '../../../src/lib/money.ts';
 import { parseQuantity, wholeGigabytes } from '../../../src/lib/quantity.ts';
-import { parseTime } from '../../../src/lib/rfc3339.ts';
+import { formatDuration, parseDuration, parseTime } from '../../../src/lib/time.ts';
 import { readIntent, writeIntent } from '../../../src/ownership/intent.ts';
 import { makeLabel, readLabel } from '../../../src/ownership/label.ts';
 import { type FuzzTarget, json, sane, soundFields } from '../target.ts';

@@ -1,4 +1,4 @@
-import { parseDuration } from '../../../src/lib/duration.ts';
+import { parseDuration } from '../../../src/lib/time.ts';
 import type { Contract } from '../../../src/simulator/tables/contracts.ts';
 import type { Machine } from '../machine.ts';
 import { type JsonObject, metadataOf, objectAt, textAt } from '../memory-kube/json.ts';

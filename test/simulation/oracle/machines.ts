@@ -1,5 +1,5 @@
-import { parseDuration } from '../../../src/lib/duration.ts';
 import { parseQuantity } from '../../../src/lib/quantity.ts';
+import { parseDuration } from '../../../src/lib/time.ts';
 import { hasOperatorPrefix } from '../../../src/ownership/label.ts';
 import type { Contract } from '../../../src/simulator/tables/contracts.ts';
 import { BY_HAND } from '../console.ts';

@@ -1,4 +1,4 @@
-import { parseDuration } from '../../../src/lib/duration.ts';
+import { parseDuration } from '../../../src/lib/time.ts';
 import type { Contract } from '../../../src/simulator/tables/contracts.ts';
 import { isObject, type JsonObject, listAt, metadataOf, objectAt } from '../memory-kube/json.ts';
 import { priceOf } from './price.ts';

@@ -1,4 +1,4 @@
-import { parseDuration } from '../../../src/lib/duration.ts';
+import { parseDuration } from '../../../src/lib/time.ts';
 import type { TransportRequest } from '../../../src/lib/transport.ts';
 import type { Contract } from '../../../src/simulator/tables/contracts.ts';
 import { rowsOf } from '../../../src/simulator/world/world-store.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { groupObject, groupWorker, workerObject } from '../../../../test/builders/group-worker.ts';
-import type { ServicePort } from '../../../runtime/kube/service-objects.ts';
+import type { ServicePort } from '../../../runtime/kube/core-resources.ts';
 import type { Worker } from '../workers/worker.ts';
 import { endpointsOf } from './endpoints.ts';
 

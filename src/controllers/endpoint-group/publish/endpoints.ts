@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
 import type { EndpointGroup } from '../../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
-import { type AddressPolicy, machineAddressProblem } from '../../../lib/machine-address.ts';
-import type { ServicePort } from '../../../runtime/kube/service-objects.ts';
+import { type AddressPolicy, machineAddressProblem } from '../../../lib/networks.ts';
+import type { ServicePort } from '../../../runtime/kube/core-resources.ts';
 import type { Worker } from '../workers/worker.ts';
 
 type MappedPort = NonNullable<NonNullable<GpuInstance['status']>['ports']>[number];

@@ -7,8 +7,7 @@ import {
 } from '../../../../test/builders/group-publisher.ts';
 import { answeredBy, memoryCluster, refusedBy } from '../../../../test/builders/memory-cluster.ts';
 import type { EndpointGroup } from '../../../api/v1alpha1/endpoint-group.ts';
-import { endpointSliceResource } from '../../../runtime/kube/core-resources.ts';
-import type { EndpointSliceObject } from '../../../runtime/kube/service-objects.ts';
+import { type EndpointSliceObject, endpointSliceResource } from '../../../runtime/kube/core-resources.ts';
 import type { Worker } from '../workers/worker.ts';
 import { type Endpoint, endpointsOf } from './endpoints.ts';
 import { Publisher } from './publisher.ts';

@@ -1,13 +1,13 @@
 import type { EndpointGroup } from '../../../api/v1alpha1/endpoint-group.ts';
 import { labels, OPERATOR_NAME } from '../../../api/v1alpha1/names.ts';
+import { sameJson } from '../../../lib/json.ts';
 import type { OwnerReference } from '../../../lib/object-meta.ts';
-import { controllerReference, type KubeObject } from '../../../runtime/kube/kube-object.ts';
 import type {
   EndpointSliceObject,
   ServiceObject,
   ServicePort,
-} from '../../../runtime/kube/service-objects.ts';
-import { sameJson } from '../../../runtime/writes/same-json.ts';
+} from '../../../runtime/kube/core-resources.ts';
+import { controllerReference, type KubeObject } from '../../../runtime/kube/kube-object.ts';
 import { type Endpoint, endpointNameOf, servicePorts } from './endpoints.ts';
 
 /** The Service without a selector; undefined where the template declares no port. */

@@ -8,8 +8,7 @@ import {
 import { refusedBy } from '../../../../test/builders/memory-cluster.ts';
 import type { EndpointGroup } from '../../../api/v1alpha1/endpoint-group.ts';
 import { endpointGroupResource } from '../../../api/v1alpha1/names.ts';
-import { serviceResource } from '../../../runtime/kube/core-resources.ts';
-import type { ServiceObject } from '../../../runtime/kube/service-objects.ts';
+import { type ServiceObject, serviceResource } from '../../../runtime/kube/core-resources.ts';
 
 const group = groupInDefault();
 const foreign: ServiceObject = {

@@ -1,8 +1,7 @@
 import type { EndpointGroup } from '../../../api/v1alpha1/endpoint-group.ts';
-import { serviceResource } from '../../../runtime/kube/core-resources.ts';
+import { type ServiceObject, serviceResource } from '../../../runtime/kube/core-resources.ts';
 import { isKubeError } from '../../../runtime/kube/kube-error.ts';
 import { refOf } from '../../../runtime/kube/kube-object.ts';
-import type { ServiceObject } from '../../../runtime/kube/service-objects.ts';
 import type { Published } from '../types.ts';
 import { doOthersAgree } from './co-owners.ts';
 import { endpointNameOf } from './endpoints.ts';

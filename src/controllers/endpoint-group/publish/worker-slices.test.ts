@@ -7,8 +7,7 @@ import {
 } from '../../../../test/builders/group-publisher.ts';
 import { refusedBy } from '../../../../test/builders/memory-cluster.ts';
 import { labels } from '../../../api/v1alpha1/names.ts';
-import { endpointSliceResource } from '../../../runtime/kube/core-resources.ts';
-import type { EndpointSliceObject } from '../../../runtime/kube/service-objects.ts';
+import { type EndpointSliceObject, endpointSliceResource } from '../../../runtime/kube/core-resources.ts';
 import { endpointsOf } from './endpoints.ts';
 
 const group = groupInDefault();

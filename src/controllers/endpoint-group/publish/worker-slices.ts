@@ -1,10 +1,9 @@
 import type { EndpointGroup } from '../../../api/v1alpha1/endpoint-group.ts';
 import { labels, OPERATOR_NAME } from '../../../api/v1alpha1/names.ts';
-import { endpointSliceResource } from '../../../runtime/kube/core-resources.ts';
+import { sameJson } from '../../../lib/json.ts';
+import { type EndpointSliceObject, endpointSliceResource } from '../../../runtime/kube/core-resources.ts';
 import { isKubeError } from '../../../runtime/kube/kube-error.ts';
 import { type KubeObject, type ObjectRef, refOf, uidOf } from '../../../runtime/kube/kube-object.ts';
-import type { EndpointSliceObject } from '../../../runtime/kube/service-objects.ts';
-import { sameJson } from '../../../runtime/writes/same-json.ts';
 import type { Published } from '../types.ts';
 import type { Worker } from '../workers/worker.ts';
 import type { Endpoint } from './endpoints.ts';

@@ -1,5 +1,5 @@
 import type { EndpointGroupSpec } from '../../../api/v1alpha1/endpoint-group.ts';
-import { parseDuration } from '../../../lib/duration.ts';
+import { parseDuration } from '../../../lib/time.ts';
 import type { ScalingOptions } from './targets.ts';
 
 /** The options of a spec as numbers: loads in units per second, times in seconds. The CRD has checked them. */

@@ -1,6 +1,6 @@
 import type { EndpointGroupSpec } from '../../../api/v1alpha1/endpoint-group.ts';
-import { parseDuration } from '../../../lib/duration.ts';
 import { highestCap, type MicroDollars, parseDollars } from '../../../lib/money.ts';
+import { parseDuration } from '../../../lib/time.ts';
 import type { LoadView, WorkerLoad } from '../load/view.ts';
 import type { ReplacementPace } from '../workers/broken.ts';
 import { isOutdated } from '../workers/template.ts';

@@ -1,5 +1,5 @@
 import type { EndpointGroupSpec } from '../../../api/v1alpha1/endpoint-group.ts';
-import { parseDuration } from '../../../lib/duration.ts';
+import { parseDuration } from '../../../lib/time.ts';
 import type { ChoosableWorker } from '../scaling/plan.ts';
 import { usualPerf } from '../scaling/usual-perf.ts';
 import { type Fleet, type FleetWorker, isServing } from './fleet.ts';

@@ -1,6 +1,6 @@
 import type { EndpointGroupSpec } from '../../../api/v1alpha1/endpoint-group.ts';
-import { parseDuration } from '../../../lib/duration.ts';
 import { type MicroDollars, parseDollars } from '../../../lib/money.ts';
+import { parseDuration } from '../../../lib/time.ts';
 import { autoscale } from '../autoscale.ts';
 import { chooseWorkers } from '../choose-workers.ts';
 import { EMPTY_HISTORY, type LoadHistory, rolledTo, withArrivals } from '../load/load-history.ts';

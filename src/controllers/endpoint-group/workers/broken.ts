@@ -1,6 +1,6 @@
 import type { EndpointGroupStatus } from '../../../api/v1alpha1/endpoint-group.ts';
-import { fittingText } from '../../../lib/fitting-text.ts';
-import { formatTime, parseTime } from '../../../lib/rfc3339.ts';
+import { fittingText } from '../../../lib/text.ts';
+import { formatTime, parseTime } from '../../../lib/time.ts';
 import type { LoadView } from '../load/view.ts';
 import type { Change } from '../scaling/plan.ts';
 import type { Observed } from '../types.ts';

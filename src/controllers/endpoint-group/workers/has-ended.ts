@@ -1,7 +1,7 @@
 import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
 import type { Reason } from '../../../api/v1alpha1/reasons.ts';
-import { parseTime } from '../../../lib/rfc3339.ts';
-import { findCondition } from '../../../runtime/writes/conditions.ts';
+import { parseTime } from '../../../lib/time.ts';
+import { findCondition } from '../../../runtime/conditions.ts';
 
 /** What lets a GpuInstance rent no other machine until a person changes its spec. */
 const FOR_GOOD: ReadonlySet<string> = new Set<Reason>(['LimitReached', 'ReplacementOff']);

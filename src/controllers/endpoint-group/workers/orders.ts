@@ -1,4 +1,4 @@
-import { formatExactTime } from '../../../lib/rfc3339.ts';
+import { formatExactTime } from '../../../lib/time.ts';
 import type { LoadView } from '../load/view.ts';
 import type { Change } from '../scaling/plan.ts';
 import type { Action, EventNote, WorkerOrder } from '../types.ts';

@@ -4,7 +4,7 @@ import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
 import { driftOf, specHash } from '../../../api/v1alpha1/machine-drift.ts';
 import { API_VERSION, annotations, labels, OPERATOR_NAME } from '../../../api/v1alpha1/names.ts';
 import { trimmedOf } from '../../../api/v1alpha1/trimmed-spec.ts';
-import { canonicalJson, canonicalSha256 } from '../../../lib/canonical-json.ts';
+import { canonicalJson, canonicalSha256 } from '../../../lib/json.ts';
 import { formatDollars, highestCap, type MicroDollars, parseDollars } from '../../../lib/money.ts';
 import { controllerReference, type KubeObject } from '../../../runtime/kube/kube-object.ts';
 import { spreadOffers } from './spread.ts';

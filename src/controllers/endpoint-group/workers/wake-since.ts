@@ -1,7 +1,7 @@
 import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
 import type { Reason } from '../../../api/v1alpha1/reasons.ts';
-import { parseTime } from '../../../lib/rfc3339.ts';
-import { findCondition } from '../../../runtime/writes/conditions.ts';
+import { parseTime } from '../../../lib/time.ts';
+import { findCondition } from '../../../runtime/conditions.ts';
 
 /** What keeps a machine from being asked to start, and is not its own or its host's. */
 const NOT_ITS_OWN: ReadonlySet<string> = new Set<Reason>([

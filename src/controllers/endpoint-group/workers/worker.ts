@@ -1,10 +1,9 @@
 import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
 import { annotations } from '../../../api/v1alpha1/names.ts';
 import { isAtRest } from '../../../instance/status-class.ts';
-import { parseDuration } from '../../../lib/duration.ts';
 import { type MicroDollars, parseDollars } from '../../../lib/money.ts';
-import { parseTime } from '../../../lib/rfc3339.ts';
-import { findCondition } from '../../../runtime/writes/conditions.ts';
+import { parseDuration, parseTime } from '../../../lib/time.ts';
+import { findCondition } from '../../../runtime/conditions.ts';
 import { hasEnded } from './has-ended.ts';
 import { wakeSinceOf } from './wake-since.ts';
 

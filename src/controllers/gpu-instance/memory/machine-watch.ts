@@ -1,6 +1,6 @@
 import type { GpuInstanceStatus } from '../../../api/v1alpha1/gpu-instance.ts';
 import { isFailing } from '../../../instance/status-class.ts';
-import { parseTime } from '../../../lib/rfc3339.ts';
+import { parseTime } from '../../../lib/time.ts';
 import type { Instance } from '../../../marketplace/instances/instance.ts';
 import { wordOf } from '../machine-fields.ts';
 import type { MemoryView } from '../views.ts';

@@ -7,7 +7,7 @@ import {
 import { request as httpsRequest } from 'node:https';
 import { connect, isIP } from 'node:net';
 import { CONNECTION_HEADERS } from '../../../api/v1alpha1/core.ts';
-import { type AddressPolicy, machineAddressProblem } from '../../../lib/machine-address.ts';
+import { type AddressPolicy, machineAddressProblem } from '../../../lib/networks.ts';
 import type { Prober, ProbeTarget } from './probe.ts';
 
 export interface ProberOptions extends AddressPolicy {

@@ -2,9 +2,9 @@ import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
 import { inBackground } from '../../../lib/background.ts';
 import type { Clock, Timer } from '../../../lib/clock.ts';
 import { DeadlineError, withDeadline } from '../../../lib/deadline.ts';
-import { fittingText } from '../../../lib/fitting-text.ts';
 import type { Logger } from '../../../lib/logger.ts';
-import { parseTime } from '../../../lib/rfc3339.ts';
+import { fittingText } from '../../../lib/text.ts';
+import { parseTime } from '../../../lib/time.ts';
 import type { ProbeFailureReason, ProbeView } from '../views.ts';
 
 /** What is asked of a machine. */

@@ -7,14 +7,14 @@ import {
   labels,
   OPERATOR_NAME,
 } from '../../../api/v1alpha1/names.ts';
-import { type AddressPolicy, machineAddressProblem } from '../../../lib/machine-address.ts';
+import { type AddressPolicy, machineAddressProblem } from '../../../lib/networks.ts';
 import type { Secret } from '../../../lib/secret.ts';
-import { controllerReference, type KubeObject } from '../../../runtime/kube/kube-object.ts';
 import type {
   EndpointSliceObject,
   ServiceObject,
   ServicePort,
-} from '../../../runtime/kube/service-objects.ts';
+} from '../../../runtime/kube/core-resources.ts';
+import { controllerReference, type KubeObject } from '../../../runtime/kube/kube-object.ts';
 import type { Publication, StatusFields } from '../types.ts';
 
 /** core/v1 Secret as it is written. */

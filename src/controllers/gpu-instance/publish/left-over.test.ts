@@ -4,12 +4,12 @@ import { given, held, holding, identity } from '../../../../test/builders/observ
 import type { GpuInstanceManifestSpec } from '../../../api/v1alpha1/gpu-instance.ts';
 import { labels as labelNames } from '../../../api/v1alpha1/names.ts';
 import {
+  type EndpointSliceObject,
   endpointSliceResource,
   namespaceResource,
   secretResource,
   serviceResource,
 } from '../../../runtime/kube/core-resources.ts';
-import type { EndpointSliceObject } from '../../../runtime/kube/service-objects.ts';
 import { ObjectMemory } from '../memory/memory.ts';
 import type { StatusFields } from '../types.ts';
 import { endpointSlices, instanceService } from './children.ts';

@@ -1,6 +1,6 @@
 import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
 import type { Reason } from '../../../api/v1alpha1/reasons.ts';
-import { canonicalJson } from '../../../lib/canonical-json.ts';
+import { canonicalJson } from '../../../lib/json.ts';
 import { say } from '../conditions.ts';
 import type { Action, Decision, EventNote, Observed, Publication, StatusFields, Step } from '../types.ts';
 import type { Published } from '../views.ts';

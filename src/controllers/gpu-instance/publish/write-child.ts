@@ -1,9 +1,9 @@
 import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
 import { connectionKeys, labels } from '../../../api/v1alpha1/names.ts';
+import type { EndpointSliceObject } from '../../../runtime/kube/core-resources.ts';
 import type { KubeClient } from '../../../runtime/kube/kube-client.ts';
 import { isKubeError } from '../../../runtime/kube/kube-error.ts';
 import { type KubeObject, type Resource, refOf } from '../../../runtime/kube/kube-object.ts';
-import type { EndpointSliceObject } from '../../../runtime/kube/service-objects.ts';
 import type { Published } from '../views.ts';
 import { type ConnectionSecret, isConnectionSecret, isOwnedBy } from './children.ts';
 

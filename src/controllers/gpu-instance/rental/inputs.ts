@@ -3,7 +3,7 @@ import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
 import type { MarketplaceAccount } from '../../../api/v1alpha1/marketplace-account.ts';
 import { gpuInstanceResource, labels, marketplaceAccountResource } from '../../../api/v1alpha1/names.ts';
 import { MAX_OFFER_BYTES, trimmedOf } from '../../../api/v1alpha1/trimmed-spec.ts';
-import { ownValue } from '../../../lib/canonical-json.ts';
+import { ownValue } from '../../../lib/json.ts';
 import { Secret } from '../../../lib/secret.ts';
 import { ON_START_LIMIT, packOnStart } from '../../../marketplace/instances/rent.ts';
 import { secretResource } from '../../../runtime/kube/core-resources.ts';

@@ -2,8 +2,8 @@ import type { GpuInstanceSpec } from '../../../api/v1alpha1/gpu-instance.ts';
 import { diskGB } from '../../../api/v1alpha1/machine-drift.ts';
 import { WORKER_TOKEN_ENV } from '../../../api/v1alpha1/names.ts';
 import type { OfferRequirements } from '../../../api/v1alpha1/offer-requirements.ts';
+import { omitUndefined } from '../../../lib/json.ts';
 import { parseDollars } from '../../../lib/money.ts';
-import { omitUndefined } from '../../../lib/omit-undefined.ts';
 import type { RentRequest } from '../../../marketplace/instances/rent.ts';
 import type { InputsView } from '../views.ts';
 

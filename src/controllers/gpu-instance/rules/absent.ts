@@ -1,5 +1,5 @@
 import type { Reason } from '../../../api/v1alpha1/reasons.ts';
-import { parseDuration } from '../../../lib/duration.ts';
+import { parseDuration } from '../../../lib/time.ts';
 import { decision } from '../decision.ts';
 import { goneProof } from '../gone.ts';
 import { judgedTime } from '../judged-time.ts';

@@ -3,7 +3,7 @@ import { MACHINE_FINALIZER } from '../../../api/v1alpha1/names.ts';
 import type { Reason } from '../../../api/v1alpha1/reasons.ts';
 import { beginCost } from '../../../instance/cost.ts';
 import { formatDollars } from '../../../lib/money.ts';
-import { formatTime } from '../../../lib/rfc3339.ts';
+import { formatTime } from '../../../lib/time.ts';
 import { decision } from '../decision.ts';
 import { judgedTime } from '../judged-time.ts';
 import { beganAt, carriedFields, withoutMachine, withRow } from '../machine-fields.ts';

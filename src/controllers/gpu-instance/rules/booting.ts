@@ -1,6 +1,5 @@
 import { LOADING_HARD_CAP } from '../../../api/v1alpha1/gpu-instance-spec.ts';
-import { parseDuration } from '../../../lib/duration.ts';
-import { formatTime, parseTime } from '../../../lib/rfc3339.ts';
+import { formatTime, parseDuration, parseTime } from '../../../lib/time.ts';
 import type { Instance } from '../../../marketplace/instances/instance.ts';
 import { decision, type Rule } from '../decision.ts';
 import { nextDeadline } from '../due.ts';

@@ -1,6 +1,6 @@
 import { isFailing, isStopped } from '../../../instance/status-class.ts';
 import { formatDollars, parseDollars } from '../../../lib/money.ts';
-import { parseTime } from '../../../lib/rfc3339.ts';
+import { parseTime } from '../../../lib/time.ts';
 import type { Instance } from '../../../marketplace/instances/instance.ts';
 import { makeRetainedLabel } from '../../../ownership/label.ts';
 import { decision } from '../decision.ts';

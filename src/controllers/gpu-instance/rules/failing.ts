@@ -1,5 +1,5 @@
 import { isOpenAt, timeOutsideSpans } from '../../../accounts/breaker.ts';
-import { parseDuration } from '../../../lib/duration.ts';
+import { parseDuration } from '../../../lib/time.ts';
 import type { Finding } from '../conditions.ts';
 import { decision, type Rule } from '../decision.ts';
 import { carriedFields, withRow, wordSeenSince } from '../machine-fields.ts';

@@ -1,7 +1,7 @@
 import type { GpuInstanceSpec } from '../../../api/v1alpha1/gpu-instance.ts';
 import { diskGB, filteredFields, machineFacts, specHash } from '../../../api/v1alpha1/machine-drift.ts';
 import type { Reason } from '../../../api/v1alpha1/reasons.ts';
-import { parseTime } from '../../../lib/rfc3339.ts';
+import { parseTime } from '../../../lib/time.ts';
 import { makeLabel } from '../../../ownership/label.ts';
 import { workerToken } from '../../../ownership/worker-token.ts';
 import { type ChoiceInput, chooseOffer, type Exclusions, wouldMatchWithout } from '../choose-offer.ts';

@@ -1,5 +1,5 @@
 import { annotations } from '../../../api/v1alpha1/names.ts';
-import { formatTime } from '../../../lib/rfc3339.ts';
+import { formatTime } from '../../../lib/time.ts';
 import type { Instance } from '../../../marketplace/instances/instance.ts';
 import { asHandled, replaceIsHandled } from '../due.ts';
 import { withRow } from '../machine-fields.ts';

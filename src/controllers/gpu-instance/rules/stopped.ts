@@ -1,6 +1,5 @@
-import { parseDuration } from '../../../lib/duration.ts';
 import { parseDollars } from '../../../lib/money.ts';
-import { formatTime } from '../../../lib/rfc3339.ts';
+import { formatTime, parseDuration } from '../../../lib/time.ts';
 import { decision, type Rule } from '../decision.ts';
 import { nextDeadline } from '../due.ts';
 import { withRow } from '../machine-fields.ts';

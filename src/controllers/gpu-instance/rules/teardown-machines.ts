@@ -1,4 +1,4 @@
-import { parseTime } from '../../../lib/rfc3339.ts';
+import { parseTime } from '../../../lib/time.ts';
 import type { Instance } from '../../../marketplace/instances/instance.ts';
 import { startsInWindow } from '../../../ownership/ours.ts';
 import { isDestroyAwaited } from '../gone.ts';

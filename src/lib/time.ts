@@ -1,0 +1,60 @@
+const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+
+/** A Go duration of hours, minutes, seconds and milliseconds, as the CRDs accept it: `90s`, `1h30m`. */
+export const DURATION_PATTERN = '^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$';
+
+const PART = /([0-9]+(?:\.[0-9]+)?)(ms|s|m|h)/y;
+
+/** Milliseconds of a duration such as `1h30m`; undefined where there is none, or it is not one. */
+export function parseDuration(text: string | undefined): number | undefined {
+  if (!text) return undefined;
+  let total = 0;
+  for (let end = 0; end < text.length; end = PART.lastIndex) {
+    PART.lastIndex = end;
+    const part = PART.exec(text);
+    if (!part) return undefined;
+    const [, amount, unit = ''] = part;
+    total += Number(amount) * (UNIT_MS[unit] ?? 0);
+  }
+  return total;
+}
+
+/** The shortest spelling people use: `45s`, `5m`, `1h30m`, `250ms`. */
+export function formatDuration(milliseconds: number): string {
+  if (milliseconds < 1000) return `${Math.round(milliseconds)}ms`;
+  const seconds = Math.round(milliseconds / 1000);
+  const parts = [
+    [Math.floor(seconds / 3600), 'h'],
+    [Math.floor((seconds % 3600) / 60), 'm'],
+    [seconds % 60, 's'],
+  ] as const;
+  return parts.map(([amount, unit]) => (amount > 0 ? `${amount}${unit}` : '')).join('');
+}
+
+/** Whether a duration is no shorter than another; one that cannot be read counts as none. */
+export function isAtLeast(duration: string, other: string): boolean {
+  return (parseDuration(duration) ?? 0) >= (parseDuration(other) ?? 0);
+}
+
+/** Milliseconds since the epoch as a Kubernetes timestamp (metav1.Time) in whole seconds: `2026-11-20T10:00:00Z`. */
+export function formatTime(epochMs: number): string {
+  return `${new Date(epochMs).toISOString().slice(0, 19)}Z`;
+}
+
+/** The same with microseconds, as metav1.MicroTime is written: `2026-11-20T10:00:00.123000Z`. */
+export function formatMicroTime(epochMs: number): string {
+  return `${new Date(epochMs).toISOString().slice(0, 23)}000Z`;
+}
+
+/** The same with milliseconds, for what costs are computed from. */
+export function formatExactTime(epochMs: number): string {
+  return new Date(epochMs).toISOString();
+}
+
+/** Milliseconds since the epoch of an RFC 3339 time; undefined where there is none or it is not one. */
+export function parseTime(text: string | undefined): number | undefined {
+  // Stryker disable next-line ConditionalExpression: Date.parse makes no time of undefined either
+  if (text === undefined) return undefined;
+  const parsed = Date.parse(text);
+  return Number.isNaN(parsed) ? undefined : parsed;
+}

@@ -1,0 +1,256 @@
+import type { Clock, Timer } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { Random } from '../lib/random.ts';
+import { cutToBytes } from '../lib/text.ts';
+import { formatMicroTime } from '../lib/time.ts';
+import { eventResource } from './kube/core-resources.ts';
+import type { KubeClient } from './kube/kube-client.ts';
+import { isKubeError } from './kube/kube-error.ts';
+import { type KubeObject, type ObjectRef, refOf } from './kube/kube-object.ts';
+
+/**
+ * Writes events.k8s.io/v1 events. Equal events become one with a series; an object with very many gets no more
+ * than 25 at once and one per 5 minutes after that. Never throws and never waits: an event that cannot be written
+ * is logged and dropped, and in a terminating namespace dropped silently.
+ */
+export interface EventRecorder {
+  record(event: EventFacts): void;
+  /** Resolves when everything recorded so far is written or dropped. */
+  flush(): Promise<void>;
+}
+
+export interface EventRecorderOptions {
+  readonly client: KubeClient;
+  /** A qualified name: `gpurental.dev/operator`. */
+  readonly controller: string;
+  /** Which process: the pod's name. At most 128 bytes are kept. */
+  readonly instance: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+}
+
+/** A series is over when its event has not repeated for this long; one that comes later is a new event. */
+const SERIES_ENDS_AFTER_MS = 360_000;
+/** How often at most a running series is written after its second event. */
+const SERIES_WRITTEN_EVERY_MS = 1_800_000;
+const SWEEP_EVERY_MS = 60_000;
+/** Writes that may wait for a slow API server; more are dropped. */
+const MAX_PENDING = 1000;
+
+export function createEventRecorder(options: EventRecorderOptions): EventRecorder {
+  return new SeriesRecorder(options);
+}
+
+/** One event and its repetitions. */
+interface Series {
+  readonly ref: ObjectRef;
+  count: number;
+  writtenCount: number;
+  writtenAt: number;
+  lastAt: number;
+  /** Epoch milliseconds. */
+  lastObserved: number;
+}
+
+class SeriesRecorder implements EventRecorder {
+  readonly #options: EventRecorderOptions;
+  readonly #series = new Map<string, Series>();
+  readonly #budget: EventBudget;
+  /** Writes go one after the other, so that a series is never written before its event. */
+  #writes: Promise<void> = Promise.resolve();
+  #pending = 0;
+  #sweep: Timer | undefined;
+
+  constructor(options: EventRecorderOptions) {
+    this.#options = options;
+    this.#budget = new EventBudget(options.clock);
+  }
+
+  record(event: EventFacts): void {
+    const key = seriesKey(event);
+    const series = this.#series.get(key);
+    if (series) this.#repeat(key, series);
+    else if (this.#budget.take(objectIdOf(event.regarding))) this.#begin(key, event);
+    this.#armSweep();
+  }
+
+  async flush(): Promise<void> {
+    this.#sweep?.cancel();
+    this.#sweep = undefined;
+    for (const [key, series] of this.#series) this.#writeSeries(key, series);
+    await this.#writes;
+  }
+
+  #begin(key: string, event: EventFacts): void {
+    const { clock, client } = this.#options;
+    const object = eventObject(event, this.#options);
+    const now = clock.monotonic();
+    const times = { lastAt: now, writtenAt: now, lastObserved: clock.now() };
+    this.#series.set(key, { ref: refOf(object), count: 1, writtenCount: 1, ...times });
+    this.#write(key, () => client.create(eventResource, object));
+  }
+
+  #repeat(key: string, series: Series): void {
+    const { clock } = this.#options;
+    series.count++;
+    series.lastAt = clock.monotonic();
+    series.lastObserved = clock.now();
+    const isSecond = series.writtenCount === 1;
+    if (isSecond || clock.monotonic() - series.writtenAt >= SERIES_WRITTEN_EVERY_MS)
+      this.#writeSeries(key, series);
+  }
+
+  #writeSeries(key: string, series: Series): void {
+    if (series.count === series.writtenCount) return;
+    const { clock, client } = this.#options;
+    series.writtenCount = series.count;
+    series.writtenAt = clock.monotonic();
+    const body = { series: { count: series.count, lastObservedTime: formatMicroTime(series.lastObserved) } };
+    this.#write(key, () => client.patch(eventResource, series.ref, { type: 'merge', body }));
+  }
+
+  #write(key: string, send: () => Promise<unknown>): void {
+    if (this.#pending >= MAX_PENDING) {
+      this.#series.delete(key);
+      return;
+    }
+    this.#pending++;
+    this.#writes = this.#writes
+      .then(send)
+      .then(
+        () => {},
+        (error: unknown) => this.#dropped(key, error),
+      )
+      .finally(() => {
+        this.#pending--;
+      });
+  }
+
+  /** What could not be written is no series to go on with. */
+  #dropped(key: string, error: unknown): void {
+    this.#series.delete(key);
+    // The namespace is on its way out, or the event has outlived its hour.
+    if (isKubeError(error, 'terminating', 'notFound')) return;
+    this.#options.log.warn('Event was not written', { error });
+  }
+
+  #armSweep(): void {
+    if (this.#sweep || this.#series.size === 0) return;
+    const sweep = () => {
+      this.#sweep = undefined;
+      this.#endSeries();
+      this.#armSweep();
+    };
+    this.#sweep = this.#options.clock.setTimer(SWEEP_EVERY_MS, sweep, { background: true });
+  }
+
+  #endSeries(): void {
+    const now = this.#options.clock.monotonic();
+    for (const [key, series] of this.#series) {
+      if (now - series.lastAt < SERIES_ENDS_AFTER_MS) continue;
+      this.#writeSeries(key, series);
+      this.#series.delete(key);
+    }
+  }
+}
+
+/** Something a user should see beside an object. */
+export interface EventFacts {
+  readonly regarding: KubeObject;
+  readonly related?: KubeObject | undefined;
+  readonly type: 'Normal' | 'Warning';
+  /** Past-tense CamelCase: `InstanceRented`. */
+  readonly reason: string;
+  /** What was being done: `Renting`. */
+  readonly action: string;
+  /** One sentence with the number that matters; cut to 1024 bytes. */
+  readonly note: string;
+}
+
+/** Limits of the API server's validation, in bytes (kubernetes/kubernetes:pkg/apis/core/validation/events.go). */
+const MAX_NOTE_BYTES = 1024;
+const MAX_WORD_BYTES = 128;
+/** Leaves room in 253 characters for what makes the name unique. */
+const MAX_NAME_LENGTH = 230;
+
+interface Reporter {
+  readonly controller: string;
+  readonly instance: string;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** The event as the API server takes it, under a new name. */
+export function eventObject(
+  event: EventFacts,
+  { controller, instance, clock, random }: Reporter,
+): KubeObject {
+  const { name, namespace = 'default' } = event.regarding.metadata;
+  const unique = Buffer.from(random.bytes(8)).toString('hex');
+  const body = {
+    apiVersion: 'events.k8s.io/v1',
+    kind: 'Event',
+    metadata: { name: `${name.slice(0, MAX_NAME_LENGTH).replace(/[-.]+$/, '')}.${unique}`, namespace },
+    eventTime: formatMicroTime(clock.now()),
+    reportingController: controller,
+    reportingInstance: cutToBytes(instance, MAX_WORD_BYTES),
+    type: event.type,
+    reason: cutToBytes(event.reason, MAX_WORD_BYTES),
+    action: cutToBytes(event.action, MAX_WORD_BYTES),
+    note: cutToBytes(event.note, MAX_NOTE_BYTES),
+    regarding: referenceTo(event.regarding),
+    ...(event.related && { related: referenceTo(event.related) }),
+  };
+  return body;
+}
+
+/** Equal events, told by everything that a reader sees. */
+export function seriesKey({ regarding, related, type, reason, action, note }: EventFacts): string {
+  return JSON.stringify([objectIdOf(regarding), related && objectIdOf(related), type, reason, action, note]);
+}
+
+export function objectIdOf({ kind, metadata }: KubeObject): string {
+  return `${kind}/${metadata.namespace ?? ''}/${metadata.name}/${metadata.uid ?? ''}`;
+}
+
+function referenceTo({ apiVersion, kind, metadata }: KubeObject) {
+  const { name, namespace, uid, resourceVersion } = metadata;
+  return { apiVersion, kind, name, namespace, uid, resourceVersion };
+}
+
+const BURST = 25;
+const REFILL_MS = 300_000;
+/** Objects remembered before those with a full budget are forgotten. */
+const SWEEP_AT = 4096;
+
+/** How many events each object may still have: 25 at once, and one more every 5 minutes, as in client-go. */
+export class EventBudget {
+  readonly #clock: Clock;
+  readonly #spent = new Map<string, { tokens: number; at: number }>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** True, and one fewer left, where the object may have another. */
+  take(objectId: string): boolean {
+    const now = this.#clock.monotonic();
+    if (this.#spent.size >= SWEEP_AT) this.#forgetFull(now);
+    const tokens = this.#tokens(objectId, now);
+    if (tokens < 1) return false;
+    this.#spent.set(objectId, { tokens: tokens - 1, at: now });
+    return true;
+  }
+
+  #tokens(objectId: string, now: number): number {
+    const spent = this.#spent.get(objectId);
+    return spent ? Math.min(BURST, spent.tokens + (now - spent.at) / REFILL_MS) : BURST;
+  }
+
+  #forgetFull(now: number): void {
+    for (const objectId of this.#spent.keys()) {
+      if (this.#tokens(objectId, now) >= BURST) this.#spent.delete(objectId);
+    }
+  }
+}

@@ -1,0 +1,412 @@
+import type { Clock, Timer } from '../lib/clock.ts';
+import type { Random } from '../lib/random.ts';
+import { type QueueMetrics, silentMetrics } from './metrics-ports.ts';
+
+export interface RateLimitedOptions {
+  readonly priority?: number | undefined;
+  /** Not before this, whatever the backoff says: a server named the time. */
+  readonly atLeastMs?: number | undefined;
+}
+
+/** Seconds that keys have been worked on without an end: `workqueue_unfinished_work_seconds` and its longest. */
+export interface UnfinishedWork {
+  readonly totalSeconds: number;
+  readonly longestSeconds: number;
+}
+
+/**
+ * A queue of keys with client-go's semantics: equal keys merge, a key is worked on once at a time, and a key added
+ * while it is worked on comes back when that ends. Higher priority first; keys of one priority in the order in
+ * which they came, and every eighth turn goes to the key that has waited longest, so that nothing starves.
+ */
+export interface WorkQueue {
+  /** Default priority 0. Adding again with a higher priority raises it. */
+  add(key: string, priority?: number): void;
+  /** Adds after `delayMs`. Of several times for a key the earliest wins. */
+  addAfter(key: string, delayMs: number, priority?: number): void;
+  /** Adds after this key's own backoff: 5 ms doubling to 1000 s with jitter, until {@link forget}. Returns the delay in milliseconds. */
+  addRateLimited(key: string, options?: RateLimitedOptions): number;
+  /** Ends the key's backoff: its work succeeded or was given up. */
+  forget(key: string): void;
+  /** How often the key was added rate limited since it was last forgotten. */
+  retries(key: string): number;
+  /** The next key, once there is one; undefined after shut down. Each key got must be given back with {@link done}. */
+  get(): Promise<string | undefined>;
+  done(key: string): void;
+  /** Keys ready to be got. */
+  length(): number;
+  unfinishedWork(): UnfinishedWork;
+  /** Refuses new keys and drops waiting ones; `get` gives undefined from now on. Keys being worked on end in peace. */
+  shutDown(): void;
+  /** Resolves when shut down and no key is being worked on. */
+  drained(): Promise<void>;
+}
+
+export interface WorkQueueOptions {
+  /** For metrics. */
+  readonly name: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly metrics?: QueueMetrics | undefined;
+  readonly baseDelayMs?: number | undefined;
+  readonly maxDelayMs?: number | undefined;
+}
+
+const BASE_DELAY_MS = 5;
+const MAX_DELAY_MS = 1_000_000;
+
+export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
+  return new KeyedQueue(options);
+}
+
+type Taker = (key: string | undefined) => void;
+
+class KeyedQueue implements WorkQueue {
+  readonly #options: WorkQueueOptions;
+  readonly #metrics: QueueMetrics;
+  readonly #ready = new PriorityLanes();
+  readonly #delayed: DelayedKeys;
+  /** Keys added since they were last taken, with their priority. */
+  readonly #dirty = new Map<string, number>();
+  /** Keys being worked on, since when. */
+  readonly #processing = new Map<string, number>();
+  readonly #failures = new Map<string, number>();
+  readonly #takers: Taker[] = [];
+  readonly #drainWaiters: (() => void)[] = [];
+  #shutDown = false;
+
+  constructor(options: WorkQueueOptions) {
+    this.#options = options;
+    this.#metrics = options.metrics ?? silentMetrics;
+    this.#delayed = new DelayedKeys(options.clock, (key, priority) => this.add(key, priority));
+  }
+
+  add(key: string, priority = 0): void {
+    if (this.#shutDown) return;
+    const known = this.#dirty.get(key);
+    if (known !== undefined) {
+      this.#dirty.set(key, Math.max(priority, known));
+      this.#raise(key, known, priority);
+      return;
+    }
+    this.#metrics.added(this.#options.name);
+    this.#dirty.set(key, priority);
+    if (!this.#processing.has(key)) this.#enqueue(key, priority);
+  }
+
+  addAfter(key: string, delayMs: number, priority = 0): void {
+    if (this.#shutDown) return;
+    if (delayMs <= 0) this.add(key, priority);
+    else this.#delayed.add(key, delayMs, priority);
+  }
+
+  addRateLimited(key: string, { priority = 0, atLeastMs = 0 }: RateLimitedOptions = {}): number {
+    const failed = this.retries(key);
+    this.#failures.set(key, failed + 1);
+    const delayMs = Math.max(atLeastMs, backoffMs(this.#options, failed));
+    this.#metrics.retried(this.#options.name);
+    this.addAfter(key, delayMs, priority);
+    return delayMs;
+  }
+
+  forget(key: string): void {
+    this.#failures.delete(key);
+  }
+
+  retries(key: string): number {
+    return this.#failures.get(key) ?? 0;
+  }
+
+  get(): Promise<string | undefined> {
+    if (this.#shutDown) return Promise.resolve(undefined);
+    const key = this.#take();
+    return key === undefined ? new Promise((resolve) => this.#takers.push(resolve)) : Promise.resolve(key);
+  }
+
+  done(key: string): void {
+    const since = this.#processing.get(key);
+    if (since === undefined) return;
+    this.#processing.delete(key);
+    this.#metrics.worked(this.#options.name, this.#secondsSince(since));
+    const priority = this.#dirty.get(key);
+    if (priority !== undefined) this.#enqueue(key, priority);
+    this.#tellDrained();
+  }
+
+  length(): number {
+    return this.#ready.size();
+  }
+
+  unfinishedWork(): UnfinishedWork {
+    const seconds = [...this.#processing.values()].map((since) => this.#secondsSince(since));
+    return {
+      totalSeconds: seconds.reduce((sum, one) => sum + one, 0),
+      longestSeconds: Math.max(0, ...seconds),
+    };
+  }
+
+  shutDown(): void {
+    this.#shutDown = true;
+    this.#ready.clear();
+    this.#dirty.clear();
+    this.#delayed.clear();
+    for (const resolve of this.#takers.splice(0)) resolve(undefined);
+    this.#tellDrained();
+  }
+
+  drained(): Promise<void> {
+    const drained = new Promise<void>((resolve) => this.#drainWaiters.push(resolve));
+    this.#tellDrained();
+    return drained;
+  }
+
+  #enqueue(key: string, priority: number): void {
+    this.#ready.push(key, priority, this.#options.clock.monotonic());
+    this.#reportDepth(priority);
+    this.#takers.shift()?.(this.#take());
+  }
+
+  #raise(key: string, from: number, to: number): void {
+    if (to <= from) return;
+    this.#ready.raise(key, to);
+    this.#reportDepth(from);
+    this.#reportDepth(to);
+  }
+
+  #take(): string | undefined {
+    const next = this.#ready.take();
+    if (!next) return undefined;
+    this.#dirty.delete(next.key);
+    this.#processing.set(next.key, this.#options.clock.monotonic());
+    this.#reportDepth(next.priority);
+    this.#metrics.waited(this.#options.name, this.#secondsSince(next.since));
+    return next.key;
+  }
+
+  #tellDrained(): void {
+    if (!this.#shutDown || this.#processing.size > 0) return;
+    for (const resolve of this.#drainWaiters.splice(0)) resolve();
+  }
+
+  #reportDepth(priority: number): void {
+    this.#metrics.depth(this.#options.name, priority, this.#ready.depth(priority));
+  }
+
+  #secondsSince(monotonic: number): number {
+    return (this.#options.clock.monotonic() - monotonic) / 1000;
+  }
+}
+
+/** Per key: doubling from the base, a fifth more or less so that keys that failed together do not come back so. */
+function backoffMs(options: WorkQueueOptions, failed: number): number {
+  const { random, baseDelayMs = BASE_DELAY_MS, maxDelayMs = MAX_DELAY_MS } = options;
+  return Math.min(baseDelayMs * 2 ** Math.min(failed, 40) * (0.8 + 0.4 * random.next()), maxDelayMs);
+}
+
+/** A key that waits its turn. */
+export interface WaitingKey {
+  readonly key: string;
+  readonly priority: number;
+  /** Order of arrival; a raised priority does not change it. */
+  readonly order: number;
+  /** When it came, on the monotonic clock. */
+  readonly since: number;
+}
+
+/** Every so many turns go to whoever waits longest, so that a flood of urgent keys starves nobody. */
+const FAIR_TURN = 8;
+
+type Lane = Map<string, WaitingKey>;
+
+/** Distinct keys in the order in which they are to be taken. */
+export class PriorityLanes {
+  readonly #lanes = new Map<number, Lane>();
+  readonly #waiting = new Map<string, WaitingKey>();
+  #arrivals = 0;
+  #turns = 0;
+
+  push(key: string, priority: number, now: number): void {
+    this.#insert({ key, priority, order: this.#arrivals++, since: now });
+  }
+
+  /** Moves a waiting key to a higher priority; a lower one changes nothing. */
+  raise(key: string, priority: number): void {
+    const waiting = this.#waiting.get(key);
+    if (!waiting || waiting.priority >= priority) return;
+    this.#remove(waiting);
+    this.#insert({ ...waiting, priority });
+  }
+
+  take(): WaitingKey | undefined {
+    this.#turns++;
+    const better = this.#turns % FAIR_TURN === 0 ? arrivedEarlier : moreUrgent;
+    let best: WaitingKey | undefined;
+    for (const lane of this.#lanes.values()) {
+      const head = lane.values().next().value;
+      if (head && (!best || better(head, best))) best = head;
+    }
+    if (best) this.#remove(best);
+    return best;
+  }
+
+  clear(): void {
+    this.#lanes.clear();
+    this.#waiting.clear();
+  }
+
+  size(): number {
+    return this.#waiting.size;
+  }
+
+  depth(priority: number): number {
+    return this.#lanes.get(priority)?.size ?? 0;
+  }
+
+  #insert(waiting: WaitingKey): void {
+    const lane: Lane = this.#lanes.get(waiting.priority) ?? new Map();
+    this.#lanes.set(waiting.priority, lane.set(waiting.key, waiting));
+    this.#waiting.set(waiting.key, waiting);
+  }
+
+  #remove({ key, priority }: WaitingKey): void {
+    this.#lanes.get(priority)?.delete(key);
+    this.#waiting.delete(key);
+  }
+}
+
+const moreUrgent = (a: WaitingKey, b: WaitingKey): boolean => a.priority > b.priority;
+const arrivedEarlier = (a: WaitingKey, b: WaitingKey): boolean => a.order < b.order;
+
+interface DelayedKey {
+  readonly key: string;
+  readonly at: number;
+  readonly priority: number;
+}
+
+/** Replaced entries that may lie in the heap beside as many as there are keys. */
+const SLACK = 64;
+
+/** Keys that become due later, each at most once, in order of their times. Uses one timer. */
+export class DelayedKeys {
+  readonly #clock: Clock;
+  readonly #onDue: (key: string, priority: number) => void;
+  readonly #byKey = new Map<string, DelayedKey>();
+  readonly #heap = new MinHeap<DelayedKey>();
+  #timer: Timer | undefined;
+
+  constructor(clock: Clock, onDue: (key: string, priority: number) => void) {
+    this.#clock = clock;
+    this.#onDue = onDue;
+  }
+
+  /** Of several times for a key the earliest wins, and the highest priority. */
+  add(key: string, delayMs: number, priority: number): void {
+    const at = this.#clock.monotonic() + delayMs;
+    const known = this.#byKey.get(key);
+    if (known && known.at <= at && known.priority >= priority) return;
+    const entry = {
+      key,
+      at: Math.min(at, known?.at ?? at),
+      priority: Math.max(priority, known?.priority ?? priority),
+    };
+    this.#byKey.set(key, entry);
+    this.#heap.push(entry);
+    if (this.#heap.size() > SLACK + 2 * this.#byKey.size) this.#dropReplaced();
+    if (this.#heap.peek() === entry) this.#arm();
+  }
+
+  clear(): void {
+    this.#byKey.clear();
+    this.#heap.clear();
+    this.#arm();
+  }
+
+  #dropReplaced(): void {
+    this.#heap.clear();
+    for (const entry of this.#byKey.values()) this.#heap.push(entry);
+  }
+
+  #arm(): void {
+    this.#timer?.cancel();
+    const head = this.#earliest();
+    this.#timer = head && this.#clock.setTimer(head.at - this.#clock.monotonic(), () => this.#fire());
+  }
+
+  #fire(): void {
+    for (let head = this.#earliest(); head && head.at <= this.#clock.monotonic(); head = this.#earliest()) {
+      this.#heap.pop();
+      this.#byKey.delete(head.key);
+      this.#onDue(head.key, head.priority);
+    }
+    this.#arm();
+  }
+
+  /** Entries that an earlier time replaced lie in the heap until they come up, and are passed over then. */
+  #earliest(): DelayedKey | undefined {
+    for (let head = this.#heap.peek(); head; head = this.#heap.peek()) {
+      if (this.#byKey.get(head.key) === head) return head;
+      this.#heap.pop();
+    }
+    return undefined;
+  }
+}
+
+interface Timed {
+  readonly at: number;
+}
+
+/** Entries by `at`, the smallest first; O(log n) each way. */
+export class MinHeap<T extends Timed> {
+  readonly #entries: T[] = [];
+
+  peek(): T | undefined {
+    return this.#entries[0];
+  }
+
+  size(): number {
+    return this.#entries.length;
+  }
+
+  clear(): void {
+    this.#entries.length = 0;
+  }
+
+  push(entry: T): void {
+    let at = this.#entries.push(entry) - 1;
+    while (at > 0) {
+      const parent = (at - 1) >> 1;
+      const above = this.#entries[parent];
+      if (!above || above.at <= entry.at) break;
+      this.#entries[at] = above;
+      at = parent;
+    }
+    this.#entries[at] = entry;
+  }
+
+  pop(): T | undefined {
+    const head = this.#entries[0];
+    const last = this.#entries.pop();
+    if (last && last !== head) this.#sink(last);
+    return head;
+  }
+
+  /** Puts `entry` in the head's place and lets it go down as far as it belongs. */
+  #sink(entry: T): void {
+    let at = 0;
+    for (let child = this.#smallerChild(at); child !== undefined; child = this.#smallerChild(at)) {
+      const below = this.#entries[child];
+      if (!below || below.at >= entry.at) break;
+      this.#entries[at] = below;
+      at = child;
+    }
+    this.#entries[at] = entry;
+  }
+
+  #smallerChild(at: number): number | undefined {
+    const left = 2 * at + 1;
+    const leftEntry = this.#entries[left];
+    const rightEntry = this.#entries[left + 1];
+    if (!leftEntry) return undefined;
+    return rightEntry && rightEntry.at < leftEntry.at ? left + 1 : left;
+  }
+}
