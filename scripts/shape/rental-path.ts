@@ -16,6 +16,7 @@ export const RENTAL_PATH: readonly (readonly [caller: string, callee: string, ca
   ['controllers/gpu-instance/reconcile.ts', 'controllers/gpu-instance/observe.ts', 'observe'],
   ['controllers/gpu-instance/reconcile.ts', 'controllers/gpu-instance/reads.ts', 'decideWithReads'],
   ['controllers/gpu-instance/reads.ts', 'controllers/gpu-instance/decide.ts', 'decide'],
+  ['controllers/gpu-instance/decide.ts', 'controllers/gpu-instance/facts.ts', 'deriveFacts'],
   ['controllers/gpu-instance/decide.ts', 'controllers/gpu-instance/rules/unrented.ts', 'whileUnrented'],
   ['controllers/gpu-instance/rules/unrented.ts', 'controllers/gpu-instance/rules/purchase.ts', 'purchase'],
   ['controllers/gpu-instance/reads.ts', 'controllers/gpu-instance/rental/inputs.ts', 'readInputs'],

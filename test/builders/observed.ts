@@ -6,6 +6,7 @@ import {
 } from '../../src/api/v1alpha1/gpu-instance.ts';
 import { specHash } from '../../src/api/v1alpha1/machine-drift.ts';
 import { API_VERSION, annotations, MACHINE_FINALIZER } from '../../src/api/v1alpha1/names.ts';
+import { deriveFacts, type Facts } from '../../src/controllers/gpu-instance/facts.ts';
 import type { Observed } from '../../src/controllers/gpu-instance/types.ts';
 import type {
   AccountFacts,
@@ -206,7 +207,7 @@ export interface Given {
 }
 
 /** One frozen view of one object. */
-export function given(situation: Given = {}): Observed {
+export function given(situation: Given = {}): Facts {
   const object = objectOf(situation);
   const machines = situation.machines ?? [];
   const id = object.status?.instanceId;
@@ -222,7 +223,7 @@ export function given(situation: Given = {}): Observed {
     ids: machines.map((machine) => machine.row.id),
     ...(situation.list === 'none' ? {} : situation.list),
   };
-  return {
+  return deriveFacts({
     now: NOW,
     steadyNow: NOW,
     object,
@@ -246,7 +247,7 @@ export function given(situation: Given = {}): Observed {
     leaseRemainingMs: 15_000,
     jitter: 0.5,
     ...situation.observed,
-  };
+  });
 }
 
 function objectOf(situation: Given): GpuInstance {

@@ -1,5 +1,6 @@
 import type { AccountSession } from '../../accounts/session.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
+import { deriveFacts } from '../../controllers/gpu-instance/facts.ts';
 import { MachineIndex } from '../../controllers/gpu-instance/memory/machine-index.ts';
 import { ObjectMemory } from '../../controllers/gpu-instance/memory/memory.ts';
 import { SteadyClock } from '../../controllers/gpu-instance/memory/steady-clock.ts';
@@ -68,7 +69,7 @@ async function lookOn(first: Observed, { session, kube, steady }: LookPorts): Pr
     refresh: (seen) => withPresentTime(seen, { clock: systemClock, steady, session }),
     publish: async (seen) => asPublished(seen),
   });
-  return { stage: classify(observed), decision, looks: reads };
+  return { stage: classify(deriveFacts(observed)), decision, looks: reads };
 }
 
 /** Such a request waits for nothing. */

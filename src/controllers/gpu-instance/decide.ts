@@ -1,5 +1,6 @@
 import { MACHINE_FINALIZER } from '../../api/v1alpha1/names.ts';
 import { decision } from './decision.ts';
+import { deriveFacts, type Facts } from './facts.ts';
 import { publishFirst } from './publish/publication.ts';
 import { whileAbsent } from './rules/absent.ts';
 import { adopt, observeOnly } from './rules/adopting.ts';
@@ -26,17 +27,18 @@ import type { DestroyMark } from './views.ts';
  * machine, when to look again. Where a rule needs to see more, the step says what, and is asked again with it.
  */
 export function decide(observed: Observed): Step {
-  const stage = classify(observed);
-  if (stage.type === 'deleting') return whileDeleting(observed);
+  const facts = deriveFacts(observed);
+  const stage = classify(facts);
+  if (stage.type === 'deleting') return whileDeleting(facts);
   if (mayHaveSurplus(stage)) {
-    const surplus = destroySurplus(observed);
+    const surplus = destroySurplus(facts);
     if (surplus) return surplus;
   }
-  return restoreGuard(observed, stage) ?? publishFirst(observed, byStage(observed, stage));
+  return restoreGuard(facts, stage) ?? publishFirst(facts, byStage(facts, stage));
 }
 
 /** Someone took the finalizer away while a machine bills: without it a deletion would leave the machine behind. */
-function restoreGuard({ object }: Observed, stage: Stage): Step | undefined {
+function restoreGuard({ object }: Facts, stage: Stage): Step | undefined {
   const bills = stage.type === 'machine' || stage.type === 'pending' || stage.type === 'found';
   if (!bills || object.metadata.finalizers?.includes(MACHINE_FINALIZER)) return undefined;
   return decision({ rule: 'restore-guard', record: { type: 'finalizer' }, look: { afterMs: 0 } });
@@ -47,28 +49,28 @@ function mayHaveSurplus(stage: Stage): boolean {
   return stage.type === 'machine' || stage.type === 'pending' || stage.type === 'unrented';
 }
 
-function byStage(observed: Observed, stage: Exclude<Stage, { type: 'deleting' }>): Step {
+function byStage(facts: Facts, stage: Exclude<Stage, { type: 'deleting' }>): Step {
   switch (stage.type) {
     case 'held':
-      return hold(observed, stage);
+      return hold(facts, stage);
     case 'outside':
-      return turnAway(observed, stage.outsider);
+      return turnAway(facts, stage.outsider);
     case 'withoutAccount':
-      return waitForAccount(observed);
+      return waitForAccount(facts);
     case 'observing':
-      return observeOnly(observed);
+      return observeOnly(facts);
     case 'adopting':
-      return adopt(observed);
+      return adopt(facts);
     case 'rented':
-      return saveRented(observed, stage.rented);
+      return saveRented(facts, stage.rented);
     case 'found':
-      return saveFound(observed, stage);
+      return saveFound(facts, stage);
     case 'pending':
-      return awaitSettlement(observed, stage);
+      return awaitSettlement(facts, stage);
     case 'unrented':
-      return whileUnrented(observed, stage);
+      return whileUnrented(facts, stage);
     case 'machine':
-      return byMachine(observed, stage);
+      return byMachine(facts, stage);
   }
 }
 
@@ -77,28 +79,28 @@ function named(rule: string, step: Step): Step {
 }
 
 /** A destroy was answered with success: whatever a list still shows, the machine is on its way out. */
-function carryThrough(observed: Observed, { machine, state }: Held, mark: DestroyMark): Step {
-  const reason = reasonOfEnding(observed) ?? mark.reason;
+function carryThrough(facts: Facts, { machine, state }: Held, mark: DestroyMark): Step {
+  const reason = reasonOfEnding(facts) ?? mark.reason;
   const kind = reason === 'LimitReached' ? 'limit' : 'lost';
-  const step = endMachine(observed, { machine, reason, kind, finding: machineFinding(observed, state) });
+  const step = endMachine(facts, { machine, reason, kind, finding: machineFinding(facts, state) });
   return named('carry-through-destroy', step);
 }
 
-function byMachine(observed: Observed, { machine, state }: Extract<Stage, { type: 'machine' }>): Step {
-  const mark = observed.memory.destroys.find(({ instanceId }) => instanceId === machine.instanceId);
-  if (mark) return carryThrough(observed, { machine, state }, mark);
+function byMachine(facts: Facts, { machine, state }: Extract<Stage, { type: 'machine' }>): Step {
+  const mark = facts.memory.destroys.find(({ instanceId }) => instanceId === machine.instanceId);
+  if (mark) return carryThrough(facts, { machine, state }, mark);
   switch (state.type) {
     case 'absent':
-      return named('machine-missing', whileAbsent(observed, { machine, state }));
+      return named('machine-missing', whileAbsent(facts, { machine, state }));
     case 'booting':
-      return whileBooting(observed, { machine, state });
+      return whileBooting(facts, { machine, state });
     case 'running':
-      return whileRunning(observed, { machine, state });
+      return whileRunning(facts, { machine, state });
     case 'stopped':
-      return whileStopped(observed, { machine, state });
+      return whileStopped(facts, { machine, state });
     case 'failing':
-      return whileFailing(observed, { machine, state });
+      return whileFailing(facts, { machine, state });
     case 'unrecognized':
-      return whileUnrecognized(observed, { machine, state });
+      return whileUnrecognized(facts, { machine, state });
   }
 }

@@ -1,18 +1,19 @@
 import { type Finding, verdict } from './conditions.ts';
-import type { Decision, Observed, Recording, StatusFields, Step } from './types.ts';
+import type { Facts } from './facts.ts';
+import type { Decision, Recording, StatusFields, Step } from './types.ts';
 
 /** One rule of a stage: what it looks for, and why it stands where it stands. */
 export interface Rule<S> {
   readonly name: string;
   readonly because: string;
   /** undefined: it does not apply, the next rule is asked. */
-  readonly decide: (observed: Observed, stage: S) => Step | undefined;
+  readonly decide: (facts: Facts, stage: S) => Step | undefined;
 }
 
 /** The step of the first rule that applies, under that rule's name. */
-export function firstOf<S>(rules: readonly Rule<S>[], observed: Observed, stage: S): Step | undefined {
+export function firstOf<S>(rules: readonly Rule<S>[], facts: Facts, stage: S): Step | undefined {
   for (const rule of rules) {
-    const step = rule.decide(observed, stage);
+    const step = rule.decide(facts, stage);
     if (step) return step.type === 'decision' ? { ...step, rule: rule.name } : step;
   }
   return undefined;

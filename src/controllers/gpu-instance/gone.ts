@@ -1,5 +1,4 @@
-import { deadlineOf } from './settle.ts';
-import type { Observed } from './types.ts';
+import { deadlineOf, type Facts } from './facts.ts';
 import type { AbsenceView, DestroyMark } from './views.ts';
 
 /** How far the proof stands that a machine no longer exists. */
@@ -20,19 +19,19 @@ const NOTHING_SEEN: AbsenceView = { lists: [], read: undefined };
  * apart, and a read that says absent. Without one: lists further apart, and a key that has just proved its
  * login, since a service may answer a wrong key as if nothing were there.
  */
-export function goneProof(observed: Observed, instanceId: number): GoneProof {
-  const mark = observed.memory.destroys.find((candidate) => candidate.instanceId === instanceId);
-  const absence = observed.absences.get(instanceId) ?? NOTHING_SEEN;
+export function goneProof(facts: Facts, instanceId: number): GoneProof {
+  const mark = facts.memory.destroys.find((candidate) => candidate.instanceId === instanceId);
+  const absence = facts.absences.get(instanceId) ?? NOTHING_SEEN;
   if (absence.read === 'present') return { type: 'present' };
-  if (absence.lists.length === 0) return { type: observed.list ? 'present' : 'waiting' };
-  const lists = countingLists(observed, absence.lists, mark);
-  if (!farApart(lists, spacing(observed, mark))) return { type: 'waiting' };
-  return afterLists(observed, absence.read, mark);
+  if (absence.lists.length === 0) return { type: facts.list ? 'present' : 'waiting' };
+  const lists = countingLists(facts, absence.lists, mark);
+  if (!farApart(lists, spacing(facts, mark))) return { type: 'waiting' };
+  return afterLists(facts, absence.read, mark);
 }
 
 /** The lists agree. The machine's own read, and without our own destroy the key's login, complete the proof. */
 function afterLists(
-  { loginProven }: Observed,
+  { loginProven }: Facts,
   read: Exclude<AbsenceView['read'], 'present'>,
   mark: DestroyMark | undefined,
 ): GoneProof {
@@ -44,22 +43,22 @@ function afterLists(
 
 /** Lists begun before a new machine had to be visible say nothing about it. */
 function countingLists(
-  observed: Observed,
+  facts: Facts,
   lists: readonly number[],
   mark: DestroyMark | undefined,
 ): readonly number[] {
   if (mark) return lists.filter((begun) => begun > mark.answeredAt);
-  const from = visibleFrom(observed);
+  const from = visibleFrom(facts);
   return lists.filter((begun) => begun >= from);
 }
 
-function visibleFrom(observed: Observed): number {
-  const { intent, constants, object } = observed;
+function visibleFrom(facts: Facts): number {
+  const { intent, constants, object } = facts;
   if (intent.type !== 'intent' || intent.intent.attempt !== object.status?.attempt) return 0;
-  return deadlineOf(intent.intent, observed) + constants.listLagMs;
+  return deadlineOf(intent.intent, facts) + constants.listLagMs;
 }
 
-function spacing({ constants }: Observed, mark: DestroyMark | undefined): number {
+function spacing({ constants }: Facts, mark: DestroyMark | undefined): number {
   return mark ? constants.goneSpacingMs : constants.listLagMs;
 }
 
@@ -74,12 +73,12 @@ function farApart(begun: readonly number[], spacingMs: number): boolean {
  * that lists may lag. Asked twice, a machine that is gone costs one call; one whose destroy was confirmed and not
  * carried out stops billing.
  */
-export function destroyRepeatsAt({ constants }: Observed, mark: DestroyMark): number {
+export function destroyRepeatsAt({ constants }: Facts, mark: DestroyMark): number {
   return mark.answeredAt + constants.listLagMs / 2;
 }
 
 /** Whether that machine was destroyed so lately that the list may only lag behind. */
-export function isDestroyAwaited(observed: Observed, instanceId: number): boolean {
-  const mark = observed.memory.destroys.find((each) => each.instanceId === instanceId);
-  return mark !== undefined && (observed.list?.begunSteady ?? 0) <= destroyRepeatsAt(observed, mark);
+export function isDestroyAwaited(facts: Facts, instanceId: number): boolean {
+  const mark = facts.memory.destroys.find((each) => each.instanceId === instanceId);
+  return mark !== undefined && (facts.list?.begunSteady ?? 0) <= destroyRepeatsAt(facts, mark);
 }

@@ -1,8 +1,7 @@
+import { parseDuration, parseTime } from '../../lib/time.ts';
 import { totalCost } from '../../instance/cost.ts';
 import { formatDollars, parseDollars } from '../../lib/money.ts';
-import { parseDuration, parseTime } from '../../lib/time.ts';
-import { confirmedTime, judgedTime } from './judged-time.ts';
-import type { Observed } from './types.ts';
+import type { Facts } from './facts.ts';
 
 /** Whether the object's own limits leave room, and when the next one will be reached. */
 export type LimitState =
@@ -16,26 +15,26 @@ export const CLOCK_LOOK_MS = 10_000;
  * Whether another machine may still be rented: `maxLifetime` counts from the first rental, `maxTotalCost` all machines
  * together.
  */
-export function limitState(observed: Observed): LimitState {
-  const now = judgedTime(observed);
-  return now === undefined ? { type: 'within', reachedInMs: CLOCK_LOOK_MS } : limitStateAt(observed, now);
+export function limitState(facts: Facts): LimitState {
+  const now = facts.serviceNow;
+  return now === undefined ? { type: 'within', reachedInMs: CLOCK_LOOK_MS } : limitStateAt(facts, now);
 }
 
 /** Whether a machine has to end now: only by a time that two complete lists agree on. */
-export function limitToApply(observed: Observed): LimitState {
-  const state = limitState(observed);
+export function limitToApply(facts: Facts): LimitState {
+  const state = limitState(facts);
   if (state.type === 'within') return state;
-  const now = confirmedTime(observed);
-  return now === undefined ? { type: 'within', reachedInMs: CLOCK_LOOK_MS } : limitStateAt(observed, now);
+  const now = facts.confirmedNow;
+  return now === undefined ? { type: 'within', reachedInMs: CLOCK_LOOK_MS } : limitStateAt(facts, now);
 }
 
-function limitStateAt(observed: Observed, now: number): LimitState {
-  const { spec, status } = observed.object;
-  const lifetime = lifetimeLeft(observed, now);
+function limitStateAt(facts: Facts, now: number): LimitState {
+  const { spec, status } = facts.object;
+  const lifetime = lifetimeLeft(facts, now);
   if (lifetime !== undefined && lifetime <= 0) {
     return { type: 'reached', detail: `spec.maxLifetime of ${spec.maxLifetime} is over.` };
   }
-  const cost = costLeft(observed, now);
+  const cost = costLeft(facts, now);
   if (cost !== undefined && cost <= 0) {
     return { type: 'reached', detail: `spec.maxTotalCost of $${spec.maxTotalCost} is spent.` };
   }
@@ -47,11 +46,11 @@ function limitStateAt(observed: Observed, now: number): LimitState {
 
 /** How much of `price` above an amount is worth telling: 5 % over what the offer said, or over the maximum. */
 export function priceRise(
-  observed: Observed,
+  facts: Facts,
   price: number | undefined,
   cap: number | undefined,
 ): string | undefined {
-  const { status } = observed.object;
+  const { status } = facts.object;
   const offered = parseDollars(status?.offerPricePerHour);
   if (price === undefined) return undefined;
   if (cap !== undefined && price > cap) {
@@ -63,13 +62,13 @@ export function priceRise(
   return undefined;
 }
 
-function lifetimeLeft({ object }: Observed, now: number): number | undefined {
+function lifetimeLeft({ object }: Facts, now: number): number | undefined {
   const most = parseDuration(object.spec.maxLifetime);
   const first = parseTime(object.status?.firstRentedAt);
   return most === undefined || first === undefined ? undefined : first + most - now;
 }
 
-function costLeft({ object }: Observed, now: number): number | undefined {
+function costLeft({ object }: Facts, now: number): number | undefined {
   const most = parseDollars(object.spec.maxTotalCost);
   return most === undefined ? undefined : most - totalCost(object.status?.cost, now);
 }

@@ -8,11 +8,10 @@ import { formatDollars, parseDollars } from '../../lib/money.ts';
 import { fittingText } from '../../lib/text.ts';
 import { formatTime, parseTime } from '../../lib/time.ts';
 import type { Instance } from '../../marketplace/instances/instance.ts';
-import { judgedTime } from './judged-time.ts';
+import type { Facts } from './facts.ts';
 import { unknownPrice } from './offers/offer-price.ts';
-import { factsOf } from './recorded.ts';
 import { addressFields } from './row-address.ts';
-import type { Observed, StatusFields } from './types.ts';
+import type { StatusFields } from './types.ts';
 
 const MACHINE_FIELDS = [
   'instanceId',
@@ -40,14 +39,14 @@ const MACHINE_FIELDS = [
 ] as const satisfies readonly (keyof StatusFields)[];
 
 /** The fields as they stand, with the request that is handled by looking echoed. */
-export function carriedFields(observed: Observed): StatusFields {
+export function carriedFields(facts: Facts): StatusFields {
   const {
     conditions: _conditions,
     phase: _phase,
     observedGeneration: _seen,
     ...fields
-  } = observed.object.status ?? {};
-  const requestedAt = askedWord(observed.object.metadata, annotations.requestedAt);
+  } = facts.object.status ?? {};
+  const requestedAt = askedWord(facts.object.metadata, annotations.requestedAt);
   return requestedAt === undefined ? fields : { ...fields, requestedAt };
 }
 
@@ -59,33 +58,33 @@ export function withoutMachine(fields: StatusFields): StatusFields {
 }
 
 /** Since when the service has said the word that it says now: by the status, or by the list that first showed it. */
-export function wordSince(observed: Observed, row: Instance): number {
-  const { status } = observed.object;
+export function wordSince(facts: Facts, row: Instance): number {
+  const { status } = facts.object;
   const word = wordOf(row);
-  if (status?.actualStatus === word) return parseTime(status.actualStatusSince) ?? observed.now;
-  return observed.list?.begunAt ?? observed.now;
+  if (status?.actualStatus === word) return parseTime(status.actualStatusSince) ?? facts.now;
+  return facts.list?.begunAt ?? facts.now;
 }
 
 /** Since when the service has said so, in steady time: what this process saw, else what is on record. */
-export function wordSeenSince(observed: Observed, row: Instance): number {
-  const { status } = observed.object;
+export function wordSeenSince(facts: Facts, row: Instance): number {
+  const { status } = facts.object;
   const word = wordOf(row);
-  if (observed.memory.seenWord?.word === word) return observed.memory.seenWord.since;
+  if (facts.memory.seenWord?.word === word) return facts.memory.seenWord.since;
   const onRecord = status?.actualStatus === word ? parseTime(status.actualStatusSince) : undefined;
-  return onRecord ?? observed.list?.begunSteady ?? observed.steadyNow;
+  return onRecord ?? facts.list?.begunSteady ?? facts.steadyNow;
 }
 
 /** A machine is watched by this very process for so long before a timeout that began earlier may end it. */
 const LEAST_WATCH_MS = 60_000;
 
 /** When a timeout strikes at the earliest: a restart with a wrong wall clock must not make it look long over. */
-export function deadlineAfter(observed: Observed, since: number, timeoutMs: number): number {
-  const watched = observed.memory.watchedSince ?? Number.NEGATIVE_INFINITY;
+export function deadlineAfter(facts: Facts, since: number, timeoutMs: number): number {
+  const watched = facts.memory.watchedSince ?? Number.NEGATIVE_INFINITY;
   return Math.max(since + timeoutMs, watched + Math.min(timeoutMs, LEAST_WATCH_MS));
 }
 
 /** Since when the present machine is held, in steady time. */
-export function heldSince({ memory, object, steadyNow }: Observed, startedAt: number | undefined): number {
+export function heldSince({ memory, object, steadyNow }: Facts, startedAt: number | undefined): number {
   return memory.heldSince ?? startedAt ?? parseTime(object.status?.cost?.since) ?? steadyNow;
 }
 
@@ -95,26 +94,26 @@ export function wordOf({ actualStatusWord }: Instance): string {
 }
 
 /** The fields with everything that the listed machine tells. Figures that move by themselves are not among them. */
-export function withRow(observed: Observed, row: Instance): StatusFields {
-  const fields = carriedFields(observed);
-  const startedAt = beganAt(observed, row);
+export function withRow(facts: Facts, row: Instance): StatusFields {
+  const fields = carriedFields(facts);
+  const startedAt = beganAt(facts, row);
   return {
     ...fields,
     actualStatus: wordOf(row),
-    actualStatusSince: formatTime(wordSince(observed, row)),
+    actualStatusSince: formatTime(wordSince(facts, row)),
     ...omitUndefined({ machineId: row.machineId, hostId: row.hostId }),
-    ...driftFields(fields, observed, row),
-    ...addressFields(row, observed.object.spec),
+    ...driftFields(fields, facts, row),
+    ...addressFields(row, facts.object.spec),
     ...(row.gpuName === undefined ? {} : { gpu: gpuOf(row, fields) }),
     ...(startedAt === undefined ? {} : { rentedAt: formatTime(startedAt) }),
-    ...costFields(fields, observed, row),
+    ...costFields(fields, facts, row),
   };
 }
 
 /** What drift is judged by: of a machine that was found, taken over or rented by an older operator, what its row tells. */
 function driftFields(
   fields: StatusFields,
-  { object: { spec } }: Observed,
+  { object: { spec } }: Facts,
   row: Instance,
 ): Pick<StatusFields, 'specHash' | 'facts'> {
   if (spec.adopt?.policy === 'Observe') return {};
@@ -144,24 +143,24 @@ export function currentPrice(row: Instance): number | undefined {
 const LATEST_START_MS = 86_400_000;
 
 /** When the machine began, by the clock of the service; undefined where that is not told. */
-export function beganAt(observed: Observed, { startedAt }: Instance): number | undefined {
-  const latest = (judgedTime(observed) ?? observed.now) + LATEST_START_MS;
+export function beganAt(facts: Facts, { startedAt }: Instance): number | undefined {
+  const latest = (facts.serviceNow ?? facts.now) + LATEST_START_MS;
   return startedAt === undefined || startedAt > latest ? undefined : startedAt;
 }
 
-function costFields(fields: StatusFields, observed: Observed, row: Instance): Pick<StatusFields, 'cost'> {
+function costFields(fields: StatusFields, facts: Facts, row: Instance): Pick<StatusFields, 'cost'> {
   const price = currentPrice(row);
   const storage =
     row.storagePricePerHour === undefined
       ? {}
       : { storagePricePerHour: formatDollars(row.storagePricePerHour) };
-  const startedAt = beganAt(observed, row);
-  const cost = fields.cost ?? beginCost(undefined, startedAt ?? judgedTime(observed) ?? observed.now, price);
+  const startedAt = beganAt(facts, row);
+  const cost = fields.cost ?? beginCost(undefined, startedAt ?? facts.serviceNow ?? facts.now, price);
   const told =
     fields.rentedAt === undefined && startedAt !== undefined
       ? corrected(cost, startedAt, price)
-      : atPrice(cost, price, pricedFrom(observed, row));
-  return { cost: { ...withAssumedPrice(told, assumedPrice(observed, fields)), ...storage } };
+      : atPrice(cost, price, pricedFrom(facts, row));
+  return { cost: { ...withAssumedPrice(told, assumedPrice(facts, fields)), ...storage } };
 }
 
 function atPrice(cost: Cost, price: number | undefined, from: number | undefined): Cost {
@@ -169,10 +168,10 @@ function atPrice(cost: Cost, price: number | undefined, from: number | undefined
 }
 
 /** What a machine counts as whose row tells no price: its offer's, else the most that it may cost. One that is only watched costs us nothing. */
-export function assumedPrice(observed: Observed, fields: StatusFields): number | undefined {
-  const { spec } = observed.object;
+export function assumedPrice(facts: Facts, fields: StatusFields): number | undefined {
+  const { spec } = facts.object;
   if (spec.adopt?.policy === 'Observe') return undefined;
-  const limits = factsOf(observed)?.limits ?? {};
+  const limits = facts.accountFacts?.limits ?? {};
   return parseDollars(fields.offerPricePerHour) ?? unknownPrice(satisfiedOffers(fields, spec), limits);
 }
 
@@ -181,16 +180,16 @@ export function assumedPrice(observed: Observed, fields: StatusFields): number |
  * now. Our own clock may be wrong by an hour, and what has accrued is never counted anew. Undefined while no clock can
  * be trusted; the next list tells.
  */
-function pricedFrom(observed: Observed, row: Instance): number | undefined {
-  const { status } = observed.object;
-  const now = judgedTime(observed);
+function pricedFrom(facts: Facts, row: Instance): number | undefined {
+  const { status } = facts.object;
+  const now = facts.serviceNow;
   if (now === undefined || status?.actualStatus === wordOf(row)) return now;
-  const stoppedAt = isStopped(row.actualStatus) ? observed.memory.stopAnsweredAt : undefined;
-  return Math.max(stoppedAt ?? listedAt(observed, now), parseTime(status?.cost?.since) ?? 0);
+  const stoppedAt = isStopped(row.actualStatus) ? facts.memory.stopAnsweredAt : undefined;
+  return Math.max(stoppedAt ?? listedAt(facts, now), parseTime(status?.cost?.since) ?? 0);
 }
 
 /** When the latest list was begun, by the clock that says `now`. */
-function listedAt({ list, steadyNow }: Observed, now: number): number {
+function listedAt({ list, steadyNow }: Facts, now: number): number {
   const ageMs = steadyNow - (list?.begunSteady ?? steadyNow);
   return Number.isFinite(ageMs) ? now - Math.max(0, ageMs) : now;
 }

@@ -16,6 +16,7 @@ import { loginText } from '../../ownership/login.ts';
 import { startsInWindow, whose } from '../../ownership/ours.ts';
 import { uidOf } from '../../runtime/kube/kube-object.ts';
 import type { SharedDeps } from './deps.ts';
+import { listedLate } from './facts.ts';
 import type { ObjectMemory } from './memory/memory.ts';
 import type { SteadyClock } from './memory/steady-clock.ts';
 import {
@@ -27,7 +28,6 @@ import {
   type LoginOf,
   rivalsOf,
 } from './other-objects.ts';
-import { listedLate } from './settle.ts';
 import type { Observed } from './types.ts';
 import type {
   AbsenceView,

@@ -9,13 +9,13 @@ import { KubeError } from '../../runtime/kube/kube-error.ts';
 import { objectKey, refOf } from '../../runtime/kube/kube-object.ts';
 import { type Acted, act, type RecordedAction, rentedFacts } from './act.ts';
 import type { Deps } from './deps.ts';
+import { deriveFacts } from './facts.ts';
 import type { AfterFailure, Failure } from './failure.ts';
 import { observe } from './observe.ts';
 import { keepInstanceKey, publish } from './publish/publish.ts';
 import { decideWithReads, readerOf, withPresentTime } from './reads.ts';
 import type { Receipt } from './receipt.ts';
 import { record } from './record.ts';
-import { recordedMachine } from './recorded.ts';
 import { sayQueued } from './rules/queued.ts';
 import { saveRented } from './rules/rented.ts';
 import { classify } from './stage.ts';
@@ -73,7 +73,7 @@ export async function reconcile(object: GpuInstance, deps: Deps): Promise<Look> 
 function reportLabelEcho({ list, intent: reading, ...observed }: Observed, { session }: Deps): void {
   if (session?.observer.labelEcho !== 'unknown' || !list?.recorded || reading.type !== 'intent') return;
   const { attempt, issuedAt } = reading.intent;
-  if (attempt !== recordedMachine({ ...observed, list, intent: reading })?.attempt) return;
+  if (attempt !== deriveFacts({ ...observed, list, intent: reading }).ownedMachine?.attempt) return;
   const sent = makeLabel(observed.identity, { uid: observed.uid, attempt, issuedAt });
   session.observer.labelReadBack(sent, list.recorded.label);
 }
@@ -150,11 +150,12 @@ async function applyRefusal(
 
 /** The object waits for a rental slot; the queue enqueues it when it has one. */
 async function waitForSlot(observed: Observed, afterMs: number, deps: Deps): Promise<Look> {
-  const { uid, object } = observed;
-  const stage = classify(observed);
+  const facts = deriveFacts(observed);
+  const { uid, object } = facts;
+  const stage = classify(facts);
   const place = deps.session?.queue.place(uid, object.metadata.generation ?? 0);
   if (stage.type !== 'unrented' || !place) return { afterMs };
-  const waits = sayQueued(observed, stage, place);
+  const waits = sayQueued(facts, stage, place);
   const recorded = await record(observed, waits, deps);
   if (recorded.type === 'lost') return LOST_RACE;
   applyDecision(observed, waits, deps);
@@ -355,7 +356,7 @@ async function saveStatus({ observed, receipt }: Rental, rented: RentedFacts, de
   let object: GpuInstance | undefined = receipt.object;
   for (let tries = 0; object && tries < SAVE_TRIES; tries++) {
     if ((object.status?.attempt ?? 0) >= rented.attempt) break;
-    const now = { ...observed, object, now: clock.now() };
+    const now = deriveFacts({ ...observed, object, now: clock.now() });
     const decision = saveRented(now, rented);
     const recorded = await record(now, decision, deps);
     if (recorded.type === 'recorded') {

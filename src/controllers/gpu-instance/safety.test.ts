@@ -17,7 +17,6 @@ import {
 import { outline } from '../../../test/builders/outline.ts';
 import { defaultConstants } from '../../ownership/constants.ts';
 import { decide } from './decide.ts';
-import { settlement } from './settle.ts';
 import type { Observed } from './types.ts';
 
 const { table, close } = decisionTables('safety');
@@ -259,7 +258,7 @@ describe('an intent of another login', () => {
   test('is not settled by the lists of this one', () => {
     const other = intent({ login: 'https://market.example 8', issuedAt: at(-3600), deadline: at(-3570) });
     const observed = given({ intent: other, observed: { listsBegun: lists(-20, -1) } });
-    expect(settlement(observed).type).toBe('unknown');
+    expect(observed.intentOutcome.type).toBe('unknown');
   });
 });
 

@@ -2,9 +2,7 @@ import type { Reason } from '../../api/v1alpha1/reasons.ts';
 import { isUnseen, statusClass } from '../../instance/status-class.ts';
 import type { Instance } from '../../marketplace/instances/instance.ts';
 import { isForLogin } from '../../ownership/intent.ts';
-import { endedIds, factsOf, isDeleting, type Recorded, recordedMachine, settledAttempt } from './recorded.ts';
-import { attemptOf, openIntent, type Settlement, settlement } from './settle.ts';
-import type { Observed } from './types.ts';
+import { attemptOf, type Facts, type IntentOutcome, type OwnedMachine } from './facts.ts';
 import type { Outsider, RentedFacts } from './views.ts';
 
 /** What a recorded machine is doing, as far as rules care. */
@@ -39,19 +37,19 @@ export type Stage =
   | { readonly type: 'found'; readonly instanceId: number; readonly attempt: number }
   | {
       readonly type: 'pending';
-      readonly settlement: Extract<Settlement, { type: 'unknown' | 'late' | 'ambiguous' }>;
+      readonly settlement: Extract<IntentOutcome, { type: 'unknown' | 'late' | 'ambiguous' }>;
     }
-  | { readonly type: 'machine'; readonly machine: Recorded; readonly state: MachineState }
+  | { readonly type: 'machine'; readonly machine: OwnedMachine; readonly state: MachineState }
   /** `attempt`: the number of the last purchase, which came to nothing or is over. */
   | { readonly type: 'unrented'; readonly attempt: number };
 
 /** Where the object stands. The order matters: what is certain comes before what is only absent. */
-export function classify(observed: Observed): Stage {
-  if (isDeleting(observed)) return { type: 'deleting' };
+export function classify(facts: Facts): Stage {
+  if (facts.isDeleting) return { type: 'deleting' };
   return (
-    heldByRecord(observed) ??
-    outside(observed) ??
-    (factsOf(observed) ? byOwnership(observed) : { type: 'withoutAccount' })
+    heldByRecord(facts) ??
+    outside(facts) ??
+    (facts.accountFacts ? byOwnership(facts) : { type: 'withoutAccount' })
   );
 }
 
@@ -59,7 +57,7 @@ export function classify(observed: Observed): Stage {
  * Permission comes before everything that depends on the account. Who has a machine, or may have one, is not turned away:
  * it is looked after to its end.
  */
-function outside({ account, object, intent, memory, list }: Observed): Stage | undefined {
+function outside({ account, object, intent, memory, list }: Facts): Stage | undefined {
   const isHeld = object.status?.instanceId !== undefined || (list?.labelled.length ?? 0) > 0;
   const mayHold = intent.type !== 'none' || memory.rented !== undefined || memory.intent !== undefined;
   if (account.outsider === undefined || isHeld || mayHold) return undefined;
@@ -67,8 +65,8 @@ function outside({ account, object, intent, memory, list }: Observed): Stage | u
 }
 
 /** The record itself forbids going on. */
-export function heldByRecord(observed: Observed): Extract<Stage, { type: 'held' }> | undefined {
-  const { intent, uid, list } = observed;
+export function heldByRecord(facts: Facts): Extract<Stage, { type: 'held' }> | undefined {
+  const { intent, uid, list } = facts;
   const held = (reason: Reason, detail: string) => ({ type: 'held', reason, detail }) as const;
   if (intent.type === 'tampered')
     return held(
@@ -91,42 +89,41 @@ export function heldByRecord(observed: Observed): Extract<Stage, { type: 'held' 
       );
     return undefined;
   }
-  const facts = factsOf(observed);
-  if (facts && !isForLogin(intent.intent, facts.login)) {
+  const account = facts.accountFacts;
+  if (account && !isForLogin(intent.intent, account.login)) {
     return held('LoginChanged', `Its machine was rented by the login ${intent.intent.login}.`);
   }
   return undefined;
 }
 
-type Guess = (observed: Observed) => Stage | undefined;
+type Guess = (facts: Facts) => Stage | undefined;
 
 /** In this order: what is certain comes before what is only absent. */
 const GUESSES: readonly Guess[] = [
   ({ object }) => (object.spec.adopt?.policy === 'Observe' ? { type: 'observing' } : undefined),
   answeredRental,
-  (observed) => newestLabelled(observed, settledAttempt(observed) + 1),
+  (facts) => newestLabelled(facts, facts.settledAttempt + 1),
   openRental,
   heldMachine,
-  (observed) => newestLabelled(observed, settledAttempt(observed)),
-  (observed) =>
-    observed.object.spec.adopt && settledAttempt(observed) === 0 ? { type: 'adopting' } : undefined,
+  (facts) => newestLabelled(facts, facts.settledAttempt),
+  (facts) => (facts.object.spec.adopt && facts.settledAttempt === 0 ? { type: 'adopting' } : undefined),
 ];
 
-function byOwnership(observed: Observed): Stage {
+function byOwnership(facts: Facts): Stage {
   for (const guess of GUESSES) {
-    const stage = guess(observed);
+    const stage = guess(facts);
     if (stage) return stage;
   }
-  return { type: 'unrented', attempt: openIntent(observed)?.attempt ?? settledAttempt(observed) };
+  return { type: 'unrented', attempt: facts.openIntent?.attempt ?? facts.settledAttempt };
 }
 
-function answeredRental(observed: Observed): Stage | undefined {
-  const { rented } = observed.memory;
-  return rented && rented.attempt > settledAttempt(observed) ? { type: 'rented', rented } : undefined;
+function answeredRental(facts: Facts): Stage | undefined {
+  const { rented } = facts.memory;
+  return rented && rented.attempt > facts.settledAttempt ? { type: 'rented', rented } : undefined;
 }
 
-function openRental(observed: Observed): Stage | undefined {
-  const outcome = settlement(observed);
+function openRental(facts: Facts): Stage | undefined {
+  const outcome = facts.intentOutcome;
   switch (outcome.type) {
     case 'found':
       return { type: 'found', instanceId: outcome.instanceId, attempt: outcome.intent.attempt };
@@ -140,19 +137,16 @@ function openRental(observed: Observed): Stage | undefined {
   }
 }
 
-function heldMachine(observed: Observed): Stage | undefined {
-  const machine = recordedMachine(observed);
-  return machine && { type: 'machine', machine, state: machineState(observed) };
+function heldMachine(facts: Facts): Stage | undefined {
+  const machine = facts.ownedMachine;
+  return machine && { type: 'machine', machine, state: machineState(facts) };
 }
 
 /** The machine of the newest purchase from `least` on that this object did not already let go of; of equals the lowest id. */
-export function newestLabelled(
-  observed: Observed,
-  least: number,
-): Extract<Stage, { type: 'found' }> | undefined {
-  const ended = endedIds(observed);
+export function newestLabelled(facts: Facts, least: number): Extract<Stage, { type: 'found' }> | undefined {
+  const ended = facts.endedIds;
   let best: Extract<Stage, { type: 'found' }> | undefined;
-  for (const { row, ownership } of observed.list?.labelled ?? []) {
+  for (const { row, ownership } of facts.list?.labelled ?? []) {
     const attempt = attemptOf(ownership);
     if (attempt === undefined || attempt < least || ended.has(row.id)) continue;
     if (!best || attempt > best.attempt) best = { type: 'found', instanceId: row.id, attempt };
@@ -161,7 +155,7 @@ export function newestLabelled(
 }
 
 /** A machine that has run and of which the service says no word any more does not boot: nothing can be told of it. */
-function machineState({ list, object }: Observed): MachineState {
+function machineState({ list, object }: Facts): MachineState {
   const row = list?.recorded;
   if (!row) return { type: 'absent' };
   const hasRun = object.status?.runningAt !== undefined;

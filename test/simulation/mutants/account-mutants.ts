@@ -103,7 +103,7 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     name: 'buys-before-first-list',
     loses: 'the complete list before the first purchase of a process, in the rule and, twice, in the account',
     file: 'controllers/gpu-instance/rules/unrented.ts',
-    find: 'decide: (observed) => (observed.list ? undefined : decision({ look: { onList: true, afterMs: 5_000 } })),',
+    find: 'decide: (facts) => (facts.list ? undefined : decision({ look: { onList: true, afterMs: 5_000 } })),',
     replace: 'decide: () => undefined,',
     also: [
       {
@@ -122,8 +122,8 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     name: 'old-machine-listed-ignored',
     loses: 'the wait while a machine of the object is still listed',
     file: 'controllers/gpu-instance/rules/unrented.ts',
-    find: 'const old = oldMachine(observed);',
-    replace: 'const old = oldMachine({ ...observed, list: undefined });',
+    find: 'const old = oldMachine(facts);',
+    replace: 'const old = oldMachine({ ...facts, list: undefined });',
   },
   {
     name: 'breaker-not-asked',
@@ -165,22 +165,22 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     name: 'adopts-labelled',
     loses: 'the rule that a machine with a label is not adopted',
     file: 'controllers/gpu-instance/rules/adopting.ts',
-    find: "if (observed.olderClaimant || machine.ownership.type !== 'unlabelled')",
-    replace: "if (observed.olderClaimant || machine.ownership.type === 'claimed')",
+    find: "if (facts.olderClaimant || machine.ownership.type !== 'unlabelled')",
+    replace: "if (facts.olderClaimant || machine.ownership.type === 'claimed')",
   },
   {
     name: 'younger-claimant-wins',
     loses: 'the rule that of two claimants the older object wins',
     file: 'controllers/gpu-instance/rules/adopting.ts',
-    find: "if (observed.olderClaimant || machine.ownership.type !== 'unlabelled')",
+    find: "if (facts.olderClaimant || machine.ownership.type !== 'unlabelled')",
     replace: "if (machine.ownership.type !== 'unlabelled')",
   },
   {
     name: 'kept-machine-destroyed',
     loses: 'the machine that the deletion policy keeps',
     file: 'controllers/gpu-instance/rules/teardown-machines.ts',
-    find: 'filter((id) => id !== kept && !isDestroyAwaited(observed, id))',
-    replace: 'filter((id) => id !== -(kept ?? 0) && !isDestroyAwaited(observed, id))',
+    find: 'filter((id) => id !== kept && !isDestroyAwaited(facts, id))',
+    replace: 'filter((id) => id !== -(kept ?? 0) && !isDestroyAwaited(facts, id))',
   },
   {
     name: 'sweep-by-cache',

@@ -51,7 +51,7 @@ export const GONE_MUTANTS: readonly Mutant[] = [
     name: 'answered-destroy-forgotten',
     loses: 'the end of a machine that was given up and that a person removed from the status',
     file: `${GPU}/surplus.ts`,
-    find: '    if (observed.memory.destroys.some(({ instanceId }) => instanceId === row.id)) return true;\n',
+    find: '    if (facts.memory.destroys.some(({ instanceId }) => instanceId === row.id)) return true;\n',
     replace: '',
   },
   {
@@ -79,15 +79,15 @@ export const GONE_MUTANTS: readonly Mutant[] = [
     name: 'replaced-before-gone',
     loses: 'the proof that the old machine is gone before the next purchase',
     file: `${GPU}/rules/ending.ts`,
-    find: '  if (mark) return awaitGone(observed, wish, mark);\n',
-    replace: '  if (mark) return ended(observed, wish, mark.endedAt);\n',
+    find: '  if (mark) return awaitGone(facts, wish, mark);\n',
+    replace: '  if (mark) return ended(facts, wish, mark.endedAt);\n',
   },
   {
     name: 'replaced-without-destroy',
     loses: 'the destroy of a lost machine',
     file: `${GPU}/rules/ending.ts`,
-    find: "  return heldBack(observed, wish) ?? destroy(observed, wish, 'Replacing');",
-    replace: '  return heldBack(observed, wish) ?? ended(observed, wish, observed.now);',
+    find: "  return heldBack(facts, wish) ?? destroy(facts, wish, 'Replacing');",
+    replace: '  return heldBack(facts, wish) ?? ended(facts, wish, facts.now);',
   },
   {
     name: 'surplus-kept',
@@ -108,12 +108,12 @@ export const GONE_MUTANTS: readonly Mutant[] = [
     loses:
       'the rule that a newer purchase is never surplus, and its adoption before anything is judged surplus',
     file: `${GPU}/surplus.ts`,
-    find: 'if (attempt < settledAttempt(observed)) return true;',
-    replace: 'if (attempt !== settledAttempt(observed)) return true;',
+    find: 'if (attempt < facts.settledAttempt) return true;',
+    replace: 'if (attempt !== facts.settledAttempt) return true;',
     also: [
       {
         file: `${GPU}/stage.ts`,
-        find: '  (observed) => newestLabelled(observed, settledAttempt(observed) + 1),\n',
+        find: '  (facts) => newestLabelled(facts, facts.settledAttempt + 1),\n',
         replace: '',
       },
     ],
@@ -122,8 +122,8 @@ export const GONE_MUTANTS: readonly Mutant[] = [
     name: 'no-tolerance',
     loses: 'patience with a machine that is silent for a moment',
     file: `${GPU}/rules/failing.ts`,
-    find: 'observed.list?.begunSteady) >= patience;',
-    replace: 'observed.list?.begunSteady) >= 0 * patience;',
+    find: 'facts.list?.begunSteady) >= patience;',
+    replace: 'facts.list?.begunSteady) >= 0 * patience;',
   },
   {
     name: 'old-list-judges',
@@ -143,7 +143,7 @@ export const GONE_MUTANTS: readonly Mutant[] = [
     name: 'given-up-bills-on',
     loses: 'the destroy of a machine that is listed again after it was given up',
     file: 'controllers/gpu-instance/surplus.ts',
-    find: '    if (wasGivenUp(observed, row.id)) return true;\n',
+    find: '    if (wasGivenUp(facts, row.id)) return true;\n',
     replace: '',
   },
 ];

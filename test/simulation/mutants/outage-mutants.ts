@@ -64,8 +64,8 @@ export const OUTAGE_MUTANTS: readonly Mutant[] = [
     name: 'outage-blames-hosts',
     loses: 'the innocence of hosts that fail together',
     file: `${GPU}/history.ts`,
-    find: '  if (factsOf(observed)?.blames === false) return undefined;\n',
-    replace: '  factsOf(observed);\n',
+    find: '  if (facts.accountFacts?.blames === false) return undefined;\n',
+    replace: '  facts.accountFacts;\n',
   },
   {
     name: 'lost-without-read',
@@ -92,8 +92,8 @@ export const OUTAGE_MUTANTS: readonly Mutant[] = [
     name: 'lost-by-old-list',
     loses: 'the list that was begun after the tolerance was over',
     file: `${GPU}/rules/failing.ts`,
-    find: 'toleratedAt(observed, since, observed.list?.begunSteady) >= patience;',
-    replace: 'toleratedAt(observed, since, observed.steadyNow) >= patience;',
+    find: 'toleratedAt(facts, since, facts.list?.begunSteady) >= patience;',
+    replace: 'toleratedAt(facts, since, facts.steadyNow) >= patience;',
   },
   {
     name: 'refused-destroy-passes-turn',

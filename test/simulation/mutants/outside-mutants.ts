@@ -57,7 +57,7 @@ export const OUTSIDE_MUTANTS: readonly Mutant[] = [
     name: 'destroyed-not-proven',
     loses: 'the proof that all machines which a deletion destroyed are gone',
     file: `${GPU}/rules/teardown-machines.ts`,
-    find: '  const held = [...(recorded ? [recorded] : []), ...observed.memory.destroys];\n',
+    find: '  const held = [...(recorded ? [recorded] : []), ...facts.memory.destroys];\n',
     replace: '  const held = recorded ? [recorded] : [];\n',
   },
   {
@@ -125,7 +125,7 @@ export const OUTSIDE_MUTANTS: readonly Mutant[] = [
   {
     name: 'limit-by-one-list',
     loses: 'the two complete lists that must agree on the time before a limit destroys',
-    file: `${GPU}/judged-time.ts`,
+    file: `${GPU}/facts.ts`,
     find: "return time.type === 'known' && time.isConfirmed ? time.at : undefined;",
     replace: "return time.type === 'known' ? time.at : undefined;",
     also: [
@@ -146,7 +146,7 @@ export const OUTSIDE_MUTANTS: readonly Mutant[] = [
   {
     name: 'doubtful-machine-taken',
     loses: 'the doubt about a machine without a label that a person may have rented',
-    file: `${GPU}/settle.ts`,
+    file: `${GPU}/facts.ts`,
     find: 'candidates.length === 1 && unsure.length === 0',
     replace: 'candidates.length === 1',
   },

@@ -36,8 +36,8 @@ export const PURCHASE_MUTANTS: readonly Mutant[] = [
     name: 'forgets-open-attempt',
     loses: 'the number of a purchase that came to nothing',
     file: `${GPU}/stage.ts`,
-    find: 'attempt: openIntent(observed)?.attempt ?? settledAttempt(observed) };',
-    replace: 'attempt: settledAttempt(observed) };',
+    find: 'attempt: facts.openIntent?.attempt ?? facts.settledAttempt };',
+    replace: 'attempt: facts.settledAttempt };',
   },
   {
     name: 'attempt-not-recorded',

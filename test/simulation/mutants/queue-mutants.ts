@@ -28,8 +28,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     loses: 'the reason Queued over an older reason of the same generation',
     file: 'controllers/gpu-instance/rules/queued.ts',
     find: 'if (!place || place.waitedMs + place.expectedMs <= SILENCE_MS) {',
-    replace:
-      'if (!place || observed.object.status?.observedGeneration === observed.object.metadata.generation) {',
+    replace: 'if (!place || facts.object.status?.observedGeneration === facts.object.metadata.generation) {',
   },
   {
     name: 'place-told-once',
@@ -64,9 +63,9 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     name: 'nothing-found-is-final',
     loses: 'the next search of an object without a match, after its backoff',
     file: 'controllers/gpu-instance/rules/purchase.ts',
-    find: 'const afterMs = backoffMs(observed.memory.failures + 1, observed.jitter, maxMs);',
+    find: 'const afterMs = backoffMs(facts.memory.failures + 1, facts.jitter, maxMs);',
     replace:
-      'const afterMs = backoffMs(observed.memory.failures + 1, observed.jitter, maxMs) * (maxMs ? 1_000 : 1);',
+      'const afterMs = backoffMs(facts.memory.failures + 1, facts.jitter, maxMs) * (maxMs ? 1_000 : 1);',
   },
   {
     name: 'new-spec-keeps-backoff',

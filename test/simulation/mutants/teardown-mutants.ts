@@ -8,14 +8,14 @@ export const TEARDOWN_MUTANTS: readonly Mutant[] = [
     name: 'destroyed-again-for-ever',
     loses: 'the end of destroys of a machine that is remembered alone',
     file: `${GPU}/rules/teardown-machines.ts`,
-    find: ' && !isOver(found.instanceId, observed.memory, list);',
+    find: ' && !isOver(found.instanceId, facts.memory, list);',
     replace: ';',
   },
   {
     name: 'mark-of-kept-believed',
     loses: 'the end of a machine that was marked as kept before a person wanted it to go',
     file: `${GPU}/rules/teardown-machines.ts`,
-    find: '    ...list.labelled.filter((machine) => isTakenBack(observed, machine)).map(({ row }) => row.id),\n',
+    find: '    ...list.labelled.filter((machine) => isTakenBack(facts, machine)).map(({ row }) => row.id),\n',
     replace: '',
   },
   {
@@ -43,8 +43,8 @@ export const TEARDOWN_MUTANTS: readonly Mutant[] = [
     name: 'kept-machine-not-listed',
     loses: 'the list of machines that are kept and could not be labelled',
     file: `${GPU}/rules/deleting-kept.ts`,
-    find: 'if (!factsOf(observed)) return instanceId === undefined ? undefined : { instanceId, label: undefined };',
-    replace: 'if (!factsOf(observed)) return undefined;',
+    find: 'if (!facts.accountFacts) return instanceId === undefined ? undefined : { instanceId, label: undefined };',
+    replace: 'if (!facts.accountFacts) return undefined;',
   },
   {
     name: 'finalizer-after-delete',

@@ -2,7 +2,8 @@ import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
 import type { Reason } from '../../../api/v1alpha1/reasons.ts';
 import { canonicalJson } from '../../../lib/json.ts';
 import { say } from '../conditions.ts';
-import type { Action, Decision, EventNote, Observed, Publication, StatusFields, Step } from '../types.ts';
+import type { Facts } from '../facts.ts';
+import type { Action, Decision, EventNote, Publication, StatusFields, Step } from '../types.ts';
 import type { Published } from '../views.ts';
 import { instanceService } from './children.ts';
 
@@ -18,26 +19,25 @@ const ADDRESS_FIELDS = [
  * Puts the children before a status that speaks of them: the Secret exists when the status names it, and no
  * Service leads to a machine that does not run. Where nothing about the address changes, nothing is written.
  */
-export function publishFirst(observed: Observed, step: Step): Step {
-  if (step.type !== 'decision' || !step.status || observed.object.spec.adopt?.policy === 'Observe')
-    return step;
+export function publishFirst(facts: Facts, step: Step): Step {
+  if (step.type !== 'decision' || !step.status || facts.object.spec.adopt?.policy === 'Observe') return step;
   const { verdict } = step.status;
   const serving = verdict.Booted.status === 'True';
   const fields = announced(step.status.fields, serving);
   const wanted = { ...step, status: { ...step.status, fields } };
   const ready = isReady((type) => verdict[type]) && !step.actions.some(({ type }) => ENDS_SERVICE.has(type));
   const publication = { fields, serving, ready };
-  const isDue = serving && isCheckDue(observed);
-  if (!isDue && !needsPublishing(observed, publication)) return lookAgain(observed, wanted);
-  if (!observed.published) return { type: 'publish', publication };
-  return lookAgain(observed, afterPublishing(observed, wanted, publication));
+  const isDue = serving && isCheckDue(facts);
+  if (!isDue && !needsPublishing(facts, publication)) return lookAgain(facts, wanted);
+  if (!facts.published) return { type: 'publish', publication };
+  return lookAgain(facts, afterPublishing(facts, wanted, publication));
 }
 
 /**
  * Takes the addresses of an object that is being deleted out of its Service, before anything happens to its machine:
  * nobody is led to one that goes. Undefined where that was tried in this pass, or none was announced.
  */
-export function withdraw({ object, published }: Observed): Step | undefined {
+export function withdraw({ object, published }: Facts): Step | undefined {
   if (published || !isAnnounced(object) || !instanceService(object)) return undefined;
   return { type: 'publish', publication: { fields: {}, serving: false, ready: false } };
 }
@@ -67,12 +67,12 @@ function isReady(told: Told): boolean {
 }
 
 /** Someone may have deleted or changed a child since it was written. */
-function isCheckDue({ memory, steadyNow }: Observed): boolean {
+function isCheckDue({ memory, steadyNow }: Facts): boolean {
   return (memory.childrenDueAt ?? Number.POSITIVE_INFINITY) <= steadyNow;
 }
 
 /** At the latest when the children are to be looked at. */
-function lookAgain({ memory, steadyNow }: Observed, step: Decision): Decision {
+function lookAgain({ memory, steadyNow }: Facts, step: Decision): Decision {
   if (memory.childrenDueAt === undefined || step.status?.verdict.Booted.status !== 'True') return step;
   const dueMs = Math.max(1_000, memory.childrenDueAt - steadyNow);
   return { ...step, look: { ...step.look, afterMs: Math.min(dueMs, step.look.afterMs ?? dueMs) } };
@@ -96,7 +96,7 @@ function turnsReady({ spec, status }: GpuInstance, ready: boolean): boolean {
   return spec.service.enabled && ready !== wasReady;
 }
 
-function needsPublishing({ object }: Observed, { fields, serving, ready }: Publication): boolean {
+function needsPublishing({ object }: Facts, { fields, serving, ready }: Publication): boolean {
   const { status, metadata } = object;
   if (!serving) return isAnnounced(object);
   if (turnsReady(object, ready)) return true;
@@ -106,7 +106,7 @@ function needsPublishing({ object }: Observed, { fields, serving, ready }: Publi
 }
 
 function afterPublishing(
-  { published }: Observed,
+  { published }: Facts,
   step: Decision & { readonly status: NonNullable<Decision['status']> },
   { serving }: Publication,
 ): Decision {

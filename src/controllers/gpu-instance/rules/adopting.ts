@@ -5,27 +5,26 @@ import { beginCost } from '../../../instance/cost.ts';
 import { formatDollars } from '../../../lib/money.ts';
 import { formatTime } from '../../../lib/time.ts';
 import { decision } from '../decision.ts';
-import { judgedTime } from '../judged-time.ts';
+import type { Facts } from '../facts.ts';
 import { beganAt, carriedFields, withoutMachine, withRow } from '../machine-fields.ts';
-import { factsOf } from '../recorded.ts';
 import { stateOf } from '../stage.ts';
-import type { Decision, Look, Observed, StatusFields, Step } from '../types.ts';
+import type { Decision, Look, StatusFields, Step } from '../types.ts';
 import type { ListedMachine } from '../views.ts';
 import { machineFinding } from './machine-finding.ts';
 import { rentedFields, unlessPriced } from './rented.ts';
 
 /** Shows a machine that is never touched. */
-export function observeOnly(observed: Observed): Step {
-  const checked = adoptable(observed);
+export function observeOnly(facts: Facts): Step {
+  const checked = adoptable(facts);
   if (checked.type === 'wait')
     return decision({ rule: 'wait-for-list', look: { onList: true, afterMs: 5_000 } });
-  if (checked.type === 'refused') return refuse(observed, checked, shownNoMore(observed));
+  if (checked.type === 'refused') return refuse(facts, checked, shownNoMore(facts));
   const { row } = checked.machine;
   const state = stateOf(row);
-  const finding = machineFinding(observed, state);
+  const finding = machineFinding(facts, state);
   return decision({
     rule: 'observe',
-    fields: { ...withRow(observed, row), instanceId: row.id },
+    fields: { ...withRow(facts, row), instanceId: row.id },
     finding: {
       phase: 'Observed',
       reason: state.type === 'running' ? 'Observed' : 'NotRunning',
@@ -36,42 +35,42 @@ export function observeOnly(observed: Observed): Step {
 }
 
 /** Takes over an existing machine: guard and claim here, the label by the next pass. */
-export function adopt(observed: Observed): Step {
-  const { object } = observed;
+export function adopt(facts: Facts): Step {
+  const { object } = facts;
   if (object.spec.paused) {
     return decision({
       rule: 'paused',
-      fields: carriedFields(observed),
+      fields: carriedFields(facts),
       finding: { phase: 'Paused', reason: 'Paused', machine: { type: 'none' } },
     });
   }
-  const allowed = adoptable(observed);
-  const checked = allowed.type === 'machine' ? (accountProblem(observed) ?? allowed) : allowed;
+  const allowed = adoptable(facts);
+  const checked = allowed.type === 'machine' ? (accountProblem(facts) ?? allowed) : allowed;
   if (checked.type === 'wait')
     return decision({ rule: 'wait-for-list', look: { onList: true, afterMs: 5_000 } });
-  if (checked.type === 'refused') return refuse(observed, checked);
+  if (checked.type === 'refused') return refuse(facts, checked);
   if (!object.metadata.finalizers?.includes(MACHINE_FINALIZER)) {
     return decision({ rule: 'guard-before-adopting', record: { type: 'finalizer' }, look: { afterMs: 0 } });
   }
-  const from = judgedTime(observed);
-  return from === undefined ? decision({ look: CLOCK_LOOK }) : claim(observed, checked.machine, from);
+  const from = facts.serviceNow;
+  return from === undefined ? decision({ look: CLOCK_LOOK }) : claim(facts, checked.machine, from);
 }
 
 /** The machine's cost is counted from a time of the service, which later replies decide. */
 const CLOCK_LOOK: Look = { onList: true, afterMs: 5_000 };
 
 /** Its age and its cost count from here on: whoever rented it has paid for what was before. */
-function claim(observed: Observed, { row }: ListedMachine, from: number): Decision {
+function claim(facts: Facts, { row }: ListedMachine, from: number): Decision {
   const machine = { instanceId: row.id, attempt: 1 };
-  const fields = rentedFields(observed, machine, from);
+  const fields = rentedFields(facts, machine, from);
   return decision({
     rule: 'adopt',
     record: { type: 'status' },
-    fields: unlessPriced(observed, {
+    fields: unlessPriced(facts, {
       ...fields,
-      rentals: observed.object.status?.rentals ?? [],
-      specHash: specHash(observed.object.spec),
-      rentedAt: formatTime(beganAt(observed, row) ?? from),
+      rentals: facts.object.status?.rentals ?? [],
+      specHash: specHash(facts.object.spec),
+      rentedAt: formatTime(beganAt(facts, row) ?? from),
       cost: beginCost(undefined, from, row.pricePerHour),
       ...(row.pricePerHour === undefined ? {} : { offerPricePerHour: formatDollars(row.pricePerHour) }),
     }),
@@ -101,15 +100,15 @@ type Adoptable =
  * Only a machine that is nobody's, and only if the account is ready and every account of the login consents; of two
  * claimants the older object wins.
  */
-function adoptable(observed: Observed): Adoptable {
-  const facts = factsOf(observed);
-  if (!facts || !observed.list || facts.permitted === undefined) return { type: 'wait' };
-  if (!facts.permitted) return { type: 'refused', reason: 'NamespaceNotAllowed' };
-  if (facts.adoption === undefined) return { type: 'wait' };
-  if (facts.adoption === 'None') return { type: 'refused', reason: 'AdoptionNotAllowed' };
-  const machine = observed.list.adoptTarget;
+function adoptable(facts: Facts): Adoptable {
+  const account = facts.accountFacts;
+  if (!account || !facts.list || account.permitted === undefined) return { type: 'wait' };
+  if (!account.permitted) return { type: 'refused', reason: 'NamespaceNotAllowed' };
+  if (account.adoption === undefined) return { type: 'wait' };
+  if (account.adoption === 'None') return { type: 'refused', reason: 'AdoptionNotAllowed' };
+  const machine = facts.list.adoptTarget;
   if (!machine) return { type: 'refused', reason: 'AdoptionTargetMissing' };
-  if (observed.olderClaimant || machine.ownership.type !== 'unlabelled')
+  if (facts.olderClaimant || machine.ownership.type !== 'unlabelled')
     return { type: 'refused', reason: 'AlreadyOwned' };
   return { type: 'machine', machine };
 }
@@ -119,22 +118,22 @@ const BY_ACCOUNT: ReadonlySet<Reason> = new Set<Reason>(['NamespaceNotAllowed', 
 const REFUSED_AGAIN_MS = 300_000;
 
 /** What is taken over will be relabelled and destroyed one day, by the account's own key: it has to be in order. */
-function accountProblem({ account }: Observed): Extract<Adoptable, { type: 'refused' }> | undefined {
+function accountProblem({ account }: Facts): Extract<Adoptable, { type: 'refused' }> | undefined {
   if (account.state !== 'notReady') return undefined;
   const detail = `The MarketplaceAccount is not ready: ${account.message}`;
   return { type: 'refused', reason: 'AccountNotReady', detail };
 }
 
 /** What was told of a machine that was only watched is not true any more: neither where it is reached, nor what it costs. */
-function shownNoMore(observed: Observed): StatusFields {
-  const { cost: _shown, ...fields } = withoutMachine(carriedFields(observed));
+function shownNoMore(facts: Facts): StatusFields {
+  const { cost: _shown, ...fields } = withoutMachine(carriedFields(facts));
   return fields;
 }
 
 function refuse(
-  observed: Observed,
+  facts: Facts,
   { reason, detail }: Extract<Adoptable, { type: 'refused' }>,
-  fields = carriedFields(observed),
+  fields = carriedFields(facts),
 ): Decision {
   const phase = reason === 'AccountNotReady' ? 'Pending' : 'Failed';
   return decision({

@@ -4,10 +4,9 @@ import { parseTime } from '../../../lib/time.ts';
 import type { Instance } from '../../../marketplace/instances/instance.ts';
 import { makeRetainedLabel } from '../../../ownership/label.ts';
 import { decision } from '../decision.ts';
+import type { Facts } from '../facts.ts';
 import { wordOf } from '../machine-fields.ts';
-import { factsOf, recordedMachine } from '../recorded.ts';
-import { openIntent } from '../settle.ts';
-import type { Action, Decision, EventNote, Observed, Step } from '../types.ts';
+import type { Action, Decision, EventNote, Step } from '../types.ts';
 import { waiting, waitingForKey } from './deleting-waits.ts';
 import { askToStop } from './stopping.ts';
 import { machineToKeep } from './teardown-machines.ts';
@@ -19,54 +18,54 @@ const GIVE_UP_AFTER_MS = 60_000;
  * Retain, and nothing to ask anything with: after some patience a person keeps the machine as it is. Not where the account
  * is only out of sight: one that looks at it again would sweep a machine of which nobody said there that it is kept.
  */
-export function giveUp(observed: Observed): Step | undefined {
-  const { account } = observed;
-  const isUsable = factsOf(observed) !== undefined && observed.list !== undefined;
-  if (observed.object.spec.deletionPolicy !== 'Retain' || isUsable) return undefined;
-  if (account.state === 'missing' && account.isUnwatched) return waitingForKey(observed);
-  const left = observed.memory.firstLookAt + GIVE_UP_AFTER_MS - observed.steadyNow;
-  return left > 0 ? waitingForKey(observed, { afterMs: left }) : letMachineGo(observed, 'Retain');
+export function giveUp(facts: Facts): Step | undefined {
+  const { account } = facts;
+  const isUsable = facts.accountFacts !== undefined && facts.list !== undefined;
+  if (facts.object.spec.deletionPolicy !== 'Retain' || isUsable) return undefined;
+  if (account.state === 'missing' && account.isUnwatched) return waitingForKey(facts);
+  const left = facts.memory.firstLookAt + GIVE_UP_AFTER_MS - facts.steadyNow;
+  return left > 0 ? waitingForKey(facts, { afterMs: left }) : letMachineGo(facts, 'Retain');
 }
 
 /** Stop and Retain keep a machine, once everything else of the object is gone. */
-export function keep(observed: Observed): Step | undefined {
-  const { deletionPolicy } = observed.object.spec;
-  const isNamed = observed.list?.recorded !== undefined || machineToKeep(observed) !== undefined;
-  return deletionPolicy === 'Destroy' || !isNamed ? undefined : letMachineGo(observed, deletionPolicy);
+export function keep(facts: Facts): Step | undefined {
+  const { deletionPolicy } = facts.object.spec;
+  const isNamed = facts.list?.recorded !== undefined || machineToKeep(facts) !== undefined;
+  return deletionPolicy === 'Destroy' || !isNamed ? undefined : letMachineGo(facts, deletionPolicy);
 }
 
-function letMachineGo(observed: Observed, policy: 'Stop' | 'Retain'): Decision {
-  const kept = keptMachine(observed);
+function letMachineGo(facts: Facts, policy: 'Stop' | 'Retain'): Decision {
+  const kept = keptMachine(facts);
   const retain: readonly Action[] = kept ? [{ type: 'retain', policy, ...kept }] : [];
   return decision({
     record: { type: 'nothing', because: 'deleting' },
     actions: [
       ...retain,
-      { type: 'release', note: noteRetained(observed, kept?.instanceId), keepsChildren: true },
+      { type: 'release', note: noteRetained(facts, kept?.instanceId), keepsChildren: true },
     ],
   });
 }
 
 /** With the label that says so. Where no login is known, its claim cannot be checked: then it is only listed as kept. */
 function keptMachine(
-  observed: Observed,
+  facts: Facts,
 ): Pick<Extract<Action, { type: 'retain' }>, 'instanceId' | 'label'> | undefined {
-  const { instanceId, rentedAt } = observed.object.status ?? {};
-  if (!factsOf(observed)) return instanceId === undefined ? undefined : { instanceId, label: undefined };
-  const machine = recordedMachine(observed) ?? machineToKeep(observed);
+  const { instanceId, rentedAt } = facts.object.status ?? {};
+  if (!facts.accountFacts) return instanceId === undefined ? undefined : { instanceId, label: undefined };
+  const machine = facts.ownedMachine ?? machineToKeep(facts);
   if (!machine) return undefined;
-  const { uid, identity, now } = observed;
-  const facts = { uid, attempt: machine.attempt, issuedAt: parseTime(rentedAt) ?? now };
-  return { instanceId: machine.instanceId, label: makeRetainedLabel(identity, facts) };
+  const { uid, identity, now } = facts;
+  const label = { uid, attempt: machine.attempt, issuedAt: parseTime(rentedAt) ?? now };
+  return { instanceId: machine.instanceId, label: makeRetainedLabel(identity, label) };
 }
 
 /** Stop: the machine that is kept is asked to stop until it has, or cannot. */
-export function stopFirst(observed: Observed): Step | undefined {
-  const machine = machineToKeep(observed);
-  if (observed.object.spec.deletionPolicy !== 'Stop' || !machine || hasStopped(observed, machine.row))
+export function stopFirst(facts: Facts): Step | undefined {
+  const machine = machineToKeep(facts);
+  if (facts.object.spec.deletionPolicy !== 'Stop' || !machine || hasStopped(facts, machine.row))
     return undefined;
-  const { actions, look } = askToStop(observed, machine.instanceId);
-  return waiting(observed, {
+  const { actions, look } = askToStop(facts, machine.instanceId);
+  return waiting(facts, {
     reason: 'Stopping',
     detail: `Machine ${machine.instanceId} is to be kept, and was asked to stop; it says ${wordOf(machine.row)}.`,
     actions,
@@ -78,15 +77,15 @@ export function stopFirst(observed: Observed): Step | undefined {
  * A silent host cannot stop anything, and a container that ended does not run: once the service has noted the stop
  * there is no more to ask for. A service that shows no intended status has noted it when it answered the stop.
  */
-function hasStopped({ memory }: Observed, { actualStatus, intendedStatus }: Instance): boolean {
+function hasStopped({ memory }: Facts, { actualStatus, intendedStatus }: Instance): boolean {
   if (isFailing(actualStatus)) {
     return intendedStatus === undefined ? memory.stopAskedAt !== undefined : intendedStatus === 'stopped';
   }
   return isStopped(actualStatus);
 }
 
-function noteRetained(observed: Observed, kept: number | undefined): EventNote {
-  const { instanceId = kept, cost } = observed.object.status ?? {};
+function noteRetained(facts: Facts, kept: number | undefined): EventNote {
+  const { instanceId = kept, cost } = facts.object.status ?? {};
   const price = parseDollars(cost?.pricePerHour);
   const bills = price === undefined ? '' : ` and bills $${formatDollars(price)}/h`;
   return {
@@ -95,14 +94,14 @@ function noteRetained(observed: Observed, kept: number | undefined): EventNote {
     action: 'Deleting',
     note:
       instanceId === undefined
-        ? `No machine was on record.${purchaseLeftOpen(observed)}`
+        ? `No machine was on record.${purchaseLeftOpen(facts)}`
         : `Machine ${instanceId} was given up${bills}.`,
   };
 }
 
 /** A machine that nobody knows of yet belongs to no object then: only the marketplace can tell of it. */
-function purchaseLeftOpen(observed: Observed): string {
-  const open = openIntent(observed);
+function purchaseLeftOpen(facts: Facts): string {
+  const open = facts.openIntent;
   if (!open) return '';
   return ` Purchase ${open.attempt} of offer ${open.offer} may have made one all the same: look for it in the marketplace's console.`;
 }

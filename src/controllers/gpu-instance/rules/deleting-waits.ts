@@ -1,8 +1,9 @@
 import { reasons } from '../../../api/v1alpha1/reasons.ts';
 import { accountKey, accountRefOf } from '../../../instance/account-ref.ts';
 import { decision } from '../decision.ts';
+import type { Facts } from '../facts.ts';
 import { carriedFields } from '../machine-fields.ts';
-import type { Action, Decision, Observed } from '../types.ts';
+import type { Action, Decision } from '../types.ts';
 
 interface Waiting {
   readonly reason:
@@ -20,10 +21,10 @@ interface Waiting {
 }
 
 /** A deletion that is not over, with what it waits for. */
-export function waiting(observed: Observed, { reason, detail, actions = [], look = {} }: Waiting): Decision {
-  const held = observed.object.status?.instanceId !== undefined;
+export function waiting(facts: Facts, { reason, detail, actions = [], look = {} }: Waiting): Decision {
+  const held = facts.object.status?.instanceId !== undefined;
   return decision({
-    fields: carriedFields(observed),
+    fields: carriedFields(facts),
     finding: {
       phase: 'Deleting',
       reason,
@@ -41,12 +42,12 @@ const OUTSIDE = {
 } as const;
 
 /** Nothing can be asked while the account has no proven key. */
-export function waitingForKey(observed: Observed, look: Decision['look'] = {}): Decision {
-  const ref = accountRefOf(observed.object);
-  const { account } = observed;
-  if (account.outsider !== undefined) return waiting(observed, { ...OUTSIDE, look });
+export function waitingForKey(facts: Facts, look: Decision['look'] = {}): Decision {
+  const ref = accountRefOf(facts.object);
+  const { account } = facts;
+  if (account.outsider !== undefined) return waiting(facts, { ...OUTSIDE, look });
   const isUnwatched = account.state === 'missing' && account.isUnwatched === true;
-  return waiting(observed, {
+  return waiting(facts, {
     reason: account.state === 'missing' ? 'AccountMissing' : 'AccountNotReady',
     detail: `MarketplaceAccount ${accountKey(ref)} ${isUnwatched ? outOfSight(ref.namespace) : 'cannot be used'}, so nothing can be done about its machine.${account.state === 'notReady' ? ` ${account.message}` : ''}`,
     look,

@@ -2,12 +2,11 @@ import { MACHINE_FINALIZER } from '../../../api/v1alpha1/names.ts';
 import { totalCost } from '../../../instance/cost.ts';
 import { formatDollars } from '../../../lib/money.ts';
 import { decision, firstOf, type Rule } from '../decision.ts';
+import type { Facts } from '../facts.ts';
 import { goneProof } from '../gone.ts';
 import { withdraw } from '../publish/publication.ts';
-import { endedIds, factsOf, recordedMachine } from '../recorded.ts';
-import { openIntent, settlement } from '../settle.ts';
 import { heldByRecord } from '../stage.ts';
-import type { Action, Decision, EventNote, Observed, Step } from '../types.ts';
+import type { Action, Decision, EventNote, Step } from '../types.ts';
 import { giveUp, keep, stopFirst } from './deleting-kept.ts';
 import { waiting, waitingForKey } from './deleting-waits.ts';
 import { destroyRetryMs, FAILURES_WORTH_SAYING, failingDetail } from './ending.ts';
@@ -64,22 +63,22 @@ const RULES: readonly Rule<undefined>[] = [
   { name: 'let-go', because: 'Nothing of this object bills any more.', decide: letGo },
 ];
 
-export function whileDeleting(observed: Observed): Step {
-  return firstOf(RULES, observed, undefined) ?? decision({});
+export function whileDeleting(facts: Facts): Step {
+  return firstOf(RULES, facts, undefined) ?? decision({});
 }
 
-function notGuarded({ object }: Observed): Step | undefined {
+function notGuarded({ object }: Facts): Step | undefined {
   return object.metadata.finalizers?.includes(MACHINE_FINALIZER) ? undefined : decision({});
 }
 
-function observedOnly(observed: Observed): Step | undefined {
-  return observed.object.spec.adopt?.policy === 'Observe'
+function observedOnly(facts: Facts): Step | undefined {
+  return facts.object.spec.adopt?.policy === 'Observe'
     ? release(noteGone('The machine was only watched and stays as it is.'))
     : undefined;
 }
 
-function neverRented(observed: Observed): Step | undefined {
-  const { object, intent, memory, list } = observed;
+function neverRented(facts: Facts): Step | undefined {
+  const { object, intent, memory, list } = facts;
   const { instanceId, claim } = object.status ?? {};
   const onRecord = intent.type !== 'none' || instanceId !== undefined || claim !== undefined;
   const inMemory = memory.intent !== undefined || memory.rented !== undefined;
@@ -87,37 +86,37 @@ function neverRented(observed: Observed): Step | undefined {
   return release(noteGone('Nothing was rented.'));
 }
 
-function handsOff(observed: Observed): Step | undefined {
-  const held = heldByRecord(observed);
+function handsOff(facts: Facts): Step | undefined {
+  const held = heldByRecord(facts);
   if (held?.reason !== 'IntentUnknown' && held?.reason !== 'LoginChanged') return undefined;
-  return waiting(observed, { reason: held.reason, detail: held.detail });
+  return waiting(facts, { reason: held.reason, detail: held.detail });
 }
 
 /** What would have kept the account from going is what would still need it. */
-function settledBefore(observed: Observed): Step | undefined {
-  const { object, account, intent, memory } = observed;
+function settledBefore(facts: Facts): Step | undefined {
+  const { object, account, intent, memory } = facts;
   const { instanceId, claim } = object.status ?? {};
   const isDoubtful = intent.type !== 'none' && intent.type !== 'intent';
-  const mayBill = memory.rented !== undefined && !endedIds(observed).has(memory.rented.instanceId);
-  const isOpen = isDoubtful || openIntent(observed) !== undefined || mayBill;
+  const mayBill = memory.rented !== undefined && !facts.endedIds.has(memory.rented.instanceId);
+  const isOpen = isDoubtful || facts.openIntent !== undefined || mayBill;
   if (account.state !== 'missing' || isOpen || instanceId !== undefined || claim !== undefined)
     return undefined;
   return release(noteGone('No machine of it was left when its account went.'));
 }
 
-function waitForKey(observed: Observed): Step | undefined {
-  return factsOf(observed) ? undefined : waitingForKey(observed);
+function waitForKey(facts: Facts): Step | undefined {
+  return facts.accountFacts ? undefined : waitingForKey(facts);
 }
 
-function waitForList(observed: Observed): Step | undefined {
-  return observed.list ? undefined : decision({ look: { onList: true, afterMs: 5_000 } });
+function waitForList(facts: Facts): Step | undefined {
+  return facts.list ? undefined : decision({ look: { onList: true, afterMs: 5_000 } });
 }
 
-function settleFirst(observed: Observed): Step | undefined {
-  const at = unsettledUntil(observed);
-  if (at === undefined || machinesToDestroy(observed).length > 0) return undefined;
-  const open = settlement(observed);
-  return waiting(observed, {
+function settleFirst(facts: Facts): Step | undefined {
+  const at = unsettledUntil(facts);
+  if (at === undefined || machinesToDestroy(facts).length > 0) return undefined;
+  const open = facts.intentOutcome;
+  return waiting(facts, {
     reason: 'RentalUncertain',
     detail:
       open.type === 'unknown' || open.type === 'late' || open.type === 'ambiguous'
@@ -125,20 +124,20 @@ function settleFirst(observed: Observed): Step | undefined {
         : 'A rental of this object is of unknown outcome; it settles by the lists.',
     look: {
       onList: true,
-      afterMs: Math.max(1000, at - observed.steadyNow + 1),
+      afterMs: Math.max(1000, at - facts.steadyNow + 1),
     },
   });
 }
 
-function destroyAll(observed: Observed): Step | undefined {
-  const ids = machinesToDestroy(observed);
+function destroyAll(facts: Facts): Step | undefined {
+  const ids = machinesToDestroy(facts);
   if (ids.length === 0) return undefined;
-  const wait = observed.memory.destroyNotBefore - observed.steadyNow;
+  const wait = facts.memory.destroyNotBefore - facts.steadyNow;
   if (wait > 0) {
-    if (observed.memory.destroyFailures < FAILURES_WORTH_SAYING) return decision({ look: { afterMs: wait } });
-    return waiting(observed, {
+    if (facts.memory.destroyFailures < FAILURES_WORTH_SAYING) return decision({ look: { afterMs: wait } });
+    return waiting(facts, {
       reason: 'DestroyFailing',
-      detail: failingDetail(observed, ids[0] ?? 0),
+      detail: failingDetail(facts, ids[0] ?? 0),
       look: { afterMs: wait },
     });
   }
@@ -146,14 +145,14 @@ function destroyAll(observed: Observed): Step | undefined {
   return decision({
     record: { type: 'nothing', because: 'deleting' },
     actions: destroys,
-    look: { onList: true, afterMs: destroyRetryMs(observed) },
+    look: { onList: true, afterMs: destroyRetryMs(facts) },
   });
 }
 
 /** Every machine that this object held or that this process destroyed for it must be proven gone. */
-function confirmGone(observed: Observed): Step | undefined {
-  for (const instanceId of machinesToProve(observed)) {
-    const proof = goneProof(observed, instanceId);
+function confirmGone(facts: Facts): Step | undefined {
+  for (const instanceId of machinesToProve(facts)) {
+    const proof = goneProof(facts, instanceId);
     if (proof.type === 'needsRead') return { type: 'read', requests: [{ type: 'machine', instanceId }] };
     if (proof.type === 'needsLogin') return { type: 'read', requests: [{ type: 'loginProof' }] };
     if (proof.type !== 'gone') return decision({ look: { onList: true, afterMs: 30_000 } });
@@ -161,11 +160,11 @@ function confirmGone(observed: Observed): Step | undefined {
   return undefined;
 }
 
-function letGo(observed: Observed): Step {
-  const stranger = observed.list?.recorded;
-  if (stranger && !recordedMachine(observed)) return release(noteUnproven(stranger.id));
-  const mark = observed.memory.destroys.at(-1);
-  const cost = totalCost(observed.object.status?.cost, mark?.endedAt ?? observed.now);
+function letGo(facts: Facts): Step {
+  const stranger = facts.list?.recorded;
+  if (stranger && !facts.ownedMachine) return release(noteUnproven(stranger.id));
+  const mark = facts.memory.destroys.at(-1);
+  const cost = totalCost(facts.object.status?.cost, mark?.endedAt ?? facts.now);
   return release(noteGone(`Nothing is left; all machines of this object cost $${formatDollars(cost)}.`));
 }
 

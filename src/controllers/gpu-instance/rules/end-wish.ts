@@ -1,10 +1,10 @@
 import { type Reason, reasons } from '../../../api/v1alpha1/reasons.ts';
 import type { MachineFinding } from '../conditions.ts';
-import type { Recorded } from '../recorded.ts';
+import type { OwnedMachine } from '../facts.ts';
 
 /** Why and how firmly a machine is to end. */
 export interface EndWish {
-  readonly machine: Recorded;
+  readonly machine: OwnedMachine;
   readonly reason: Reason;
   readonly detail?: string | undefined;
   /**

@@ -3,11 +3,11 @@ import { machineCost } from '../../../instance/cost.ts';
 import { formatDollars } from '../../../lib/money.ts';
 import type { Finding } from '../conditions.ts';
 import { backoffMs, decision } from '../decision.ts';
+import type { Facts } from '../facts.ts';
 import { destroyRepeatsAt, goneProof } from '../gone.ts';
 import { avoidTarget, endedFields } from '../history.ts';
 import { carriedFields } from '../machine-fields.ts';
-import { factsOf } from '../recorded.ts';
-import type { Decision, Observed, Step } from '../types.ts';
+import type { Decision, Step } from '../types.ts';
 import type { DestroyMark } from '../views.ts';
 import { type EndWish, whyOf } from './end-wish.ts';
 import { heldBack } from './held-back.ts';
@@ -16,27 +16,27 @@ import { heldBack } from './held-back.ts';
  * Ends a recorded machine: destroy, prove gone, then let go of it. Nothing of it begins while something holds
  * it back; once the destroy was answered it is carried through.
  */
-export function endMachine(observed: Observed, wish: EndWish): Step {
-  const mark = observed.memory.destroys.find((each) => each.instanceId === wish.machine.instanceId);
-  if (mark) return awaitGone(observed, wish, mark);
-  return heldBack(observed, wish) ?? destroy(observed, wish, 'Replacing');
+export function endMachine(facts: Facts, wish: EndWish): Step {
+  const mark = facts.memory.destroys.find((each) => each.instanceId === wish.machine.instanceId);
+  if (mark) return awaitGone(facts, wish, mark);
+  return heldBack(facts, wish) ?? destroy(facts, wish, 'Replacing');
 }
 
-function destroy(observed: Observed, wish: EndWish, reason: 'Replacing' | 'OldMachineNotGone'): Decision {
+function destroy(facts: Facts, wish: EndWish, reason: 'Replacing' | 'OldMachineNotGone'): Decision {
   const { machine } = wish;
-  const wait = observed.memory.destroyNotBefore - observed.steadyNow;
-  const failing = observed.memory.destroyFailures >= FAILURES_WORTH_SAYING;
+  const wait = facts.memory.destroyNotBefore - facts.steadyNow;
+  const failing = facts.memory.destroyFailures >= FAILURES_WORTH_SAYING;
   const atWork = failing ? 'DestroyFailing' : reason;
   const detail = failing
-    ? failingDetail(observed, machine.instanceId)
+    ? failingDetail(facts, machine.instanceId)
     : `Machine ${machine.instanceId} goes first.`;
   return decision({
-    fields: carriedFields(observed),
+    fields: carriedFields(facts),
     finding: endingFinding(wish, atWork, detail),
     actions: wait > 0 ? [] : [{ type: 'destroy', instanceId: machine.instanceId, reason: wish.reason }],
     record: { type: 'status' },
     events:
-      wait > 0 || observed.memory.destroyFailures > 0
+      wait > 0 || facts.memory.destroyFailures > 0
         ? []
         : [
             {
@@ -65,7 +65,7 @@ function endingFinding(
   };
 }
 
-function isSaidToStay({ object }: Observed): boolean {
+function isSaidToStay({ object }: Facts): boolean {
   return object.status?.conditions?.some(({ reason }) => reason === 'OldMachineNotGone') ?? false;
 }
 
@@ -73,58 +73,58 @@ function isSaidToStay({ object }: Observed): boolean {
 export const FAILURES_WORTH_SAYING = 3;
 
 /** One destroy that does not succeed, with what it costs, and what is missing if that is known. */
-export function failingDetail(observed: Observed, instanceId: number): string {
-  const { account, object } = observed;
+export function failingDetail(facts: Facts, instanceId: number): string {
+  const { account, object } = facts;
   const price = object.status?.cost?.pricePerHour;
-  const lacksKey = factsOf(observed)?.mayDestroy === false && account.outsider === undefined;
+  const lacksKey = facts.accountFacts?.mayDestroy === false && account.outsider === undefined;
   return `Machine ${instanceId} cannot be destroyed${price === undefined ? '' : ` and costs $${price}/h`}.${lacksKey ? NO_KEY : ''}`;
 }
 
 const NO_KEY =
   ' The key of its MarketplaceAccount may not destroy, and none that may is kept; keys of other accounts are not used. Put a key with the category instance_write into its Secret.';
 
-function awaitGone(observed: Observed, wish: EndWish, mark: DestroyMark): Step {
+function awaitGone(facts: Facts, wish: EndWish, mark: DestroyMark): Step {
   const { machine } = wish;
-  const proof = goneProof(observed, machine.instanceId);
+  const proof = goneProof(facts, machine.instanceId);
   switch (proof.type) {
     case 'gone':
-      return ended(observed, wish, mark.endedAt);
+      return ended(facts, wish, mark.endedAt);
     case 'needsRead':
       return { type: 'read', requests: [{ type: 'machine', instanceId: machine.instanceId }] };
     case 'needsLogin':
       return { type: 'read', requests: [{ type: 'loginProof' }] };
     case 'present':
     case 'waiting':
-      return stillThere(observed, wish, mark);
+      return stillThere(facts, wish, mark);
   }
 }
 
 /** A destroyed machine may be listed for a while; then the destroy is repeated, and the old machine said to stay. */
-function stillThere(observed: Observed, wish: EndWish, mark: DestroyMark): Decision {
-  const overdueAt = destroyRepeatsAt(observed, mark);
+function stillThere(facts: Facts, wish: EndWish, mark: DestroyMark): Decision {
+  const overdueAt = destroyRepeatsAt(facts, mark);
   const isListed =
-    observed.list !== undefined &&
-    observed.list.begunSteady > overdueAt &&
-    observed.list.ids.includes(wish.machine.instanceId);
-  if (isListed) return destroy(observed, wish, 'OldMachineNotGone');
+    facts.list !== undefined &&
+    facts.list.begunSteady > overdueAt &&
+    facts.list.ids.includes(wish.machine.instanceId);
+  if (isListed) return destroy(facts, wish, 'OldMachineNotGone');
   return decision({
-    fields: carriedFields(observed),
+    fields: carriedFields(facts),
     finding: endingFinding(
       wish,
-      isSaidToStay(observed) ? 'OldMachineNotGone' : 'Replacing',
+      isSaidToStay(facts) ? 'OldMachineNotGone' : 'Replacing',
       `Machine ${wish.machine.instanceId} goes first.`,
     ),
-    look: { onList: true, afterMs: Math.max(1000, overdueAt - observed.steadyNow) },
+    look: { onList: true, afterMs: Math.max(1000, overdueAt - facts.steadyNow) },
   });
 }
 
 /** The machine is gone for certain: into the history with it. */
-export function ended(observed: Observed, wish: Omit<EndWish, 'finding'>, endedAt: number): Decision {
+export function ended(facts: Facts, wish: Omit<EndWish, 'finding'>, endedAt: number): Decision {
   const { machine, reason } = wish;
-  const target = avoidTarget(observed, reason);
-  const cost = machineCost(observed.object.status, endedAt);
+  const target = avoidTarget(facts, reason);
+  const cost = machineCost(facts.object.status, endedAt);
   return decision({
-    fields: endedFields(observed, { machine, reason, endedAt }),
+    fields: endedFields(facts, { machine, reason, endedAt }),
     finding: {
       phase: wish.kind === 'limit' ? 'Failed' : 'Replacing',
       reason,
@@ -151,7 +151,7 @@ export function ended(observed: Observed, wish: Omit<EndWish, 'finding'>, endedA
  * Why this object itself began to end its machine, by what was recorded before the destroy. The answer to that
  * destroy may be lost with the process; that it was decided is not.
  */
-export function reasonOfEnding({ object }: Observed): Reason | undefined {
+export function reasonOfEnding({ object }: Facts): Reason | undefined {
   const { conditions = [] } = object.status ?? {};
   const atWork = conditions.find(({ type }) => type === 'Reconciling')?.reason;
   if (atWork === undefined || !ENDING.has(atWork)) return undefined;
@@ -166,6 +166,6 @@ function isReason(text: string | undefined): text is Reason {
 }
 
 /** When a failed destroy is tried again. */
-export function destroyRetryMs(observed: Observed): number {
-  return Math.min(60_000, backoffMs(observed.memory.destroyFailures, observed.jitter));
+export function destroyRetryMs(facts: Facts): number {
+  return Math.min(60_000, backoffMs(facts.memory.destroyFailures, facts.jitter));
 }

@@ -2,9 +2,9 @@ import { isOpenAt, timeOutsideSpans } from '../../../accounts/breaker.ts';
 import { parseDuration } from '../../../lib/time.ts';
 import type { Finding } from '../conditions.ts';
 import { decision, type Rule } from '../decision.ts';
+import type { Facts } from '../facts.ts';
 import { carriedFields, withRow, wordSeenSince } from '../machine-fields.ts';
-import { factsOf } from '../recorded.ts';
-import type { Decision, Observed, Step } from '../types.ts';
+import type { Decision, Step } from '../types.ts';
 import { endMachine } from './ending.ts';
 import type { Held, StateNamed } from './held-machine.ts';
 import { machineFinding } from './machine-finding.ts';
@@ -16,63 +16,62 @@ const RULES: readonly Rule<Held<StateNamed<'failing'>>>[] = [
   {
     name: 'ended-while-stopped-wanted',
     because: 'A container that ended runs as little as a stopped one.',
-    decide: (observed, held) =>
-      observed.object.spec.powerState === 'Stopped' && held.state.reason === 'Exited'
-        ? asWanted(observed, held)
+    decide: (facts, held) =>
+      facts.object.spec.powerState === 'Stopped' && held.state.reason === 'Exited'
+        ? asWanted(facts, held)
         : undefined,
   },
   {
     name: 'unseen-while-stopped-wanted',
     because: 'A machine that should be stopped is not replaced by one that runs.',
-    decide: (observed, held) =>
-      observed.object.spec.powerState === 'Stopped' ? say(observed, held) : undefined,
+    decide: (facts, held) => (facts.object.spec.powerState === 'Stopped' ? say(facts, held) : undefined),
   },
   { name: 'lost', because: 'The tolerance is over.', decide: lost },
   { name: 'tolerate', because: 'A single look, or a short silence, proves nothing.', decide: tolerate },
 ];
 
-export function whileFailing(observed: Observed, held: Held<StateNamed<'failing'>>): Step {
-  return byRules(RULES, observed, held);
+export function whileFailing(facts: Facts, held: Held<StateNamed<'failing'>>): Step {
+  return byRules(RULES, facts, held);
 }
 
 /**
  * Whether what was tolerated is over: looks for `exited`, time for a silent or disconnected host, by a list that was
  * begun after it. Neither goes on while the breaker is open.
  */
-export function isPastTolerance(observed: Observed, { state }: Held<StateNamed<'failing'>>): boolean {
-  const { tolerance } = observed.object.spec.replacement;
-  const since = wordSeenSince(observed, state.row);
+export function isPastTolerance(facts: Facts, { state }: Held<StateNamed<'failing'>>): boolean {
+  const { tolerance } = facts.object.spec.replacement;
+  const since = wordSeenSince(facts, state.row);
   if (state.reason === 'Exited') {
-    const spans = factsOf(observed)?.heldSpans ?? [];
+    const spans = facts.accountFacts?.heldSpans ?? [];
     const shows = (begun: number) =>
       Math.floor(begun / 1000) >= Math.floor(since / 1000) && !isOpenAt(spans, begun);
-    return observed.listsBegun.filter(shows).length >= tolerance.exitedSeen;
+    return facts.listsBegun.filter(shows).length >= tolerance.exitedSeen;
   }
-  const patience = patienceOf(observed, state);
-  return patience === 0 || toleratedAt(observed, since, observed.list?.begunSteady) >= patience;
+  const patience = patienceOf(facts, state);
+  return patience === 0 || toleratedAt(facts, since, facts.list?.begunSteady) >= patience;
 }
 
 /** For how long something was tolerated by then, in milliseconds; none if nobody knows when that was. */
-function toleratedAt(observed: Observed, since: number, at = Number.NEGATIVE_INFINITY): number {
+function toleratedAt(facts: Facts, since: number, at = Number.NEGATIVE_INFINITY): number {
   if (at <= since) return 0;
-  return timeOutsideSpans(factsOf(observed)?.heldSpans ?? [], { from: since, until: at });
+  return timeOutsideSpans(facts.accountFacts?.heldSpans ?? [], { from: since, until: at });
 }
 
 /** In milliseconds. */
-function patienceOf({ object }: Observed, { reason }: StateNamed<'failing'>): number {
+function patienceOf({ object }: Facts, { reason }: StateNamed<'failing'>): number {
   const { offline, unknown } = object.spec.replacement.tolerance;
   return parseDuration(reason === 'HostOffline' ? offline : unknown) ?? 0;
 }
 
-function lost(observed: Observed, held: Held<StateNamed<'failing'>>): Step | undefined {
-  if (!isPastTolerance(observed, held)) return undefined;
-  const step = endMachine(observed, {
+function lost(facts: Facts, held: Held<StateNamed<'failing'>>): Step | undefined {
+  if (!isPastTolerance(facts, held)) return undefined;
+  const step = endMachine(facts, {
     ...held,
     reason: held.state.reason,
     kind: 'lost',
-    finding: machineFinding(observed, held.state),
+    finding: machineFinding(facts, held.state),
   });
-  return held.state.reason !== 'Exited' && isDestroy(step) ? confirmed(observed, held, step) : step;
+  return held.state.reason !== 'Exited' && isDestroy(step) ? confirmed(facts, held, step) : step;
 }
 
 const isDestroy = (step: Step) =>
@@ -80,7 +79,7 @@ const isDestroy = (step: Step) =>
 
 /** Right before a machine is destroyed that nobody sees, it is asked for by itself. */
 function confirmed(
-  { confirmed: seen }: Observed,
+  { confirmed: seen }: Facts,
   { machine: { instanceId } }: Held<StateNamed<'failing'>>,
   destroy: Step,
 ): Step | undefined {
@@ -89,33 +88,32 @@ function confirmed(
   return seen.says === 'lost' || seen.says === 'absent' ? destroy : undefined;
 }
 
-function tolerate(observed: Observed, held: Held<StateNamed<'failing'>>): Decision {
-  const since = wordSeenSince(observed, held.state.row);
-  const left = patienceOf(observed, held.state) - toleratedAt(observed, since, observed.steadyNow);
-  const until = observed.steadyNow + left;
-  const look = held.state.reason === 'Exited' ? { onList: true } : untilTimeIsUp(observed, until);
-  if (isFlapping(observed))
-    return decision({ fields: carriedFields(observed), look: { ...look, onList: true } });
-  return { ...say(observed, held), look };
+function tolerate(facts: Facts, held: Held<StateNamed<'failing'>>): Decision {
+  const since = wordSeenSince(facts, held.state.row);
+  const left = patienceOf(facts, held.state) - toleratedAt(facts, since, facts.steadyNow);
+  const until = facts.steadyNow + left;
+  const look = held.state.reason === 'Exited' ? { onList: true } : untilTimeIsUp(facts, until);
+  if (isFlapping(facts)) return decision({ fields: carriedFields(facts), look: { ...look, onList: true } });
+  return { ...say(facts, held), look };
 }
 
 /** Why it is not replaced, if that is not its own tolerance. */
 function whyTolerated(
-  observed: Observed,
+  facts: Facts,
   { state }: Held<StateNamed<'failing'>>,
 ): Pick<Finding, 'reason' | 'detail'> {
-  const breaker = factsOf(observed)?.breaker;
-  const holds = breaker?.type === 'open' && observed.object.spec.powerState !== 'Stopped';
+  const breaker = facts.accountFacts?.breaker;
+  const holds = breaker?.type === 'open' && facts.object.spec.powerState !== 'Stopped';
   return holds ? { reason: 'BreakerOpen', detail: breaker.message } : { reason: state.reason };
 }
 
-function say(observed: Observed, held: Held<StateNamed<'failing'>>): Decision {
+function say(facts: Facts, held: Held<StateNamed<'failing'>>): Decision {
   return decision({
-    fields: withRow(observed, held.state.row),
+    fields: withRow(facts, held.state.row),
     finding: {
       phase: 'Lost',
-      ...whyTolerated(observed, held),
-      machine: machineFinding(observed, held.state),
+      ...whyTolerated(facts, held),
+      machine: machineFinding(facts, held.state),
     },
   });
 }
@@ -124,7 +122,7 @@ function say(observed: Observed, held: Held<StateNamed<'failing'>>): Decision {
 const FLAP_WINDOW_MS = 300_000;
 
 /** A machine that was bad a moment ago and came back: a single further look is not worth two writes. */
-function isFlapping({ memory, listsBegun, steadyNow }: Observed): boolean {
+function isFlapping({ memory, listsBegun, steadyNow }: Facts): boolean {
   if (memory.badEndedAt === undefined || steadyNow - memory.badEndedAt > FLAP_WINDOW_MS) return false;
   const since = memory.seenWord?.since ?? steadyNow;
   return listsBegun.filter((begun) => begun >= since).length < 2;

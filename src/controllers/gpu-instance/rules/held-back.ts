@@ -3,8 +3,9 @@ import { annotations } from '../../../api/v1alpha1/names.ts';
 import { type Reason, reasons } from '../../../api/v1alpha1/reasons.ts';
 import { type Finding, say } from '../conditions.ts';
 import { decision } from '../decision.ts';
+import type { Facts } from '../facts.ts';
 import { carriedFields } from '../machine-fields.ts';
-import type { Decision, Observed, Step, Verdict } from '../types.ts';
+import type { Decision, Step, Verdict } from '../types.ts';
 import { type EndWish, whyOf } from './end-wish.ts';
 import { seenFields } from './seen-fields.ts';
 
@@ -20,8 +21,8 @@ const says = (reason: Reason, detail?: string): HeldBackBy => ({ reason, detail 
 const LOOK_MS = 60_000;
 
 /** The first thing that forbids to end this machine now. */
-export function heldBackBy(observed: Observed, wish: EndWish): HeldBackBy | undefined {
-  const { object, account } = observed;
+export function heldBackBy(facts: Facts, wish: EndWish): HeldBackBy | undefined {
+  const { object, account } = facts;
   // A budget that an annotation lifts is none: to keep the machine, raise the limit in the spec.
   if (wish.kind === 'limit') return undefined;
   if (object.metadata.annotations?.[annotations.hold] !== undefined) return says('Held');
@@ -30,10 +31,10 @@ export function heldBackBy(observed: Observed, wish: EndWish): HeldBackBy | unde
     return says('ReplacementOff', wish.detail);
   if (wish.kind === 'unwanted' && !canRent(object.spec)) return says('ReplacementOff', NOTHING_TO_RENT);
   if (wish.kind === 'unwanted' && account.outsider === 'refused') return says('NamespaceNotAllowed');
-  return heldBackByAccount(observed, wish);
+  return heldBackByAccount(facts, wish);
 }
 
-function heldBackByAccount({ account, uid }: Observed, { kind }: EndWish): HeldBackBy | undefined {
+function heldBackByAccount({ account, uid }: Facts, { kind }: EndWish): HeldBackBy | undefined {
   if (account.state !== 'ready') return says('AccountNotReady');
   const { breaker } = account.facts;
   if (breaker.type === 'closed') return undefined;
@@ -49,12 +50,12 @@ function canRent({ offers = [], image }: GpuInstanceSpec): boolean {
 }
 
 /** What is shown of a machine that is of no use, or beyond a limit, while its end is held back. */
-export function heldBack(observed: Observed, wish: EndWish): Decision | undefined {
-  const by = heldBackBy(observed, wish);
+export function heldBack(facts: Facts, wish: EndWish): Decision | undefined {
+  const by = heldBackBy(facts, wish);
   if (!by) return undefined;
-  const row = observed.list?.recorded;
+  const row = facts.list?.recorded;
   return decision({
-    fields: row ? seenFields(observed, row) : carriedFields(observed),
+    fields: row ? seenFields(facts, row) : carriedFields(facts),
     finding: {
       ...by,
       phase: wish.kind === 'lost' ? 'Lost' : 'Running',
@@ -66,8 +67,8 @@ export function heldBack(observed: Observed, wish: EndWish): Decision | undefine
 }
 
 /** A machine that works stays as ready as it is and says what it waits for, or nobody would send it work meanwhile. */
-export function sayingWhatWaits(observed: Observed, wish: EndWish, step: Step): Step {
-  const by = heldBackBy(observed, wish);
+export function sayingWhatWaits(facts: Facts, wish: EndWish, step: Step): Step {
+  const by = heldBackBy(facts, wish);
   if (!by || step.type !== 'decision' || !step.status) return step;
   const { fields, verdict } = step.status;
   const afterMs = Math.min(LOOK_MS, step.look.afterMs ?? LOOK_MS);

@@ -1,9 +1,9 @@
-import type { Recorded } from '../recorded.ts';
+import type { OwnedMachine } from '../facts.ts';
 import type { MachineState } from '../stage.ts';
 
 /** A recorded machine and what it is doing. */
 export interface Held<S extends MachineState = MachineState> {
-  readonly machine: Recorded;
+  readonly machine: OwnedMachine;
   readonly state: S;
 }
 

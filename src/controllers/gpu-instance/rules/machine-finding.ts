@@ -1,26 +1,27 @@
 import type { Reason } from '../../../api/v1alpha1/reasons.ts';
 import { type MachineFinding, say } from '../conditions.ts';
+import type { Facts } from '../facts.ts';
 import { wordOf } from '../machine-fields.ts';
 import type { MachineState } from '../stage.ts';
-import type { Observed, Says } from '../types.ts';
+import type { Says } from '../types.ts';
 
 /** Whether the object's machine was rented, or taken over. */
-export function heldAs(observed: Observed): Reason {
-  return observed.object.spec.adopt === undefined || (observed.object.status?.attempt ?? 0) > 1
+export function heldAs(facts: Facts): Reason {
+  return facts.object.spec.adopt === undefined || (facts.object.status?.attempt ?? 0) > 1
     ? 'Rented'
     : 'Adopted';
 }
 
 /** What a machine's state means for the conditions. */
-export function machineFinding(observed: Observed, state: MachineState): MachineFinding {
-  const held = heldAs(observed);
+export function machineFinding(facts: Facts, state: MachineState): MachineFinding {
+  const held = heldAs(facts);
   switch (state.type) {
     case 'absent':
       return { type: 'silent', held, reason: 'NotRunning' };
     case 'booting':
       return { type: 'booting', held, reason: bootReason(wordOf(state.row)) };
     case 'running':
-      return { type: 'running', held, reachable: reachable(observed) };
+      return { type: 'running', held, reachable: reachable(facts) };
     case 'stopped':
       return { type: 'stopped', held, reason: 'Stopped' };
     case 'failing':
@@ -36,9 +37,9 @@ export function bootReason(word: string): Reason {
 }
 
 /** Whether the machine answers: by its probe where it has one, by running where it has none. */
-export function reachable(observed: Observed): Says {
-  const { object, probe } = observed;
-  const unmapped = unmappedPorts(observed);
+export function reachable(facts: Facts): Says {
+  const { object, probe } = facts;
+  const unmapped = unmappedPorts(facts);
   if (unmapped.length > 0)
     return say(
       'False',
@@ -53,7 +54,7 @@ export function reachable(observed: Observed): Says {
 }
 
 /** Declared ports that a running machine does not have. A service that tells no address tells no ports either. */
-function unmappedPorts({ object, list }: Observed): readonly string[] {
+function unmappedPorts({ object, list }: Facts): readonly string[] {
   const row = list?.recorded;
   if (row?.publicAddress === undefined) return [];
   return (object.spec.ports ?? [])

@@ -1,20 +1,20 @@
 import { formatDollars } from '../../../lib/money.ts';
 import type { Instance } from '../../../marketplace/instances/instance.ts';
 import { decision } from '../decision.ts';
+import type { Facts, IntentOutcome } from '../facts.ts';
 import { carriedFields } from '../machine-fields.ts';
-import type { Settlement } from '../settle.ts';
 import type { Stage } from '../stage.ts';
-import type { Observed, Step } from '../types.ts';
+import type { Step } from '../types.ts';
 
 /**
  * Waits for the outcome of a rental whose answer is missing. Nothing else is rented meanwhile: not another
  * offer, and not the same one again.
  */
-export function awaitSettlement(observed: Observed, stage: Extract<Stage, { type: 'pending' }>): Step {
+export function awaitSettlement(facts: Facts, stage: Extract<Stage, { type: 'pending' }>): Step {
   const { settlement } = stage;
   return decision({
     rule: settlement.type === 'unknown' ? 'await-settlement' : 'hold-uncertain-rental',
-    fields: carriedFields(observed),
+    fields: carriedFields(facts),
     finding: {
       phase: 'Renting',
       reason: 'RentalUncertain',
@@ -23,14 +23,14 @@ export function awaitSettlement(observed: Observed, stage: Extract<Stage, { type
     },
     look:
       settlement.type === 'unknown'
-        ? { onList: true, afterMs: Math.max(1000, settlement.settlesAt - observed.steadyNow + 1) }
+        ? { onList: true, afterMs: Math.max(1000, settlement.settlesAt - facts.steadyNow + 1) }
         : { onList: true },
   });
 }
 
 /** Which answer is missing, or which machines a person has to say something about. */
 export function whatIsMissing(
-  settlement: Extract<Settlement, { readonly type: 'unknown' | 'late' | 'ambiguous' }>,
+  settlement: Extract<IntentOutcome, { readonly type: 'unknown' | 'late' | 'ambiguous' }>,
 ): string {
   const { attempt, offer } = settlement.intent;
   if (settlement.type === 'unknown')

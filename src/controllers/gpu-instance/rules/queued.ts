@@ -1,9 +1,9 @@
 import type { QueuePosition } from '../../../accounts/queue/admission-queue.ts';
 import type { Reason } from '../../../api/v1alpha1/reasons.ts';
 import { decision } from '../decision.ts';
-import { factsOf } from '../recorded.ts';
+import type { Facts } from '../facts.ts';
 import type { Stage } from '../stage.ts';
-import type { Decision, Observed } from '../types.ts';
+import type { Decision } from '../types.ts';
 import type { QueueWord } from '../views.ts';
 import { idle } from './idle.ts';
 
@@ -29,7 +29,7 @@ const LOOK_MAX_MS = 60_000;
  * it looks again only to tell a position that has changed much.
  */
 export function sayQueued(
-  observed: Observed,
+  facts: Facts,
   stage: Extract<Stage, { type: 'unrented' }>,
   place: QueuePosition | undefined,
 ): Decision {
@@ -37,16 +37,16 @@ export function sayQueued(
     return decision({ look: { afterMs: SILENCE_MS }, waits: {} });
   }
   const look = { afterMs: lookMs(place) };
-  const { refusal } = observed.memory;
+  const { refusal } = facts.memory;
   if (place.for === 'search' && refusal && FOUND_NOTHING.has(refusal.reason)) {
     // That it searches again is no news: nothing matched, and that is what it waits for.
-    return { ...idle(observed, stage, { ...refusal, look }), waits: {} };
+    return { ...idle(facts, stage, { ...refusal, look }), waits: {} };
   }
-  const said = observed.memory.queued;
-  const now = wordOf(observed, place);
+  const said = facts.memory.queued;
+  const now = wordOf(facts, place);
   const word = said && isStillTrue(said, now) ? said : now;
-  const waiting = idle(observed, stage, { reason: word.reason, detail: word.detail, look });
-  return { ...waiting, ...unhandled(observed, waiting), waits: { word } };
+  const waiting = idle(facts, stage, { reason: word.reason, detail: word.detail, look });
+  return { ...waiting, ...unhandled(facts, waiting), waits: { word } };
 }
 
 /** When what is said of a place in the line of rentals may be wrong. A search calls the object when it ends. */
@@ -57,7 +57,7 @@ function lookMs(place: QueuePosition): number {
 }
 
 /** Who asked for a look waits for the search: it is not handled before. */
-function unhandled({ object }: Observed, { status }: Decision): Pick<Decision, 'status'> {
+function unhandled({ object }: Facts, { status }: Decision): Pick<Decision, 'status'> {
   if (!status) return {};
   const { requestedAt: _asked, ...fields } = status.fields;
   const handled = object.status?.requestedAt;
@@ -66,8 +66,8 @@ function unhandled({ object }: Observed, { status }: Decision): Pick<Decision, '
   };
 }
 
-function isOneAtATime(observed: Observed, { isSerial }: QueuePosition): boolean {
-  return isSerial && factsOf(observed)?.labelEcho === 'notEchoed';
+function isOneAtATime(facts: Facts, { isSerial }: QueuePosition): boolean {
+  return isSerial && facts.accountFacts?.labelEcho === 'notEchoed';
 }
 
 /** Another cause is told at once, and another position or time when it is far from what was said. */
@@ -81,11 +81,11 @@ function isFar(said: number, now: number, least: number): boolean {
   return Math.abs(said - now) > Math.max(least, FAR_SHARE * said);
 }
 
-function wordOf(observed: Observed, place: QueuePosition): QueueWord {
+function wordOf(facts: Facts, place: QueuePosition): QueueWord {
   const { ahead, expectedMs, isSerial } = place;
-  const reason = isOneAtATime(observed, place) ? 'LabelsNotEchoed' : 'Queued';
+  const reason = isOneAtATime(facts, place) ? 'LabelsNotEchoed' : 'Queued';
   const detail = detailOf(place, reason);
-  return { ...{ reason, detail, ahead, expectedMs, isSerial }, at: observed.steadyNow };
+  return { ...{ reason, detail, ahead, expectedMs, isSerial }, at: facts.steadyNow };
 }
 
 function detailOf({ ahead, expectedMs, isSerial }: QueuePosition, reason: QueueWord['reason']): string {

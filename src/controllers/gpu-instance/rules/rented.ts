@@ -1,29 +1,28 @@
+import { fittingText } from '../../../lib/text.ts';
+import { omitUndefined } from '../../../lib/json.ts';
+import { formatTime } from '../../../lib/time.ts';
 import { beginCost, withAssumedPrice } from '../../../instance/cost.ts';
 import { withRental } from '../../../instance/rentals.ts';
-import { omitUndefined } from '../../../lib/json.ts';
 import { formatDollars } from '../../../lib/money.ts';
-import { fittingText } from '../../../lib/text.ts';
-import { formatTime } from '../../../lib/time.ts';
 import type { Instance } from '../../../marketplace/instances/instance.ts';
 import { makeClaim } from '../../../ownership/claim.ts';
 import { decision } from '../decision.ts';
-import { judgedTime } from '../judged-time.ts';
+import type { Facts, OwnedMachine } from '../facts.ts';
 import { assumedPrice, beganAt, carriedFields, withoutMachine } from '../machine-fields.ts';
-import { factsOf, type Recorded } from '../recorded.ts';
 import type { Stage } from '../stage.ts';
-import type { Decision, Observed, StatusFields, Step } from '../types.ts';
+import type { Decision, StatusFields, Step } from '../types.ts';
 import type { RentedFacts } from '../views.ts';
 import { bootReason } from './machine-finding.ts';
 
 /** Saves what a rental answered: id, attempt and claim in one status write, before anything else happens. */
-export function saveRented(observed: Observed, rented: RentedFacts): Decision {
+export function saveRented(facts: Facts, rented: RentedFacts): Decision {
   const machine = { instanceId: rented.instanceId, attempt: rented.attempt };
   const price = rented.pricePerHour === undefined ? '' : ` at $${formatDollars(rented.pricePerHour)}/h`;
   return decision({
     rule: 'save-result',
     record: { type: 'status' },
-    fields: unlessPriced(observed, {
-      ...rentedFields(observed, machine, rented.answeredAt),
+    fields: unlessPriced(facts, {
+      ...rentedFields(facts, machine, rented.answeredAt),
       ...offerFields(rented),
     }),
     finding: {
@@ -43,12 +42,12 @@ export function saveRented(observed: Observed, rented: RentedFacts): Decision {
 }
 
 /** Records a machine that was found instead of answered: after a crash, a lost reply or a restored cluster. */
-export function saveFound(observed: Observed, stage: Extract<Stage, { type: 'found' }>): Step {
+export function saveFound(facts: Facts, stage: Extract<Stage, { type: 'found' }>): Step {
   const { instanceId, attempt } = stage;
   return decision({
     rule: 'record-found-machine',
     record: { type: 'status' },
-    fields: foundFields(observed, stage),
+    fields: foundFields(facts, stage),
     finding: {
       phase: 'Provisioning',
       reason: 'Provisioning',
@@ -67,22 +66,22 @@ export function saveFound(observed: Observed, stage: Extract<Stage, { type: 'fou
 }
 
 /** What row and intent tell of a found machine: its money, its place, and what it was bought by. */
-function foundFields(observed: Observed, stage: Extract<Stage, { type: 'found' }>): StatusFields {
-  const row = listedRow(observed, stage.instanceId);
-  const from = (row && beganAt(observed, row)) ?? judgedTime(observed) ?? observed.now;
-  const fields = rentedFields(observed, stage, from);
-  return unlessPriced(observed, {
+function foundFields(facts: Facts, stage: Extract<Stage, { type: 'found' }>): StatusFields {
+  const row = listedRow(facts, stage.instanceId);
+  const from = (row && beganAt(facts, row)) ?? facts.serviceNow ?? facts.now;
+  const fields = rentedFields(facts, stage, from);
+  return unlessPriced(facts, {
     ...fields,
     cost: beginCost(fields.cost, from, row?.pricePerHour),
     ...(row && rowFields(row)),
-    ...boughtFields(observed, stage.attempt),
+    ...boughtFields(facts, stage.attempt),
   });
 }
 
 /** What has no price from the beginning counts at the most that it may cost, also before a list shows it. */
-export function unlessPriced(observed: Observed, fields: StatusFields): StatusFields {
+export function unlessPriced(facts: Facts, fields: StatusFields): StatusFields {
   if (fields.cost === undefined || fields.offerPricePerHour !== undefined) return fields;
-  return { ...fields, cost: withAssumedPrice(fields.cost, assumedPrice(observed, fields)) };
+  return { ...fields, cost: withAssumedPrice(fields.cost, assumedPrice(facts, fields)) };
 }
 
 function rowFields({ pricePerHour, machineId, hostId, image }: Instance): StatusFields {
@@ -90,40 +89,40 @@ function rowFields({ pricePerHour, machineId, hostId, image }: Instance): Status
   return omitUndefined({ offerPricePerHour, machineId, hostId, image: fittingText(image, 512) });
 }
 
-function boughtFields({ intent }: Observed, attempt: number): StatusFields {
+function boughtFields({ intent }: Facts, attempt: number): StatusFields {
   if (intent.type !== 'intent' || intent.intent.attempt !== attempt) return {};
   return { offerId: intent.intent.offer, specHash: intent.intent.spec };
 }
 
-function listedRow({ list }: Observed, instanceId: number): Instance | undefined {
+function listedRow({ list }: Facts, instanceId: number): Instance | undefined {
   const rows = [...(list?.labelled ?? []).map(({ row }) => row), ...(list?.unowned ?? [])];
   return rows.find(({ id }) => id === instanceId);
 }
 
 /** The fields of a newly held machine: proof of ownership, and the rental for the brake. */
 export function rentedFields(
-  observed: Observed,
-  { instanceId, attempt }: Recorded,
+  facts: Facts,
+  { instanceId, attempt }: OwnedMachine,
   from: number,
 ): StatusFields {
-  const fields = withoutMachine(carriedFields(observed));
-  const facts = factsOf(observed);
+  const fields = withoutMachine(carriedFields(facts));
+  const account = facts.accountFacts;
   return {
     ...fields,
     attempt,
     instanceId,
-    ...(facts === undefined
+    ...(account === undefined
       ? {}
       : {
-          claim: makeClaim(observed.identity.keys, {
-            login: facts.login,
-            uid: observed.uid,
+          claim: makeClaim(facts.identity.keys, {
+            login: account.login,
+            uid: facts.uid,
             attempt,
             instanceId,
           }),
         }),
     firstRentedAt: fields.firstRentedAt ?? formatTime(from),
-    rentals: withRental(fields.rentals, observed.now),
+    rentals: withRental(fields.rentals, facts.now),
     cost: beginCost(fields.cost, from, undefined),
   };
 }

@@ -1,6 +1,7 @@
 import { decision, type Rule } from '../decision.ts';
 import { nextDeadline, unreadableReplaceAt } from '../due.ts';
-import type { Decision, Observed, Says, Step } from '../types.ts';
+import type { Facts } from '../facts.ts';
+import type { Decision, Says, Step } from '../types.ts';
 import type { Held, StateNamed } from './held-machine.ts';
 import { machineFinding, reachable } from './machine-finding.ts';
 import { seenFields } from './seen-fields.ts';
@@ -11,36 +12,35 @@ const RULES: readonly Rule<Held<StateNamed<'running'>>>[] = [
   {
     name: 'stop',
     because: 'powerState is Stopped.',
-    decide: (observed, held) =>
-      observed.object.spec.powerState === 'Stopped' ? stop(observed, held) : undefined,
+    decide: (facts, held) => (facts.object.spec.powerState === 'Stopped' ? stop(facts, held) : undefined),
   },
   { name: 'run', because: 'It is what is wanted.', decide: healthy },
 ];
 
-export function whileRunning(observed: Observed, held: Held<StateNamed<'running'>>): Step {
-  return byRules(RULES, observed, held);
+export function whileRunning(facts: Facts, held: Held<StateNamed<'running'>>): Step {
+  return byRules(RULES, facts, held);
 }
 
 /** In the words of what does not answer. */
-function detailOf({ probe }: Observed, { reason, message }: Says): string | undefined {
+function detailOf({ probe }: Facts, { reason, message }: Says): string | undefined {
   return reason === 'PortsNotMapped' ? message : probe?.detail;
 }
 
-function healthy(observed: Observed, held: Held<StateNamed<'running'>>): Decision {
-  const answers = reachable(observed);
+function healthy(facts: Facts, held: Held<StateNamed<'running'>>): Decision {
+  const answers = reachable(facts);
   const ready = answers.status === 'True';
-  const detail = risenPrice(observed, held);
+  const detail = risenPrice(facts, held);
   return decision({
-    fields: seenFields(observed, held.state.row),
+    fields: seenFields(facts, held.state.row),
     finding: {
       phase: 'Running',
       reason: ready ? 'Ready' : answers.reason,
-      ...(ready ? {} : { detail: detailOf(observed, answers) }),
+      ...(ready ? {} : { detail: detailOf(facts, answers) }),
       ready,
-      machine: machineFinding(observed, held.state),
+      machine: machineFinding(facts, held.state),
       ...(detail === undefined ? {} : { budget: { reason: 'PriceRaised', detail } }),
     },
-    events: unreadableReplaceAt(observed),
-    look: nextDeadline(observed),
+    events: unreadableReplaceAt(facts),
+    look: nextDeadline(facts),
   });
 }

@@ -2,9 +2,9 @@ import { parseDollars } from '../../../lib/money.ts';
 import { formatTime, parseDuration } from '../../../lib/time.ts';
 import { decision, type Rule } from '../decision.ts';
 import { nextDeadline } from '../due.ts';
+import type { Facts } from '../facts.ts';
 import { withRow } from '../machine-fields.ts';
-import { factsOf } from '../recorded.ts';
-import type { Action, Decision, Observed, Step } from '../types.ts';
+import type { Action, Decision, Step } from '../types.ts';
 import { endMachine } from './ending.ts';
 import { PERMISSION_LOOK_MS } from './held.ts';
 import type { Held, StateNamed } from './held-machine.ts';
@@ -16,8 +16,7 @@ const RULES: readonly Rule<Held<StateNamed<'stopped'>>>[] = [
   {
     name: 'stopped-as-wanted',
     because: 'powerState is Stopped.',
-    decide: (observed, held) =>
-      observed.object.spec.powerState === 'Stopped' ? asWanted(observed, held) : undefined,
+    decide: (facts, held) => (facts.object.spec.powerState === 'Stopped' ? asWanted(facts, held) : undefined),
   },
   {
     name: 'start-not-allowed',
@@ -38,75 +37,75 @@ const RULES: readonly Rule<Held<StateNamed<'stopped'>>>[] = [
   { name: 'start', because: 'powerState is Running.', decide: start },
 ];
 
-export function whileStopped(observed: Observed, held: Held<StateNamed<'stopped'>>): Step {
-  return byRules(RULES, observed, held);
+export function whileStopped(facts: Facts, held: Held<StateNamed<'stopped'>>): Step {
+  return byRules(RULES, facts, held);
 }
 
 /** A stopped machine is what is wanted: nothing is done, and its disk bills. */
-export function asWanted(observed: Observed, held: Held<StateNamed<'stopped' | 'failing'>>): Decision {
-  const { startRequestedAt: _over, ...fields } = withRow(observed, held.state.row);
+export function asWanted(facts: Facts, held: Held<StateNamed<'stopped' | 'failing'>>): Decision {
+  const { startRequestedAt: _over, ...fields } = withRow(facts, held.state.row);
   return decision({
     fields,
     finding: {
       phase: 'Stopped',
       reason: 'Stopped',
       ready: true,
-      machine: { ...machineFinding(observed, held.state) },
+      machine: { ...machineFinding(facts, held.state) },
     },
-    look: nextDeadline(observed),
+    look: nextDeadline(facts),
   });
 }
 
 /** It stays stopped, and is not destroyed for another that could not be rented either. */
-function notAllowed(observed: Observed, held: Held<StateNamed<'stopped'>>): Decision | undefined {
-  const permitted = factsOf(observed)?.permitted;
+function notAllowed(facts: Facts, held: Held<StateNamed<'stopped'>>): Decision | undefined {
+  const permitted = facts.accountFacts?.permitted;
   if (permitted === true) return undefined;
   if (permitted === undefined) return decision({ look: { afterMs: PERMISSION_LOOK_MS } });
-  const { startRequestedAt: _over, ...fields } = withRow(observed, held.state.row);
+  const { startRequestedAt: _over, ...fields } = withRow(facts, held.state.row);
   return decision({
     fields,
     finding: {
       phase: 'Stopped',
       reason: 'NamespaceNotAllowed',
-      machine: machineFinding(observed, held.state),
+      machine: machineFinding(facts, held.state),
     },
   });
 }
 
-function withoutStart(observed: Observed, held: Held<StateNamed<'stopped'>>): Step | undefined {
-  if (factsOf(observed)?.startUnsupported !== true) return undefined;
-  const finding = machineFinding(observed, held.state);
-  if (observed.object.spec.replacement.policy === 'Never') {
+function withoutStart(facts: Facts, held: Held<StateNamed<'stopped'>>): Step | undefined {
+  if (facts.accountFacts?.startUnsupported !== true) return undefined;
+  const finding = machineFinding(facts, held.state);
+  if (facts.object.spec.replacement.policy === 'Never') {
     return decision({
-      fields: withRow(observed, held.state.row),
+      fields: withRow(facts, held.state.row),
       finding: { phase: 'Failed', reason: 'StartUnsupported', machine: finding },
     });
   }
-  return endMachine(observed, { ...held, reason: 'StartUnsupported', kind: 'lost', finding });
+  return endMachine(facts, { ...held, reason: 'StartUnsupported', kind: 'lost', finding });
 }
 
-function startTimedOut(observed: Observed, held: Held<StateNamed<'stopped'>>): Step | undefined {
-  const { startAnsweredAt } = observed.memory;
+function startTimedOut(facts: Facts, held: Held<StateNamed<'stopped'>>): Step | undefined {
+  const { startAnsweredAt } = facts.memory;
   if (startAnsweredAt === undefined) return undefined;
-  if (!isTimeUp(observed, startAnsweredAt + startTimeoutMs(observed))) return undefined;
+  if (!isTimeUp(facts, startAnsweredAt + startTimeoutMs(facts))) return undefined;
   const reason = held.state.row.interruptible === true ? 'Outbid' : 'CannotStart';
-  return endMachine(observed, {
+  return endMachine(facts, {
     ...held,
     reason,
     kind: 'lost',
-    finding: machineFinding(observed, held.state),
+    finding: machineFinding(facts, held.state),
   });
 }
 
 /** A start that was refused, by the account's limits or the service, is said and asked for again: it has not begun. */
-function startRefused(observed: Observed, held: Held<StateNamed<'stopped'>>): Decision | undefined {
-  const { refusal, notBefore } = observed.memory;
-  const wait = notBefore - observed.steadyNow;
+function startRefused(facts: Facts, held: Held<StateNamed<'stopped'>>): Decision | undefined {
+  const { refusal, notBefore } = facts.memory;
+  const wait = notBefore - facts.steadyNow;
   if (wait <= 0 || !refusal) return undefined;
-  const { startRequestedAt: _refused, ...fields } = withRow(observed, held.state.row);
+  const { startRequestedAt: _refused, ...fields } = withRow(facts, held.state.row);
   return decision({
     fields,
-    finding: { ...refusal, phase: 'Stopped', machine: machineFinding(observed, held.state) },
+    finding: { ...refusal, phase: 'Stopped', machine: machineFinding(facts, held.state) },
     look: { afterMs: wait },
   });
 }
@@ -115,29 +114,29 @@ function startRefused(observed: Observed, held: Held<StateNamed<'stopped'>>): De
  * Asks for the start until it is answered once; after that the machine has its time. What was refused is shown as
  * refused while it is asked for again: a status that turns with each try would be written for ever.
  */
-function start(observed: Observed, held: Held<StateNamed<'stopped'>>): Decision {
-  const { startRequestedAt = formatTime(observed.now), ...fields } = withRow(observed, held.state.row);
-  const { notBefore, startAnsweredAt, refusal } = observed.memory;
-  const machine = machineFinding(observed, held.state);
-  const wait = notBefore - observed.steadyNow;
+function start(facts: Facts, held: Held<StateNamed<'stopped'>>): Decision {
+  const { startRequestedAt = formatTime(facts.now), ...fields } = withRow(facts, held.state.row);
+  const { notBefore, startAnsweredAt, refusal } = facts.memory;
+  const machine = machineFinding(facts, held.state);
+  const wait = notBefore - facts.steadyNow;
   const asks = wait <= 0 && startAnsweredAt === undefined;
-  const answeredAt = startAnsweredAt ?? observed.steadyNow;
+  const answeredAt = startAnsweredAt ?? facts.steadyNow;
   return decision({
     fields: refusal ? fields : { ...fields, startRequestedAt },
     finding: refusal
       ? { ...refusal, phase: 'Stopped', machine }
       : { phase: 'Starting', reason: 'Starting', machine },
-    actions: asks ? [startAction(observed, held)] : [],
+    actions: asks ? [startAction(facts, held)] : [],
     record: { type: 'status' },
-    look: wait > 0 ? { afterMs: wait } : untilTimeIsUp(observed, answeredAt + startTimeoutMs(observed)),
+    look: wait > 0 ? { afterMs: wait } : untilTimeIsUp(facts, answeredAt + startTimeoutMs(facts)),
   });
 }
 
-function startAction({ object }: Observed, { machine, state }: Held<StateNamed<'stopped'>>): Action {
+function startAction({ object }: Facts, { machine, state }: Held<StateNamed<'stopped'>>): Action {
   const offered = parseDollars(object.status?.offerPricePerHour);
   return { type: 'start', instanceId: machine.instanceId, pricePerHour: state.row.pricePerHour ?? offered };
 }
 
-function startTimeoutMs({ object }: Observed): number {
+function startTimeoutMs({ object }: Facts): number {
   return parseDuration(object.spec.timeouts.start) ?? 0;
 }

@@ -1,19 +1,17 @@
 import { decision } from '../decision.ts';
+import type { Facts } from '../facts.ts';
 import { withRow } from '../machine-fields.ts';
-import type { Decision, Observed } from '../types.ts';
+import type { Decision } from '../types.ts';
 import type { Held, StateNamed } from './held-machine.ts';
 import { machineFinding } from './machine-finding.ts';
 
 /** For a machine that is not wanted to run, whatever it does now. */
-export function stop(
-  observed: Observed,
-  held: Held<StateNamed<'running' | 'booting' | 'unrecognized'>>,
-): Decision {
+export function stop(facts: Facts, held: Held<StateNamed<'running' | 'booting' | 'unrecognized'>>): Decision {
   return decision({
-    fields: withRow(observed, held.state.row),
-    finding: { phase: 'Stopping', reason: 'Stopping', machine: machineFinding(observed, held.state) },
+    fields: withRow(facts, held.state.row),
+    finding: { phase: 'Stopping', reason: 'Stopping', machine: machineFinding(facts, held.state) },
     record: { type: 'status' },
-    ...askToStop(observed, held.machine.instanceId),
+    ...askToStop(facts, held.machine.instanceId),
   });
 }
 
@@ -22,7 +20,7 @@ const STOP_AGAIN_MS = 30_000;
 
 /** Asks at once, and again every half minute. */
 export function askToStop(
-  { memory, steadyNow }: Observed,
+  { memory, steadyNow }: Facts,
   instanceId: number,
 ): Pick<Decision, 'actions' | 'look'> {
   const wait = memory.stopAskedAt === undefined ? 0 : memory.stopAskedAt + STOP_AGAIN_MS - steadyNow;

@@ -1,5 +1,6 @@
+import type { Facts } from '../facts.ts';
 import { goneProof } from '../gone.ts';
-import type { Observed, Step } from '../types.ts';
+import type { Step } from '../types.ts';
 
 /** What to do about a machine that the status of an object without one names all the same. */
 export type UnprovenRecord =
@@ -12,12 +13,12 @@ export type UnprovenRecord =
  * Somebody wrote it there, or its proof was lost: it may be a true one still. It is forgotten once it is proven gone
  * as a machine of ours that vanished would be, and never before. Undefined where it stays, or there is none.
  */
-export function unprovenRecord(observed: Observed): UnprovenRecord | undefined {
-  const { account, object } = observed;
+export function unprovenRecord(facts: Facts): UnprovenRecord | undefined {
+  const { account, object } = facts;
   const instanceId = object.status?.instanceId;
   const mayJudge = account.state === 'ready' && account.facts.breaker.type !== 'open';
   if (instanceId === undefined || !mayJudge) return undefined;
-  switch (goneProof(observed, instanceId).type) {
+  switch (goneProof(facts, instanceId).type) {
     case 'gone':
       return { type: 'forget' };
     case 'needsRead':

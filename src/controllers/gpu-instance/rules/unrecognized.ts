@@ -1,7 +1,8 @@
 import { decision, type Rule } from '../decision.ts';
 import { nextDeadline } from '../due.ts';
+import type { Facts } from '../facts.ts';
 import { withRow } from '../machine-fields.ts';
-import type { Decision, Observed, Step } from '../types.ts';
+import type { Decision, Step } from '../types.ts';
 import type { Held, StateNamed } from './held-machine.ts';
 import { machineFinding } from './machine-finding.ts';
 import { stop } from './stopping.ts';
@@ -11,25 +12,24 @@ const RULES: readonly Rule<Held<StateNamed<'unrecognized'>>>[] = [
   {
     name: 'stop-unrecognized',
     because: 'powerState is Stopped, and whatever the word says may bill.',
-    decide: (observed, held) =>
-      observed.object.spec.powerState === 'Stopped' ? stop(observed, held) : undefined,
+    decide: (facts, held) => (facts.object.spec.powerState === 'Stopped' ? stop(facts, held) : undefined),
   },
   { name: 'show-word', because: 'A word that is not known here is said and never judged.', decide: show },
 ];
 
-export function whileUnrecognized(observed: Observed, held: Held<StateNamed<'unrecognized'>>): Step {
-  return byRules(RULES, observed, held);
+export function whileUnrecognized(facts: Facts, held: Held<StateNamed<'unrecognized'>>): Step {
+  return byRules(RULES, facts, held);
 }
 
-function show(observed: Observed, held: Held<StateNamed<'unrecognized'>>): Decision {
-  const fields = withRow(observed, held.state.row);
+function show(facts: Facts, held: Held<StateNamed<'unrecognized'>>): Decision {
+  const fields = withRow(facts, held.state.row);
   return decision({
     fields,
     finding: {
       phase: 'Loading',
       reason: 'StatusUnrecognized',
-      machine: machineFinding(observed, held.state),
+      machine: machineFinding(facts, held.state),
     },
-    look: nextDeadline(observed),
+    look: nextDeadline(facts),
   });
 }

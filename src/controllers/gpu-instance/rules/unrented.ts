@@ -1,11 +1,10 @@
 import { countsFor, recentRentals, rentalTimes } from '../../../instance/rentals.ts';
 import { decision, firstOf, type Rule } from '../decision.ts';
+import { attemptOf, type Facts, lateMachineOfClosed, needsSecondList } from '../facts.ts';
 import { limitState } from '../limits.ts';
 import { carriedFields, withoutMachine } from '../machine-fields.ts';
-import { factsOf } from '../recorded.ts';
-import { attemptOf, lateMachineOfClosed, needsSecondList } from '../settle.ts';
 import type { Stage } from '../stage.ts';
-import type { Decision, Observed, Step } from '../types.ts';
+import type { Decision, Step } from '../types.ts';
 import type { ListedMachine } from '../views.ts';
 import { PERMISSION_LOOK_MS } from './held.ts';
 import { idle } from './idle.ts';
@@ -23,10 +22,10 @@ const RULES: readonly Rule<Unrented>[] = [
   {
     name: 'limit-reached',
     because: 'What may hold no machine any more needs none, whatever else is wanted.',
-    decide: (observed, stage) => {
-      const state = limitState(observed);
+    decide: (facts, stage) => {
+      const state = limitState(facts);
       return state.type === 'reached'
-        ? idle(observed, stage, {
+        ? idle(facts, stage, {
             ...{ reason: 'LimitReached', detail: state.detail },
             look: { afterMs: LIMIT_LOOK_MS },
           })
@@ -36,14 +35,14 @@ const RULES: readonly Rule<Unrented>[] = [
   {
     name: 'stopped-and-unrented',
     because: 'A machine that should be stopped is not rented to be stopped.',
-    decide: (observed, stage) =>
-      observed.object.spec.powerState === 'Stopped' ? stoppedWithout(observed, stage) : undefined,
+    decide: (facts, stage) =>
+      facts.object.spec.powerState === 'Stopped' ? stoppedWithout(facts, stage) : undefined,
   },
   {
     name: 'paused',
     because: 'A person asked for quiet.',
-    decide: (observed, stage) =>
-      observed.object.spec.paused ? idle(observed, stage, { reason: 'Paused' }) : undefined,
+    decide: (facts, stage) =>
+      facts.object.spec.paused ? idle(facts, stage, { reason: 'Paused' }) : undefined,
   },
   {
     name: 'ended-for-good',
@@ -53,27 +52,27 @@ const RULES: readonly Rule<Unrented>[] = [
   {
     name: 'namespace-not-allowed',
     because: 'The account decides who may spend its money, and strangers learn nothing of it.',
-    decide: (observed, stage) => {
-      const permitted = factsOf(observed)?.permitted;
+    decide: (facts, stage) => {
+      const permitted = facts.accountFacts?.permitted;
       if (permitted === undefined) return decision({ look: { afterMs: PERMISSION_LOOK_MS } });
-      return permitted ? undefined : idle(observed, stage, { reason: 'NamespaceNotAllowed' });
+      return permitted ? undefined : idle(facts, stage, { reason: 'NamespaceNotAllowed' });
     },
   },
   {
     name: 'account-not-ready',
     because: 'Only a proven key that may destroy may rent.',
-    decide: (observed, stage) =>
-      observed.account.state === 'notReady'
-        ? idle(observed, stage, {
+    decide: (facts, stage) =>
+      facts.account.state === 'notReady'
+        ? idle(facts, stage, {
             reason: 'AccountNotReady',
-            detail: `The MarketplaceAccount is not ready: ${observed.account.message}`,
+            detail: `The MarketplaceAccount is not ready: ${facts.account.message}`,
           })
         : undefined,
   },
   {
     name: 'wait-for-list',
     because: 'A machine of this object may exist already; only a complete list says that none does.',
-    decide: (observed) => (observed.list ? undefined : decision({ look: { onList: true, afterMs: 5_000 } })),
+    decide: (facts) => (facts.list ? undefined : decision({ look: { onList: true, afterMs: 5_000 } })),
   },
   {
     name: 'old-machine-listed',
@@ -83,11 +82,11 @@ const RULES: readonly Rule<Unrented>[] = [
   {
     name: 'late-machine-listed',
     because: 'A machine of the last purchase may have come after all.',
-    decide: (observed, stage) => {
-      const late = lateMachineOfClosed(observed);
+    decide: (facts, stage) => {
+      const late = lateMachineOfClosed(facts);
       return (
         late &&
-        idle(observed, stage, {
+        idle(facts, stage, {
           reason: 'RentalUncertain',
           detail: lateDetail(late.machine, late.attempt),
           look: { onList: true },
@@ -103,9 +102,9 @@ const RULES: readonly Rule<Unrented>[] = [
   {
     name: 'ssh-key-missing',
     because: 'For some machines a missing key cannot be added later (specification 4.5).',
-    decide: (observed, stage) =>
-      observed.object.spec.ssh && factsOf(observed)?.sshKeyRegistered === false
-        ? idle(observed, stage, { reason: 'SSHKeyMissing', look: { afterMs: 60_000 } })
+    decide: (facts, stage) =>
+      facts.object.spec.ssh && facts.accountFacts?.sshKeyRegistered === false
+        ? idle(facts, stage, { reason: 'SSHKeyMissing', look: { afterMs: 60_000 } })
         : undefined,
   },
   {
@@ -116,23 +115,23 @@ const RULES: readonly Rule<Unrented>[] = [
   {
     name: 'wait-for-second-list',
     because: 'The only list of this process may lack a late machine that lists showed before.',
-    decide: (observed) =>
-      needsSecondList(observed) ? decision({ look: { onList: true, afterMs: 5_000 } }) : undefined,
+    decide: (facts) =>
+      needsSecondList(facts) ? decision({ look: { onList: true, afterMs: 5_000 } }) : undefined,
   },
   { name: 'purchase', because: 'A machine is wanted and nothing speaks against it.', decide: purchase },
 ];
 
-export function whileUnrented(observed: Observed, stage: Unrented): Step {
-  return firstOf(RULES, observed, stage) ?? decision({});
+export function whileUnrented(facts: Facts, stage: Unrented): Step {
+  return firstOf(RULES, facts, stage) ?? decision({});
 }
 
-function stoppedWithout(observed: Observed, stage: Unrented): Step {
-  const named = unprovenRecord(observed);
+function stoppedWithout(facts: Facts, stage: Unrented): Step {
+  const named = unprovenRecord(facts);
   if (named?.type === 'read') return named.step;
-  const carried = carriedFields(observed);
+  const carried = carriedFields(facts);
   const fields = named?.type === 'forget' ? withoutMachine(carried) : carried;
   return decision({
-    look: named?.type === 'awaitLists' ? { onList: true, afterMs: observed.constants.listLagMs } : {},
+    look: named?.type === 'awaitLists' ? { onList: true, afterMs: facts.constants.listLagMs } : {},
     fields: stage.attempt > 0 ? { ...fields, attempt: stage.attempt } : fields,
     finding: {
       phase: 'Stopped',
@@ -145,20 +144,20 @@ function stoppedWithout(observed: Observed, stage: Unrented): Step {
 }
 
 /** Ends that a policy makes final, until the spec changes it. */
-function endedForGood(observed: Observed, stage: Unrented): Decision | undefined {
-  const { spec, status } = observed.object;
+function endedForGood(facts: Facts, stage: Unrented): Decision | undefined {
+  const { spec, status } = facts.object;
   const last = status?.history?.at(-1);
   // What is listed again has not ended: that is said by a later rule, which rents nothing either.
-  if (!last || oldMachine(observed)) return undefined;
+  if (!last || oldMachine(facts)) return undefined;
   if (last.reason === 'Vanished' && spec.onVanish === 'Hold') {
-    return idle(observed, stage, {
+    return idle(facts, stage, {
       reason: 'VanishedHeld',
       detail: `Machine ${last.instanceId} was destroyed, and not by this operator; spec.onVanish is Hold.`,
     });
   }
   const lost = !CHOSEN_ENDS.has(last.reason);
   return lost && spec.replacement.policy === 'Never'
-    ? idle(observed, stage, {
+    ? idle(facts, stage, {
         reason: 'ReplacementOff',
         detail: `Machine ${last.instanceId} ended (${last.reason}), and spec.replacement.policy is Never.`,
       })
@@ -173,15 +172,15 @@ const CHOSEN_ENDS: ReadonlySet<string> = new Set([
   'LimitReached',
 ]);
 
-function oldMachine({ list }: Observed): ListedMachine | undefined {
+function oldMachine({ list }: Facts): ListedMachine | undefined {
   return list?.labelled.find(({ ownership }) => attemptOf(ownership) !== undefined);
 }
 
-function oldMachineListed(observed: Observed, stage: Unrented): Decision | undefined {
-  const old = oldMachine(observed);
+function oldMachineListed(facts: Facts, stage: Unrented): Decision | undefined {
+  const old = oldMachine(facts);
   return (
     old &&
-    idle(observed, stage, {
+    idle(facts, stage, {
       reason: 'OldMachineNotGone',
       detail: `Machine ${old.row.id} of this object is still listed by the marketplace, so no other is rented.`,
       look: {
@@ -191,22 +190,22 @@ function oldMachineListed(observed: Observed, stage: Unrented): Decision | undef
   );
 }
 
-function tooManyRentals(observed: Observed, stage: Unrented): Decision | undefined {
-  const { spec, status } = observed.object;
-  const recent = recentRentals(rentalTimes(status), observed.now);
+function tooManyRentals(facts: Facts, stage: Unrented): Decision | undefined {
+  const { spec, status } = facts.object;
+  const recent = recentRentals(rentalTimes(status), facts.now);
   const oldest = recent.at(-spec.replacement.maxPerHour);
   if (recent.length < spec.replacement.maxPerHour || oldest === undefined) return undefined;
-  return idle(observed, stage, {
+  return idle(facts, stage, {
     reason: 'TooManyRentals',
     detail: `${spec.replacement.maxPerHour} machines were rented within an hour, as many as spec.replacement.maxPerHour allows.`,
-    look: { afterMs: Math.max(1000, countsFor(oldest, observed.now)) },
+    look: { afterMs: Math.max(1000, countsFor(oldest, facts.now)) },
   });
 }
 
-function backingOff(observed: Observed, stage: Unrented): Decision | undefined {
-  const { refusal, notBefore } = observed.memory;
-  const left = notBefore - observed.steadyNow;
+function backingOff(facts: Facts, stage: Unrented): Decision | undefined {
+  const { refusal, notBefore } = facts.memory;
+  const left = notBefore - facts.steadyNow;
   if (left <= 0) return undefined;
   if (!refusal) return decision({ look: { afterMs: left } });
-  return idle(observed, stage, { reason: refusal.reason, detail: refusal.detail, look: { afterMs: left } });
+  return idle(facts, stage, { reason: refusal.reason, detail: refusal.detail, look: { afterMs: left } });
 }

@@ -1,10 +1,10 @@
 import { driftOf, satisfiedOffers } from '../../../api/v1alpha1/machine-drift.ts';
 import { decision, firstOf, type Rule } from '../decision.ts';
 import { replaceIsDue } from '../due.ts';
+import type { Facts } from '../facts.ts';
 import { limitToApply, priceRise } from '../limits.ts';
 import { highestCap } from '../offers/offer-price.ts';
-import { factsOf } from '../recorded.ts';
-import type { Observed, Step } from '../types.ts';
+import type { Step } from '../types.ts';
 import { labelAdopted } from './adopted-label.ts';
 import type { EndWish } from './end-wish.ts';
 import { endMachine } from './ending.ts';
@@ -13,23 +13,23 @@ import type { Held, Listed } from './held-machine.ts';
 import { machineFinding } from './machine-finding.ts';
 import { applyLimit } from './over-limit.ts';
 
-type WishOf = (observed: Observed, held: Held<Listed>) => EndWish | undefined;
+type WishOf = (facts: Facts, held: Held<Listed>) => EndWish | undefined;
 
-const replaceRequested: WishOf = (observed, held) =>
-  replaceIsDue(observed) ? unwanted(observed, held, 'ReplaceRequested') : undefined;
+const replaceRequested: WishOf = (facts, held) =>
+  replaceIsDue(facts) ? unwanted(facts, held, 'ReplaceRequested') : undefined;
 
-const specChanged: WishOf = (observed, held) => {
-  const { spec, status } = observed.object;
+const specChanged: WishOf = (facts, held) => {
+  const { spec, status } = facts.object;
   const drift = spec.updateStrategy.type === 'Replace' ? driftOf(status ?? {}, spec) : undefined;
   if (!drift) return undefined;
-  const wish = unwanted(observed, held, 'SpecChanged');
+  const wish = unwanted(facts, held, 'SpecChanged');
   return drift.type === 'offers' ? { ...wish, detail: drift.detail } : wish;
 };
 
-const priceRaised: WishOf = (observed, held) => {
-  const detail = risenPrice(observed, held, ownCap(observed));
-  return detail !== undefined && observed.object.spec.onPriceAbove === 'Replace'
-    ? { ...unwanted(observed, held, 'PriceRaised'), detail }
+const priceRaised: WishOf = (facts, held) => {
+  const detail = risenPrice(facts, held, ownCap(facts));
+  return detail !== undefined && facts.object.spec.onPriceAbove === 'Replace'
+    ? { ...unwanted(facts, held, 'PriceRaised'), detail }
     : undefined;
 };
 
@@ -38,25 +38,25 @@ const UNWANTED_RULES: readonly Rule<Held<Listed>>[] = [
   {
     name: 'limit-reached',
     because: 'No money is spent beyond what a person allowed.',
-    decide: (observed, held) => {
-      const state = limitToApply(observed);
-      return state.type === 'reached' ? applyLimit(observed, held, state.detail) : undefined;
+    decide: (facts, held) => {
+      const state = limitToApply(facts);
+      return state.type === 'reached' ? applyLimit(facts, held, state.detail) : undefined;
     },
   },
   {
     name: 'replace-requested',
     because: 'A person asked for another machine.',
-    decide: (observed, held) => unlessHeldBack(observed, replaceRequested(observed, held)),
+    decide: (facts, held) => unlessHeldBack(facts, replaceRequested(facts, held)),
   },
   {
     name: 'spec-changed',
     because: 'The machine is not what the spec would rent, and the update strategy is Replace.',
-    decide: (observed, held) => unlessHeldBack(observed, specChanged(observed, held)),
+    decide: (facts, held) => unlessHeldBack(facts, specChanged(facts, held)),
   },
   {
     name: 'price-raised',
     because: 'The machine costs more than was agreed, and onPriceAbove is Replace.',
-    decide: (observed, held) => unlessHeldBack(observed, priceRaised(observed, held)),
+    decide: (facts, held) => unlessHeldBack(facts, priceRaised(facts, held)),
   },
   {
     name: 'label-adopted',
@@ -71,51 +71,47 @@ const UNWANTED_RULES: readonly Rule<Held<Listed>>[] = [
  */
 export function byRules<S extends Listed>(
   rules: readonly Rule<Held<S>>[],
-  observed: Observed,
+  facts: Facts,
   held: Held<S>,
 ): Step {
-  const end = firstOf(UNWANTED_RULES, observed, held);
+  const end = firstOf(UNWANTED_RULES, facts, held);
   if (end) return end;
-  const step = firstOf(rules, observed, held) ?? decision({});
-  const wish = replaceRequested(observed, held) ?? specChanged(observed, held) ?? priceRaised(observed, held);
-  return wish ? sayingWhatWaits(observed, wish, step) : step;
+  const step = firstOf(rules, facts, held) ?? decision({});
+  const wish = replaceRequested(facts, held) ?? specChanged(facts, held) ?? priceRaised(facts, held);
+  return wish ? sayingWhatWaits(facts, wish, step) : step;
 }
 
-function unlessHeldBack(observed: Observed, wish: EndWish | undefined): Step | undefined {
-  return wish && !heldBackBy(observed, wish) ? endMachine(observed, wish) : undefined;
+function unlessHeldBack(facts: Facts, wish: EndWish | undefined): Step | undefined {
+  return wish && !heldBackBy(facts, wish) ? endMachine(facts, wish) : undefined;
 }
 
 function unwanted(
-  observed: Observed,
+  facts: Facts,
   { machine, state }: Held<Listed>,
   reason: 'ReplaceRequested' | 'SpecChanged' | 'PriceRaised',
 ): EndWish {
-  return { machine, reason, kind: 'unwanted', finding: machineFinding(observed, state) };
+  return { machine, reason, kind: 'unwanted', finding: machineFinding(facts, state) };
 }
 
 /**
  * How much dearer a machine is that costs its whole price than its offer said or than `cap`, by default the lower of the
  * object's and the account's; undefined where it is not.
  */
-export function risenPrice(
-  observed: Observed,
-  { state }: Held<Listed>,
-  cap = capOf(observed),
-): string | undefined {
+export function risenPrice(facts: Facts, { state }: Held<Listed>, cap = capOf(facts)): string | undefined {
   if (state.type !== 'running' && state.type !== 'booting') return undefined;
-  return priceRise(observed, state.row.pricePerHour, cap);
+  return priceRise(facts, state.row.pricePerHour, cap);
 }
 
 /** Of the alternatives that the machine satisfies, not of a position in `offers`, which an edit may move. */
-function capOf(observed: Observed): number | undefined {
-  return highestCap(alternativesOf(observed), factsOf(observed)?.limits ?? {});
+function capOf(facts: Facts): number | undefined {
+  return highestCap(alternativesOf(facts), facts.accountFacts?.limits ?? {});
 }
 
 /** What a machine may be given up for: limits of an account stop rentals, and no machine that runs. */
-function ownCap(observed: Observed): number {
-  return highestCap(alternativesOf(observed), {}) ?? Number.POSITIVE_INFINITY;
+function ownCap(facts: Facts): number {
+  return highestCap(alternativesOf(facts), {}) ?? Number.POSITIVE_INFINITY;
 }
 
-function alternativesOf({ object }: Observed) {
+function alternativesOf({ object }: Facts) {
   return satisfiedOffers(object.status ?? {}, object.spec);
 }

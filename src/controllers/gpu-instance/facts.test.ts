@@ -1,16 +1,19 @@
 import { describe, expect, test } from 'vitest';
 import {
   at,
+  facts,
   type Given,
   given,
+  held,
   holding,
   intent,
+  LOGIN,
   labelOf,
   listed,
   machineOf,
   row,
 } from '../../../test/builders/observed.ts';
-import { openIntent, settlement, settlesAt } from './settle.ts';
+import { settlesAt } from './facts.ts';
 import type { RentedFacts } from './views.ts';
 
 /** Issued so long ago that a list begun a second ago proves that nothing came. */
@@ -34,7 +37,7 @@ describe('the open intent', () => {
     ['beyond what is recorded is open', { intent: LATE, status: holding({ attempt: 1 }) }, 2],
     ['is missing', {}, undefined],
   ])('%s', ([, situation, attempt]) => {
-    expect(openIntent(given(situation))?.attempt).toBe(attempt);
+    expect(given(situation).openIntent?.attempt).toBe(attempt);
   });
 
   test('settles a late call and a list lag after its deadline, in the time that this process counts', () => {
@@ -97,7 +100,7 @@ describe('the outcome of an open intent', () => {
     ],
     ['is not known without its account', { intent: OLD, account: { state: 'missing' } }, { type: 'unknown' }],
   ])('%s', ([, situation, expected]) => {
-    expect(settlement(given(situation))).toMatchObject(expected);
+    expect(given(situation).intentOutcome).toMatchObject(expected);
   });
 });
 
@@ -114,9 +117,9 @@ describe('a machine outside the window of its label (H6)', () => {
         observed: { listsBegun: [at(-1)] },
       };
       const expected = second === -30 ? { type: 'found' } : { type: 'late', machine: { id: 8 } };
-      expect(settlement(given({ intent: OPEN, machines, ...long }))).toMatchObject(expected);
+      expect(given({ intent: OPEN, machines, ...long }).intentOutcome).toMatchObject(expected);
       const refused = { ...long, memory: { ...long.memory, refused: OPEN } };
-      expect(settlement(given({ intent: OPEN, machines, ...refused }))).toMatchObject(expected);
+      expect(given({ intent: OPEN, machines, ...refused }).intentOutcome).toMatchObject(expected);
     },
   );
 
@@ -126,7 +129,7 @@ describe('a machine outside the window of its label (H6)', () => {
       observed: { listsBegun: [at(-1)] },
     };
     for (const label of [labelOf(1, at(-600)), labelOf(2, at(-500 - 600))])
-      expect(settlement(given({ intent: OPEN, machines: [late(label)], ...long }))).toMatchObject({
+      expect(given({ intent: OPEN, machines: [late(label)], ...long }).intentOutcome).toMatchObject({
         type: 'nothingCame',
       });
   });
@@ -168,7 +171,7 @@ describe('where labels do not come back, the outcome', () => {
     ],
     ['is not known without a list', { list: 'none' }, { type: 'unknown' }],
   ])('%s', ([, situation, expected]) => {
-    expect(settlement(given({ intent: OPEN, ...situation }))).toMatchObject(expected);
+    expect(given({ intent: OPEN, ...situation }).intentOutcome).toMatchObject(expected);
   });
 });
 
@@ -184,3 +187,44 @@ function rented(attempt: number, instanceId: number): RentedFacts {
     image: undefined,
   };
 }
+
+describe('the machine on record', () => {
+  test('is the one that the status names with our claim', () => {
+    expect(given(held()).ownedMachine).toEqual({ instanceId: 1, attempt: 1 });
+  });
+
+  test.each([
+    [
+      'with the claim of another machine',
+      held({}, { status: { instanceId: 2, claim: held().status?.claim } }),
+    ],
+    ['with the claim of another purchase', held({}, { status: { attempt: 2, claim: held().status?.claim } })],
+    ['without a claim', held({}, { status: { claim: undefined } })],
+    ['for another login', held({}, { facts: { login: { ...LOGIN, userId: 8 } } })],
+    ['for a login that is not known', held({}, { account: { state: 'missing' } })],
+    ['that is not there', {}],
+  ] as const)('is none %s', (_, situation) => {
+    expect(given(situation).ownedMachine).toBeUndefined();
+  });
+});
+
+test('what this object let go of is in its history, or destroyed by this process', () => {
+  const history = [{ attempt: 1, instanceId: 4, reason: 'Exited', endedAt: '', minutes: 0, cost: '0' }];
+  const destroys = [{ instanceId: 5, reason: 'Exited' as const, answeredAt: 0, endedAt: 0 }];
+  expect([...given({ status: { history }, memory: { destroys } }).endedIds]).toEqual([4, 5]);
+  expect([...given().endedIds]).toEqual([]);
+});
+
+test('a login is known whether or not it may rent', () => {
+  const account = { state: 'notReady', reason: 'r', message: 'm', facts: facts() } as const;
+  expect(given({ account }).accountFacts).toEqual(facts());
+  expect(given({ account: { state: 'missing' } }).accountFacts).toBeUndefined();
+});
+
+test('an object begins before its first purchase, and wanted', () => {
+  expect([given().settledAttempt, given().isDeleting, given({ deleting: true }).isDeleting]).toEqual([
+    0,
+    false,
+    true,
+  ]);
+});

@@ -1,11 +1,97 @@
+import { type ServiceTime, serviceNow } from '../../accounts/service-clock.ts';
 import type { Instance } from '../../marketplace/instances/instance.ts';
+import { claimVerifies } from '../../ownership/claim.ts';
 import { isForLogin, type RentalIntent } from '../../ownership/intent.ts';
-import { factsOf, settledAttempt } from './recorded.ts';
 import type { Observed } from './types.ts';
-import type { ListedMachine } from './views.ts';
+import type { AccountFacts, ListedMachine } from './views.ts';
+
+/** What was observed and what follows from it, derived once in each round: rules take this and their stage. */
+export interface Facts extends Observed {
+  readonly isDeleting: boolean;
+  /** Of the account's login, whether or not it may rent now. */
+  readonly accountFacts: AccountFacts | undefined;
+  /** Undefined if the status names none, or the claim is not ours: then the record proves nothing. */
+  readonly ownedMachine: OwnedMachine | undefined;
+  /** The number of the present or last settled purchase; 0 before the first. */
+  readonly settledAttempt: number;
+  /** The newest intent of this object whose result is not recorded. */
+  readonly openIntent: RentalIntent | undefined;
+  readonly intentOutcome: IntentOutcome;
+  /** Ids that this object once held and gave up: a list may still show them for a while. */
+  readonly endedIds: ReadonlySet<number>;
+  /** The time by which costs are dated and rentals refused. */
+  readonly serviceNow: number | undefined;
+  /** The time by which a machine may be ended for its age, its cost or an annotation. */
+  readonly confirmedNow: number | undefined;
+}
+
+/** A machine that the object's status names with a claim that we made. */
+export interface OwnedMachine {
+  readonly instanceId: number;
+  readonly attempt: number;
+}
+
+/** Everything that more than one rule asks of an observation. Pure: the same observation gives the same facts. */
+export function deriveFacts(observed: Observed): Facts {
+  const { object, memory } = observed;
+  const openIntent = openIntentOf(observed);
+  const ended = [...(object.status?.history ?? []), ...memory.destroys];
+  return {
+    ...observed,
+    isDeleting: object.metadata.deletionTimestamp !== undefined,
+    accountFacts: accountFactsOf(observed),
+    ownedMachine: ownedMachineOf(observed),
+    settledAttempt: settledAttemptOf(observed),
+    openIntent,
+    intentOutcome: outcomeOf(observed, openIntent),
+    endedIds: new Set(ended.map(({ instanceId }) => instanceId)),
+    serviceNow: serviceNowOf(observed),
+    confirmedNow: confirmedNowOf(observed),
+  };
+}
+
+function accountFactsOf({ account }: Observed): AccountFacts | undefined {
+  return account.state === 'missing' ? undefined : account.facts;
+}
+
+function ownedMachineOf(observed: Observed): OwnedMachine | undefined {
+  const { status } = observed.object;
+  const account = accountFactsOf(observed);
+  if (status?.instanceId === undefined || account === undefined) return undefined;
+  const attempt = settledAttemptOf(observed);
+  const claimed = { login: account.login, uid: observed.uid, attempt, instanceId: status.instanceId };
+  if (!claimVerifies(observed.identity.keys, claimed, status.claim)) return undefined;
+  return { instanceId: status.instanceId, attempt };
+}
+
+function settledAttemptOf({ object }: Observed): number {
+  return object.status?.attempt ?? 0;
+}
+
+/**
+ * The time by which costs are dated and rentals refused: the service's clock if it says one, since our own may have been
+ * set ahead by a day. Undefined while it is stale; later replies decide.
+ */
+function serviceNowOf(observed: Observed): number | undefined {
+  return serviceNow(serviceTimeOf(observed), observed.now);
+}
+
+/**
+ * The time by which a machine may be ended for its age, its cost or an annotation: one that two complete lists agree on.
+ * For a service that never says its time, ours, as long as no jump of the wall clock brought it there. Undefined until then.
+ */
+function confirmedNowOf(observed: Observed): number | undefined {
+  const time = serviceTimeOf(observed);
+  if (time.type === 'unknown') return Math.min(observed.now, observed.steadyNow);
+  return time.type === 'known' && time.isConfirmed ? time.at : undefined;
+}
+
+function serviceTimeOf(observed: Observed): ServiceTime {
+  return accountFactsOf(observed)?.serviceTime ?? { type: 'unknown' };
+}
 
 /** How the outcome of an open intent stands. */
-export type Settlement =
+export type IntentOutcome =
   | { readonly type: 'none' }
   /** It carries the label of exactly this purchase. */
   | { readonly type: 'found'; readonly intent: RentalIntent; readonly instanceId: number }
@@ -21,7 +107,7 @@ export type Settlement =
  * The newest intent of this object whose result is not recorded. The annotation counts, and what this process
  * wrote last where someone took the annotation away.
  */
-export function openIntent(observed: Observed): RentalIntent | undefined {
+function openIntentOf(observed: Observed): RentalIntent | undefined {
   const { intent, memory, uid } = observed;
   const written = intent.type === 'intent' && intent.intent.uid === uid ? intent.intent : undefined;
   const newest = [written, memory.intent]
@@ -30,7 +116,7 @@ export function openIntent(observed: Observed): RentalIntent | undefined {
       (best, next) => (next.attempt > (best?.attempt ?? 0) ? next : best),
       undefined,
     );
-  return newest && newest.attempt > settledAttempt(observed) ? newest : undefined;
+  return newest && newest.attempt > settledAttemptOf(observed) ? newest : undefined;
 }
 
 /** From when on a complete list that does not show the machine proves that none will come. */
@@ -45,8 +131,7 @@ export function deadlineOf(intent: RentalIntent, { memory }: Observed): number {
 }
 
 /** What is known about the open intent (never from one answer alone, unless it was a definite refusal). */
-export function settlement(observed: Observed): Settlement {
-  const intent = openIntent(observed);
+function outcomeOf(observed: Observed, intent: RentalIntent | undefined): IntentOutcome {
   if (!intent) return { type: 'none' };
   const { rented } = observed.memory;
   if (rented?.attempt === intent.attempt) return { type: 'found', intent, instanceId: rented.instanceId };
@@ -56,8 +141,8 @@ export function settlement(observed: Observed): Settlement {
   if (late) return { type: 'late', intent, machine: late };
   if (isRefused(observed, intent)) return { type: 'nothingCame', intent };
   const at = settlesAt(intent, observed);
-  const facts = factsOf(observed);
-  const countable = facts !== undefined && isForLogin(intent, facts.login);
+  const account = accountFactsOf(observed);
+  const countable = account !== undefined && isForLogin(intent, account.login);
   if (countable && observed.listsBegun.some((begun) => begun > at)) return { type: 'nothingCame', intent };
   return { type: 'unknown', intent, settlesAt: at };
 }
@@ -66,7 +151,7 @@ function isRefused({ memory: { refused } }: Observed, intent: RentalIntent): boo
   return refused?.attempt === intent.attempt && refused.issuedAt === intent.issuedAt;
 }
 
-function foundByLabel(observed: Observed, intent: RentalIntent): Settlement | undefined {
+function foundByLabel(observed: Observed, intent: RentalIntent): IntentOutcome | undefined {
   const machine = observed.list?.labelled.find(({ ownership }) => attemptOf(ownership) === intent.attempt);
   return machine && { type: 'found', intent, instanceId: machine.row.id };
 }
@@ -76,13 +161,13 @@ function foundByLabel(observed: Observed, intent: RentalIntent): Settlement | un
  * listed. If a machine of that purchase has ended, it had one, and this is a copy.
  */
 export function lateMachineOfClosed(
-  observed: Observed,
+  facts: Facts,
 ): { readonly machine: Instance; readonly attempt: number } | undefined {
-  const { intent, uid, object } = observed;
-  if (intent.type !== 'intent' || intent.intent.uid !== uid || openIntent(observed)) return undefined;
+  const { intent, uid, object, openIntent } = facts;
+  if (intent.type !== 'intent' || intent.intent.uid !== uid || openIntent) return undefined;
   const { attempt } = intent.intent;
   const hadMachine = object.status?.history?.some((past) => past.attempt === attempt);
-  const machine = hadMachine ? undefined : lateMachine(observed, intent.intent);
+  const machine = hadMachine ? undefined : lateMachine(facts, intent.intent);
   return machine && { machine, attempt };
 }
 
@@ -119,18 +204,18 @@ function isLongMissing({ absences, constants }: Observed, instanceId: number): b
  * Whether the newest purchase was closed without a machine, and this process has read only one list: that one may lack
  * a late machine which lists have shown before.
  */
-export function needsSecondList(observed: Observed): boolean {
-  const { intent, uid, object, listsBegun } = observed;
-  if (intent.type !== 'intent' || intent.intent.uid !== uid || openIntent(observed)) return false;
+export function needsSecondList(facts: Facts): boolean {
+  const { intent, uid, object, listsBegun, openIntent } = facts;
+  if (intent.type !== 'intent' || intent.intent.uid !== uid || openIntent) return false;
   const hadMachine = object.status?.history?.some(({ attempt }) => attempt === intent.intent.attempt);
-  return !hadMachine && !isRefused(observed, intent.intent) && listsBegun.length < 2;
+  return !hadMachine && !isRefused(facts, intent.intent) && listsBegun.length < 2;
 }
 
 /**
  * Exactly one machine that is new, unlabelled and nobody's: anything else is a person's question. After a certain
  * refusal none is looked for.
  */
-function foundWithoutLabel(observed: Observed, intent: RentalIntent): Settlement | undefined {
+function foundWithoutLabel(observed: Observed, intent: RentalIntent): IntentOutcome | undefined {
   const labelled = foundByLabel(observed, intent);
   if (labelled || isRefused(observed, intent)) return labelled;
   const known = new Set(intent.knownIds);
