@@ -196,7 +196,7 @@ describe('rentals whose outcome nobody knows', () => {
   function rentWithoutAnswer(tickets: Admission, uid: string): void {
     const ticket = ticketOf(tickets.request(ask(uid, setting.objects.length)));
     ticket.use();
-    setting.objects = [...setting.objects, recorded(uid, { dearestPrice: 3 * DOLLAR })];
+    setting.objects = [...setting.objects, recorded(uid, { maxPrice: 3 * DOLLAR })];
     ticket.settle({ rented: 'unknown' });
   }
 
@@ -232,7 +232,7 @@ describe('rentals whose outcome nobody knows', () => {
 
   test('cost nothing from when their object asks for another', () => {
     setting.limits = { maxSpendPerHour: DOLLAR };
-    setting.objects = [recorded('a', { dearestPrice: DOLLAR })];
+    setting.objects = [recorded('a', { maxPrice: DOLLAR })];
     const tickets = office(true);
     expect(tickets.sums().dollarsPerHour).toBe(DOLLAR);
     pacer.reserve('rent', 5_000);
@@ -241,7 +241,7 @@ describe('rentals whose outcome nobody knows', () => {
   });
 
   test('of an object with a machine count at no less than that costs', () => {
-    setting.objects = [recorded('a', { instanceId: 5, pricePerHour: 4 * DOLLAR, dearestPrice: DOLLAR })];
+    setting.objects = [recorded('a', { instanceId: 5, pricePerHour: 4 * DOLLAR, maxPrice: DOLLAR })];
     expect(office().sums().dollarsPerHour).toBe(4 * DOLLAR);
   });
 });
@@ -255,7 +255,7 @@ describe('a price that nobody names (S4, L3)', () => {
     ['maxPricePerHour', { maxPricePerHour: 5 * DOLLAR }],
   ])('is refused where %s does not leave room for the highest allowed one', (_, limits) => {
     setting.limits = limits;
-    setting.objects = [recorded('a', { hasOpenIntent: false, dearestPrice: DOLLAR })];
+    setting.objects = [recorded('a', { hasOpenIntent: false, maxPrice: DOLLAR })];
     expect(office().request(unknown('a'))).toMatchObject({ reason: 'AccountLimitReached' });
   });
 
@@ -269,16 +269,16 @@ describe('a price that nobody names (S4, L3)', () => {
   });
 
   test('counts in the sums at the highest allowed one, also after a restart', () => {
-    setting.objects = [recorded('a', { ...held, dearestPrice: undefined })];
+    setting.objects = [recorded('a', { ...held, maxPrice: undefined })];
     setting.limits = { maxSpendPerHour: 3 * DOLLAR };
     expect(office().sums().dollarsPerHour).toBe(3 * DOLLAR);
-    setting.objects = [recorded('a', { ...held, dearestPrice: DOLLAR })];
+    setting.objects = [recorded('a', { ...held, maxPrice: DOLLAR })];
     expect(office().sums().dollarsPerHour).toBe(DOLLAR);
   });
 
   test('counts at the start of a machine', () => {
     setting.limits = { maxSpendPerHour: DOLLAR };
-    setting.objects = [recorded('a', { ...held, hasUnknownPrice: false, dearestPrice: 2 * DOLLAR })];
+    setting.objects = [recorded('a', { ...held, hasUnknownPrice: false, maxPrice: 2 * DOLLAR })];
     const start = { objectUid: 'a', pricePerHour: undefined, timeoutMs: 1000 };
     expect(office().requestStart(start)).toMatchObject({ reason: 'AccountLimitReached' });
     setting.limits = { maxSpendPerHour: 2 * DOLLAR };

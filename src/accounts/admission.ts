@@ -204,8 +204,8 @@ export class Admission implements Tickets {
       object.hasUnknownPrice || (object.hasOpenIntent && !this.#pending.knows(object.uid));
     if (!objects.some(unknown)) return { objects, pending };
     const account = limits();
-    const most = ({ pricePerHour, dearestPrice }: InstanceSummary) =>
-      Math.max(pricePerHour, maxRentalPrice(dearestPrice, account, settings.maxDollarsPerHour));
+    const most = ({ pricePerHour, maxPrice }: InstanceSummary) =>
+      Math.max(pricePerHour, maxRentalPrice(maxPrice, account, settings.maxDollarsPerHour));
     return {
       objects: objects.map((object) =>
         unknown(object) ? { ...object, pricePerHour: most(object) } : object,
@@ -225,7 +225,7 @@ export class Admission implements Tickets {
     objects: readonly InstanceSummary[],
   ): MicroDollars {
     const { limits, settings } = this.#options;
-    const dearest = objects.find(({ uid }) => uid === objectUid)?.dearestPrice;
+    const dearest = objects.find(({ uid }) => uid === objectUid)?.maxPrice;
     return pricePerHour ?? maxRentalPrice(dearest, limits(), settings.maxDollarsPerHour);
   }
 

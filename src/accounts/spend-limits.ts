@@ -45,11 +45,11 @@ export function refusesUnknownPrice({ maxPricePerHour, allowUnknownPrice }: Acco
  * of one machine. What has neither may take all that the account may spend.
  */
 export function maxRentalPrice(
-  dearestPrice: MicroDollars | undefined,
+  maxPrice: MicroDollars | undefined,
   limits: AccountLimits,
   ceiling: MicroDollars,
 ): MicroDollars {
-  const caps = [dearestPrice, limits.maxPricePerHour].filter((cap) => cap !== undefined);
+  const caps = [maxPrice, limits.maxPricePerHour].filter((cap) => cap !== undefined);
   return Math.min(ceiling, ...(caps.length > 0 ? caps : [limits.maxSpendPerHour ?? ceiling]));
 }
 

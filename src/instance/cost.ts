@@ -89,7 +89,7 @@ export function withAssumedPrice(cost: Cost, price: MicroDollars | undefined): C
  * corrected from where it began to count.
  */
 export function repriced(cost: Cost, at: number, price: MicroDollars): Cost {
-  if (cost.priceAssumed) return { ...toldPrice(cost), pricePerHour: formatDollars(price) };
+  if (cost.priceAssumed) return { ...withoutAssumption(cost), pricePerHour: formatDollars(price) };
   if (parseDollars(cost.pricePerHour) === price) return cost;
   if (cost.pricePerHour === undefined) return { ...cost, pricePerHour: formatDollars(price) };
   return {
@@ -104,14 +104,14 @@ export function repriced(cost: Cost, at: number, price: MicroDollars): Cost {
 /** The service says since when it bills, and at which price: what was assumed until now is corrected. */
 export function corrected(cost: Cost, since: number, price: MicroDollars | undefined): Cost {
   return {
-    ...(price === undefined ? cost : toldPrice(cost)),
+    ...(price === undefined ? cost : withoutAssumption(cost)),
     ...beforeMonth(cost, since),
     ...(price === undefined ? {} : { pricePerHour: formatDollars(price) }),
     since: formatTime(since),
   };
 }
 
-function toldPrice({ priceAssumed: _assumed, ...cost }: Cost): Cost {
+function withoutAssumption({ priceAssumed: _assumed, ...cost }: Cost): Cost {
   return cost;
 }
 
@@ -164,19 +164,19 @@ function costOf(machines: NonNullable<GpuInstanceStatus['history']>): MicroDolla
 }
 
 /** The price on record. Right after a rental that of the offer is all there is. */
-export function heldPrice({ cost, offerPricePerHour }: GpuInstanceStatus): MicroDollars | undefined {
+export function recordedPrice({ cost, offerPricePerHour }: GpuInstanceStatus): MicroDollars | undefined {
   return parseDollars(cost?.pricePerHour) ?? parseDollars(offerPricePerHour);
 }
 
 /** The price of an hour. What nobody has told of a machine counts as the most that the spec allows, never as nothing. */
 export function hourlyPrice(instance: GpuInstance): MicroDollars {
   const { status = {} } = instance;
-  const isHeld = status.instanceId !== undefined;
-  return heldPrice(status) ?? (isHeld ? dearestPrice(instance) : undefined) ?? 0;
+  const hasMachine = status.instanceId !== undefined;
+  return recordedPrice(status) ?? (hasMachine ? maxPrice(instance) : undefined) ?? 0;
 }
 
-/** What the dearest alternative of the spec may cost in an hour; undefined if one has no limit of its own. */
-export function dearestPrice({ spec }: GpuInstance): MicroDollars | undefined {
+/** What the most expensive alternative of the spec may cost in an hour; undefined if one has no limit of its own. */
+export function maxPrice({ spec }: GpuInstance): MicroDollars | undefined {
   return highestCap((spec.offers ?? []).map(({ maxPricePerHour }) => maxPricePerHour));
 }
 

@@ -182,7 +182,7 @@ test('a time that cannot be read counts from the beginning of the month', () => 
   expect(spentThisMonth(object, monthStart(NOW) + 7_200_000)).toBe(2_000_000);
 });
 
-test('a price counts only while a machine is held', () => {
+test('counts a price only while the object has a machine', () => {
   const cost = { accrued: '0.00', pricePerHour: '2.00' };
   expect(seen(instance({ cost, instanceId: 5 }), NOW).pricePerHour).toBe(2_000_000);
   expect(seen(instance({ cost }), NOW).pricePerHour).toBe(0);
@@ -196,7 +196,7 @@ test('a machine whose price no list has shown counts at that of its offer', () =
   expect(seen(instance({ offerPricePerHour: '3.00' }), NOW).pricePerHour).toBe(0);
 });
 
-test('counts a machine whose price nobody has told at the highest price that it may cost (S4, L3)', () => {
+test('counts a machine without a price at the highest price that it may cost (S4, L3)', () => {
   const offers = [{ allowUnknownPrice: true, maxPricePerHour: '2.00' }];
   const held = { instanceId: 5, cost: { accrued: '0.00', since: '2026-11-20T11:00:00Z' } };
   const view = seen(instance(held, {}, { offers }), NOW);
@@ -221,7 +221,7 @@ test.each([
   ['no limit without alternatives', [], undefined],
   ['no limit where it takes over a machine', undefined, undefined],
 ])('an object names %s', (_, offers, most) => {
-  expect(seen(instance({}, {}, { offers }), NOW).dearestPrice).toBe(most);
+  expect(seen(instance({}, {}, { offers }), NOW).maxPrice).toBe(most);
 });
 
 test('a machine that is being replaced or destroyed is leaving', () => {
@@ -266,7 +266,7 @@ test.each([
   ['is never replaced', { replacement: { policy: 'Never' } }, {}, false],
   ['is only observed', { adopt: { instanceId: 5, policy: 'Observe' } }, {}, false],
   ['is held', {}, { 'gpurental.dev/hold': '' }, false],
-])('is replaceable only if its end is not held back: one that %s', (_, spec, annotations, isReplaceable) => {
+])('is replaceable only if nothing blocks its end: one that %s', (_, spec, annotations, isReplaceable) => {
   const wanted = { powerState: 'Running', paused: false, replacement: { policy: 'Always' } };
   const object = instance({}, { annotations }, { ...wanted, ...spec });
   expect(seen(object, NOW).isReplaceable).toBe(isReplaceable);

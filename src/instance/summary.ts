@@ -5,7 +5,7 @@ import type { MicroDollars } from '../lib/money.ts';
 import { parseTime } from '../lib/time.ts';
 import type { KeyRing } from '../ownership/key-ring.ts';
 import type { RecordedClaim } from '../ownership/ours.ts';
-import { dearestPrice, heldPrice, hourlyPrice, spentThisMonth } from './cost.ts';
+import { hourlyPrice, maxPrice, recordedPrice, spentThisMonth } from './cost.ts';
 import { objectIntent } from './object-intent.ts';
 import { rentalTimes } from './rentals.ts';
 
@@ -42,8 +42,8 @@ export interface InstanceSummary {
   readonly pricePerHour: MicroDollars;
   /** It has a machine whose price nobody has told: then `pricePerHour` is the most that its spec lets it cost, 0 where that sets no limit. */
   readonly hasUnknownPrice: boolean;
-  /** What the dearest alternative of its spec may cost in an hour; undefined where one has no limit of its own. */
-  readonly dearestPrice: MicroDollars | undefined;
+  /** What the most expensive alternative of its spec may cost in an hour; undefined where one has no limit of its own. */
+  readonly maxPrice: MicroDollars | undefined;
   /** Epoch milliseconds of the rentals it remembers. */
   readonly rentals: readonly number[];
   /** In the UTC month of `now`. */
@@ -81,18 +81,18 @@ export function summarize(instance: GpuInstance, now: number, keys: KeyRing | un
     lastEndedAt: parseTime(status?.history?.at(-1)?.endedAt),
     adopted: spec.adopt?.policy,
     pricePerHour: status?.instanceId === undefined ? 0 : hourlyPrice(instance),
-    hasUnknownPrice: status?.instanceId !== undefined && heldPrice(status) === undefined,
-    dearestPrice: dearestPrice(instance),
+    hasUnknownPrice: status?.instanceId !== undefined && recordedPrice(status) === undefined,
+    maxPrice: maxPrice(instance),
     spentThisMonth: spentThisMonth(instance, now),
     ...rentalsOf(instance, now, keys),
   };
 }
 
 function isReplaceable({ metadata, spec }: GpuInstance): boolean {
-  const isHeld = metadata.annotations?.[annotations.hold] !== undefined;
+  const isPinned = metadata.annotations?.[annotations.hold] !== undefined;
   const isShown = spec.adopt?.policy === 'Observe';
   const mayBe = spec.powerState === 'Running' && spec.replacement.policy === 'Always';
-  return mayBe && !spec.paused && !isHeld && !isShown;
+  return mayBe && !spec.paused && !isPinned && !isShown;
 }
 
 function rentalsOf(

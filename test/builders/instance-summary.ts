@@ -18,7 +18,7 @@ export function instanceSummary(change: Partial<InstanceSummary> = {}): Instance
     hasDoubtfulIntent: false,
     pricePerHour: 0,
     hasUnknownPrice: false,
-    dearestPrice: undefined,
+    maxPrice: undefined,
     rentals: [],
     spentThisMonth: 0,
     newestRentalAt: undefined,

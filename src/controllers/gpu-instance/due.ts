@@ -1,6 +1,6 @@
+import { annotations } from '../../api/v1alpha1/names.ts';
 import { fittingText } from '../../lib/text.ts';
 import { formatTime, parseTime } from '../../lib/time.ts';
-import { annotations } from '../../api/v1alpha1/names.ts';
 import type { Facts } from './facts.ts';
 import { CLOCK_LOOK_MS, limitToApply } from './limits.ts';
 import type { EventNote, Look } from './types.ts';

@@ -1,10 +1,10 @@
-import { omitUndefined } from '../../lib/json.ts';
-import { formatTime, parseTime } from '../../lib/time.ts';
 import type { GpuInstanceStatus } from '../../api/v1alpha1/gpu-instance.ts';
 import type { Reason } from '../../api/v1alpha1/reasons.ts';
 import { type AvoidTarget, withAvoided } from '../../instance/avoidance.ts';
 import { endCost, HISTORY_LENGTH, machineCost } from '../../instance/cost.ts';
+import { omitUndefined } from '../../lib/json.ts';
 import { formatDollars } from '../../lib/money.ts';
+import { formatTime, parseTime } from '../../lib/time.ts';
 import type { Facts, OwnedMachine } from './facts.ts';
 import { carriedFields, withoutMachine } from './machine-fields.ts';
 import type { StatusFields } from './types.ts';

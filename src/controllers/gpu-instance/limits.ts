@@ -1,6 +1,6 @@
-import { parseDuration, parseTime } from '../../lib/time.ts';
 import { totalCost } from '../../instance/cost.ts';
 import { formatDollars, parseDollars } from '../../lib/money.ts';
+import { parseDuration, parseTime } from '../../lib/time.ts';
 import type { Facts } from './facts.ts';
 
 /** Whether the object's own limits leave room, and when the next one will be reached. */

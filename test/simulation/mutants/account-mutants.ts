@@ -46,8 +46,9 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     also: [
       {
         file: 'instance/cost.ts',
-        find: 'return heldPrice(status) ?? (isHeld ? dearestPrice(instance) : undefined) ?? 0;',
-        replace: 'return (status.cost?.priceAssumed ? undefined : heldPrice(status)) ?? (isHeld ? 0 : 0);',
+        find: 'return recordedPrice(status) ?? (hasMachine ? maxPrice(instance) : undefined) ?? 0;',
+        replace:
+          'return (status.cost?.priceAssumed ? undefined : recordedPrice(status)) ?? (hasMachine ? 0 : 0);',
       },
       {
         file: 'accounts/admission.ts',

@@ -1,9 +1,9 @@
-import { fittingText } from '../../../lib/text.ts';
-import { omitUndefined } from '../../../lib/json.ts';
-import { formatTime } from '../../../lib/time.ts';
 import { beginCost, withAssumedPrice } from '../../../instance/cost.ts';
 import { withRental } from '../../../instance/rentals.ts';
+import { omitUndefined } from '../../../lib/json.ts';
 import { formatDollars } from '../../../lib/money.ts';
+import { fittingText } from '../../../lib/text.ts';
+import { formatTime } from '../../../lib/time.ts';
 import type { Instance } from '../../../marketplace/instances/instance.ts';
 import { makeClaim } from '../../../ownership/claim.ts';
 import { decision } from '../decision.ts';
