@@ -15,12 +15,12 @@ function flat(value: object, prefix = ''): readonly (readonly [string, string])[
 }
 
 describe('docs/simulator.md', () => {
-  test.each(Object.keys(FAULTS))('tells what the fault %s does', (name) => {
+  test.each(Object.keys(FAULTS))('describes the fault %s', (name) => {
     const entry = faultEntry(name);
     expect(guide).toContain(`| \`${name}\` | ${entry?.what} | ${entry?.seconds ?? 'How long it stays.'} |`);
   });
 
-  test.each(flat(defaultSettings))('tells the setting %s and its default %s', (name, value) => {
+  test.each(flat(defaultSettings))('lists the setting %s with its default %s', (name, value) => {
     expect(guide).toContain(`| \`${name}\` | \`${value}\` | `);
   });
 });

@@ -113,7 +113,7 @@ describe('HTTP', () => {
     expect(await reply.json()).toMatchObject({ error: 'body_too_large', msg: expect.any(String) });
   });
 
-  test('whoever sends far more than the limit still reads the answer, and may go on', async () => {
+  test('answers a client that sends far more than the limit, and serves its next request', async () => {
     const body = 'x'.repeat(20_000_000);
     const head = `POST /api/v0/bundles/ HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer k\r\nContent-Length: ${body.length}\r\n\r\n`;
     const next =
@@ -126,7 +126,7 @@ describe('HTTP', () => {
     ['no method', 'FOO / HTTP/1.1\r\n\r\n', 400],
     ['a length that is no number', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: abc\r\n\r\n', 400],
     ['headers without end', `GET / HTTP/1.1\r\nHost: x\r\nX: ${'a'.repeat(40_000)}\r\n\r\n`, 431],
-  ] as const)('a request of %s is told so with error and msg', async ([_name, text, status]) => {
+  ] as const)('refuses a request of %s with error and msg', async ([_name, text, status]) => {
     const answer = await raw(text, { keepOpen: true });
     const [head = '', body = ''] = answer.split('\r\n\r\n');
     expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} .*\r\nContent-Type: application/json\r\n`));

@@ -157,15 +157,15 @@ const isFullKey = (key: ApiKey): boolean =>
   key.instanceId === null && key.revokedAt === null && key.permissions === null && !key.session;
 
 /** The key that callers are told; one that was asked for is added where a kept world lacks it or revoked it. */
-function ensureKey(store: WorldStore, wanted: string | undefined): string {
+function ensureKey(store: WorldStore, requested: string | undefined): string {
   const { users, apiKeys } = store.current().tables;
-  if (wanted === undefined) return Object.values(apiKeys).find(isFullKey)?.secret ?? '';
+  if (requested === undefined) return Object.values(apiKeys).find(isFullKey)?.secret ?? '';
   const user = Object.values(users)[0];
-  if (user && store.keyBySecret(wanted)?.revokedAt !== null) {
+  if (user && store.keyBySecret(requested)?.revokedAt !== null) {
     const id = store.nextId('apiKey');
-    store.put('apiKeys', makeKey({ id, user, secret: wanted, now: store.current().now }));
+    store.put('apiKeys', makeKey({ id, user, secret: requested, now: store.current().now }));
   }
-  return wanted;
+  return requested;
 }
 
 /** Saves what changed after each call; all of a world that the file did not hold yet. */

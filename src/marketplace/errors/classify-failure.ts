@@ -179,7 +179,7 @@ function outcomeOfStatus(status: number): Outcome {
 }
 
 /** A service that asks for more is asked again after a day: nothing rests for ever on its word. */
-const LONGEST_REST_MS = 86_400_000;
+const MAX_REST_MS = 86_400_000;
 
 function retryAfter(
   headers: Readonly<Record<string, string>>,
@@ -192,12 +192,12 @@ function retryAfter(
   const value = headers['retry-after'];
   if (value === undefined) return undefined;
   const seconds = Number(value);
-  if (Number.isFinite(seconds)) return seconds >= 0 ? Math.min(LONGEST_REST_MS, seconds * 1000) : undefined;
+  if (Number.isFinite(seconds)) return seconds >= 0 ? Math.min(MAX_REST_MS, seconds * 1000) : undefined;
   return until(parseHttpDate(value) ?? Number.NaN, servedAt);
 }
 
 function until(time: number, now: number): number | undefined {
-  return Number.isFinite(time) ? Math.min(LONGEST_REST_MS, Math.max(0, time - now)) : undefined;
+  return Number.isFinite(time) ? Math.min(MAX_REST_MS, Math.max(0, time - now)) : undefined;
 }
 
 const SYSTEM_CODE = /^[A-Z0-9_]{3,60}$/;

@@ -61,7 +61,7 @@ describe('a machine that was seen by itself while a list was being read', () => 
     expect([state.latest, events]).toEqual([undefined, []]);
   });
 
-  test('wakes nobody where nothing changed', () => {
+  test('emits no event when nothing changed', () => {
     const { state, events } = seenLoading();
     const before = state.latest;
     state.patch([machine('loading')], 50);
@@ -70,7 +70,7 @@ describe('a machine that was seen by itself while a list was being read', () => 
   });
 });
 
-test('what changed is told before the list that ends the look', () => {
+test('emits changes before the list that ends the poll', () => {
   const { state, events } = seenLoading();
   state.complete([machine('running')], 20, 30);
   expect(events.map(({ type }) => type)).toEqual(['row', 'list']);

@@ -173,7 +173,7 @@ describe('a feed of whole lists', () => {
     expect(list).toHaveBeenCalledTimes(3);
   });
 
-  test('polls more slowly while it fails, tells each failure, and recovers', async () => {
+  test('polls more slowly while it fails, reports each failure, and recovers', async () => {
     let broken = true;
     const { clock, feed, list, events } = setUp({
       list: async () => {
@@ -242,7 +242,7 @@ describe('a feed of whole lists', () => {
   });
 });
 
-describe('a feed that was once told that the whole list is gone', () => {
+describe('a feed that once read that the whole list is gone', () => {
   test('goes back to it where the service never served pages', async () => {
     let answers = 0;
     const { clock, feed, list, page } = setUp({

@@ -68,7 +68,7 @@ class PollingFeed implements Feed {
   #listing = false;
   #glancing = false;
   /** Someone asked for a look while one was under way. */
-  #wanted = false;
+  #requested = false;
 
   constructor(options: FeedOptions) {
     this.#options = options;
@@ -103,7 +103,7 @@ class PollingFeed implements Feed {
 
   lookNow(): void {
     if (!this.#started) return;
-    if (this.#listing) this.#wanted = true;
+    if (this.#listing) this.#requested = true;
     else this.#poll();
   }
 
@@ -138,7 +138,7 @@ class PollingFeed implements Feed {
     this.#wait(this.#options.pollIntervalMs());
     if (!this.#listing) this.#start('list of instances', () => this.#list());
     else if (!this.#glancing && this.#state.health.form === 'paged')
-      this.#start('look at unsettled instances', () => this.#glance());
+      this.#start('look at unsettled instances', () => this.#pollUnsettled());
   }
 
   /** The next tick is set already: an error costs this one. */
@@ -153,7 +153,7 @@ class PollingFeed implements Feed {
 
   async #list(): Promise<void> {
     this.#listing = true;
-    this.#wanted = false;
+    this.#requested = false;
     const begunAt = this.#options.clock.now();
     try {
       const seen = await this.#everyInstance();
@@ -163,7 +163,7 @@ class PollingFeed implements Feed {
     } finally {
       this.#listing = false;
     }
-    if (this.#wanted) this.#poll();
+    if (this.#requested) this.#poll();
   }
 
   /**
@@ -189,13 +189,13 @@ class PollingFeed implements Feed {
     return form === 'paged' ? listPages(instances, { signal }) : (await instances.list({ signal })).instances;
   }
 
-  async #glance(): Promise<void> {
+  async #pollUnsettled(): Promise<void> {
     const latest = this.#state.latest;
     if (!latest) return;
     this.#glancing = true;
     const seenAt = this.#options.clock.now();
     try {
-      const seen = await lookAtUnsettled(this.#options.instances(), latest.rows, this.#stopping.signal);
+      const seen = await readUnsettled(this.#options.instances(), latest.rows, this.#stopping.signal);
       if (!this.#stopping.signal.aborted) this.#state.patch(seen, seenAt);
     } catch (error) {
       this.#options.log.debug('a look between two lists failed', { error });
@@ -260,7 +260,7 @@ const MAX_SINGLE_READS = 5;
  * Fresh views of the machines that are booting, ailing or leaving, and of those that were and no longer are:
  * one filtered list instead of all pages.
  */
-export async function lookAtUnsettled(
+export async function readUnsettled(
   instances: InstancesResource,
   known: ReadonlyMap<number, Instance>,
   signal: AbortSignal,

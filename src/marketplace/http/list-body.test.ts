@@ -35,7 +35,7 @@ async function listed(body: unknown, status = 200) {
 const row = (id: number) => ({ id, actual_status: 'running', label: 'a "instances":[{ } ]' });
 
 describe('a list that is read row by row', () => {
-  test('gives its rows in order, wherever the count stands', async () => {
+  test('gives its rows in order, wherever the count is', async () => {
     expect(await listed({ instances_found: 2, instances: [row(2), row(1)] })).toEqual([2, 1]);
     expect(await listed({ instances: [row(2), row(1)], instances_found: 2 })).toEqual([2, 1]);
     expect(await listed({ instances: [], instances_found: 0 })).toEqual([]);
@@ -96,7 +96,7 @@ describe('a list that is read row by row', () => {
     expect(await listed(body)).toMatchObject({ kind: 'malformedReply' });
   });
 
-  test('a refusal is told as what it is, also where it says success false under 200', async () => {
+  test('reports a refusal as such, also with success false under 200', async () => {
     expect(await listed({ error: 'auth_error', msg: 'Invalid user key' }, 401)).toMatchObject({
       kind: 'unauthorized',
     });

@@ -82,7 +82,7 @@ describe('a reply', () => {
     expect(parseReply(reply, schema).type).toBe(type);
   });
 
-  test('of another form is told by our own names, and by none that the service wrote', () => {
+  test('of another form is reported with our own names, and none that the service wrote', () => {
     const named = z.object({ api: z.record(z.string(), z.object({ id: z.number() })) });
     const parsed = parseReply(
       { status: 200, body: '{"api": {"Canary-Key": {"id": "Canary-Value"}}}' },

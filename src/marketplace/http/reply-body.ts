@@ -82,7 +82,7 @@ export function parseReply<Schema extends z.ZodType>(
   } catch {
     return { type: 'unreadable', reason: 'it is not JSON' };
   }
-  if (saysFailure(json)) return { type: 'failed' };
+  if (isFailure(json)) return { type: 'failed' };
   const parsed = schema.safeParse(json);
   if (parsed.success) return { type: 'understood', value: parsed.data };
   return { type: 'unreadable', reason: firstIssue(parsed.error) };
@@ -90,7 +90,7 @@ export function parseReply<Schema extends z.ZodType>(
 
 const OUR_NAMES = /^[a-z_0-9]{1,40}$/;
 
-function saysFailure(json: unknown): boolean {
+function isFailure(json: unknown): boolean {
   return typeof json === 'object' && json !== null && 'success' in json && json.success === false;
 }
 

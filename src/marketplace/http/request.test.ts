@@ -67,7 +67,7 @@ const lost =
     throw new TransportError('reset', { sent });
   };
 
-test('tells of good replies only, with what they were for (H2)', async () => {
+test('reports good replies only, with their area and effect (H2)', async () => {
   const heard: GoodReply[] = [];
   const date = 'Fri, 20 Nov 2026 12:00:00 GMT';
   const scripts = [
@@ -175,7 +175,7 @@ describe('a read', () => {
     expect(await failureOf(client.users.current(), clock)).toMatchObject({ kind: 'malformedReply' });
   });
 
-  test('is cut at 32 MiB where nobody says otherwise', async () => {
+  test('is cut at 32 MiB by default', async () => {
     const filler = Buffer.alloc(1024 * 1024, 32);
     const parts = [Buffer.from('{"id": 5'), ...Array.from({ length: 32 }, () => filler), Buffer.from('}')];
     const { client, clock } = setUp([() => ({ ...response(''), body: bytes(...parts) })], {
@@ -223,7 +223,7 @@ describe('a read', () => {
     ['a 503 with a page', reply('<html>away</html>', 503), { kind: 'unavailable' }],
     ['a 401', reply({ msg: 'Invalid user key' }, 401), { kind: 'unauthorized' }],
     ['a 410', reply({ msg: 'use v1' }, 410), { kind: 'gone' }],
-  ] as const)('of a list is told what %s means, as any other', async (_, script, expected) => {
+  ] as const)('of a list has the meaning of %s, as any other', async (_, script, expected) => {
     const { client, clock } = setUp([script], { limits: { readAttempts: 1 } });
     expect(await failureOf(client.instances.list(), clock)).toMatchObject(expected);
   });

@@ -97,7 +97,7 @@ class PacedRequester implements Requester {
         return await attemptOnce(allowance);
       } catch (error) {
         const pauseMs = this.#backoff(attempt);
-        if (attempt >= attempts || allowance.leftMs() <= pauseMs || !isWorthRepeating(error)) throw error;
+        if (attempt >= attempts || allowance.leftMs() <= pauseMs || !isRetryable(error)) throw error;
         await this.#pause(call, pauseMs);
       }
     }
@@ -205,7 +205,7 @@ class PacedRequester implements Requester {
 }
 
 /** Failures that a second look may mend. A 429 is waited out in the pacer, which has slowed that class. */
-function isWorthRepeating(error: unknown): boolean {
+function isRetryable(error: unknown): boolean {
   if (!(error instanceof MarketplaceError)) return false;
   switch (error.kind) {
     case 'unavailable':

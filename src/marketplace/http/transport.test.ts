@@ -99,7 +99,7 @@ describe('a rent over a real socket', () => {
     expect(arrived).toHaveLength(1);
   });
 
-  test('to a port where nobody listens is certainly without effect', async () => {
+  test('to a port without a listener is certainly without effect', async () => {
     const { url, server } = await serve(() => {});
     await new Promise((resolve) => server.close(resolve));
     await expect(rent(clientAt(url))).rejects.toMatchObject({ kind: 'unavailable', outcome: 'refused' });
@@ -347,7 +347,7 @@ describe('addresses', () => {
     await expect(rent(client)).rejects.toMatchObject({ kind: 'unavailable', outcome: 'refused' });
   });
 
-  test('is looked at once more when the connection stands, since a number is never looked up', async () => {
+  test('is checked again when the connection is open, since a number is never looked up', async () => {
     const { url, server } = await serve(() => {});
     const closed = new Promise((resolve) => server.once('connection', (peer) => peer.once('close', resolve)));
     const connect = guardedConnector({
@@ -376,7 +376,7 @@ describe('addresses', () => {
 });
 
 describe('the connections to one service', () => {
-  test('are eight at most, whoever asks how much', async () => {
+  test('are eight at most, for any number of callers', async () => {
     let connections = 0;
     const held: ServerResponse[] = [];
     const { url, server } = await serve((_, response) => {
@@ -398,7 +398,7 @@ describe('the connections to one service', () => {
   test.each([
     ['as it is', {}],
     ['compressed', { 'content-encoding': 'gzip' }],
-  ])('are given up with a reply that nobody reads, %s', async (_, headers) => {
+  ])('are closed with a reply that is not read, %s', async (_, headers) => {
     const { url, server } = await serve((_request, response) => {
       response.writeHead(200, headers).write('endless');
     });
@@ -426,7 +426,7 @@ describe('a request that its caller gives up', () => {
     await expect(asking).rejects.toMatchObject({ sent: true });
   });
 
-  test('before it was sent is told that, and nothing of its address', async () => {
+  test('before it was sent is reported as such, without its address', async () => {
     const enough = new Error('enough');
     const asking = transportWith()({
       method: 'GET',

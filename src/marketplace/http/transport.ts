@@ -53,12 +53,12 @@ export function createMarketplaceTransport(options: MarketplaceTransportOptions 
   return Object.assign(transport, { close: () => agent.destroy() });
 }
 
-interface Door {
+interface Connection {
   readonly agent: Agent;
   readonly rules: AddressRules;
 }
 
-async function exchange({ agent, rules }: Door, request: TransportRequest): Promise<TransportResponse> {
+async function exchange({ agent, rules }: Connection, request: TransportRequest): Promise<TransportResponse> {
   const mark = { sent: false };
   try {
     request.signal?.throwIfAborted();

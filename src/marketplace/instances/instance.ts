@@ -77,8 +77,8 @@ export type KnownStatus = (typeof KNOWN_STATUSES)[number];
 const KNOWN: ReadonlySet<string> = new Set(KNOWN_STATUSES);
 
 /** Whether a word is one that we know how to judge. */
-export function isKnownStatus(word: string): word is KnownStatus {
-  return KNOWN.has(word);
+export function isKnownStatus(status: string): status is KnownStatus {
+  return KNOWN.has(status);
 }
 
 const portBindings = z.array(z.looseObject({ HostPort: looseInteger }));
@@ -135,9 +135,9 @@ export const instanceReply = z.object({ instances: instanceRow.nullable() });
 /** Reply of asking for logs: where they can be read, or a message while there is nothing. */
 export const logsReply = z.object({ result_url: looseText, msg: looseText });
 
-function toStatus(word: string | null): ActualStatus {
-  if (word === null) return null;
-  return isKnownStatus(word) ? word : 'unrecognized';
+function toStatus(status: string | null): ActualStatus {
+  if (status === null) return null;
+  return isKnownStatus(status) ? status : 'unrecognized';
 }
 
 /** By `22/tcp`. A key that says the same in other words counts where that one is missing; any other is none of ours. */
@@ -178,21 +178,21 @@ function sshAddress(row: WireInstance, ports: Readonly<Record<string, number>>) 
 }
 
 /** The longest name that the domain name system knows. */
-const LONGEST_ADDRESS = 253;
+const MAX_ADDRESS = 253;
 
 /** A part of an address leads nowhere. */
 function address(text: string | undefined): string | undefined {
-  return text === undefined || text === '' || text.length > LONGEST_ADDRESS ? undefined : text;
+  return text === undefined || text === '' || text.length > MAX_ADDRESS ? undefined : text;
 }
 
-const LONGEST_GPU_NAME = 128;
+const MAX_GPU_NAME = 128;
 /** Far beyond what any machine costs in an hour, in dollars. */
-const DEAREST = 1_000_000;
+const MAX_DOLLARS_PER_HOUR = 1_000_000;
 /** The last moment that a time of a status can stand for. */
 const LAST_MOMENT_MS = Date.UTC(9999, 11, 31);
 
 function price(dollars: number | undefined) {
-  return dollars === undefined || dollars > DEAREST ? undefined : microDollars(dollars);
+  return dollars === undefined || dollars > MAX_DOLLARS_PER_HOUR ? undefined : microDollars(dollars);
 }
 
 /** Before the epoch no machine was rented. */
@@ -210,12 +210,12 @@ function wholeMB(size: number | undefined): number | undefined {
 export function toInstance(row: WireInstance): Instance {
   const ports = hostPorts(row.ports);
   const ssh = sshAddress(row, ports);
-  const word = row.actual_status || null;
+  const status = row.actual_status || null;
   return {
     id: row.id,
     label: row.label,
-    actualStatus: toStatus(word),
-    actualStatusWord: word,
+    actualStatus: toStatus(status),
+    actualStatusWord: status,
     intendedStatus: row.intended_status,
     machineId: row.machine_id,
     hostId: row.host_id,
@@ -226,7 +226,7 @@ export function toInstance(row: WireInstance): Instance {
     sshPort: ssh.port,
     publicAddress: address(row.public_ipaddr),
     ports,
-    gpuName: fittingText(row.gpu_name, LONGEST_GPU_NAME),
+    gpuName: fittingText(row.gpu_name, MAX_GPU_NAME),
     gpuCount: row.num_gpus,
     gpuMemoryMB: wholeMB(row.gpu_ram),
     diskGB: row.disk_space,

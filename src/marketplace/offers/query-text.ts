@@ -134,11 +134,11 @@ export function parseOrderText(
   const order: OfferOrder[] = [];
   let at = 0;
   for (const part of text.split(',')) {
-    const word = part.trim();
-    const name = word.replace(/[-+]$/, '');
+    const term = part.trim();
+    const name = term.replace(/[-+]$/, '');
     const found = findOfferField(name);
     if (found.type === 'unknown') return { type: 'invalid', at, message: unknownFieldMessage(name) };
-    order.push({ field: found.field.name, direction: word.endsWith('-') ? 'desc' : 'asc' });
+    order.push({ field: found.field.name, direction: term.endsWith('-') ? 'desc' : 'asc' });
     at += part.length + 1;
   }
   return { type: 'parsed', order };
@@ -196,10 +196,10 @@ function scanTerm(text: string, at: number): ScannedTerm {
   const value = scanValue(text, afterOperator);
   if (!value)
     return scanError(afterOperator, `a value is expected after "${text.slice(at, afterOperator).trim()}"`);
-  const word = (operator[1] ?? operator[2] ?? '').replace(/\s+/g, ' ');
+  const symbol = (operator[1] ?? operator[2] ?? '').replace(/\s+/g, ' ');
   return {
     type: 'term',
-    term: { field: field[0], operator: word, value: value.value, at },
+    term: { field: field[0], operator: symbol, value: value.value, at },
     end: afterOperator + value.length,
   };
 }

@@ -173,7 +173,7 @@ describe('a pacer', () => {
     expect(started.map(({ name }) => name)).toEqual(['patient']);
   });
 
-  test('keeps a reserved place for its call and gives it to nobody else', async () => {
+  test('keeps a reserved slot for its call and gives it to no other', async () => {
     const { clock, pacer, call, started } = setUp();
     const slot = pacer.reserve('rent', 5_000);
     expect(pacer.reserve('rent', 5_000)).toBeUndefined();
@@ -213,7 +213,7 @@ describe('a pacer', () => {
     expect(pacer.reserve('search', 1_000)).toBeUndefined();
   });
 
-  test('lets the place of one that is late be used by nobody twice', async () => {
+  test('uses the slot of a late call at most once', async () => {
     const { clock, pacer, started, call } = setUp();
     const late = pacer.reserve('rent', 1_000);
     await clock.advance(1_000);
@@ -280,7 +280,7 @@ describe('a pacer', () => {
     expect(pacer.nextSlotMs('rent')).toBeGreaterThanOrEqual(2 * alone);
   });
 
-  test('is silenced for ten minutes at most, and no sooner ended by a shorter wish', async () => {
+  test('is silenced for ten minutes at most, and not ended earlier by a shorter Retry-After', async () => {
     const { pacer } = setUp();
     pacer.slowDown('search', 60_000);
     pacer.slowDown('search', 1);

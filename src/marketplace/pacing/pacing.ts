@@ -116,12 +116,12 @@ class LanePacer implements Pacer {
       endpointClass,
       expiresAt: now + holdMs,
       release: () => {
-        if (lane.held !== slot) return;
-        lane.held = undefined;
+        if (lane.reserved !== slot) return;
+        lane.reserved = undefined;
         this.#pump();
       },
     };
-    lane.held = slot;
+    lane.reserved = slot;
     return slot;
   }
 
@@ -141,7 +141,7 @@ class LanePacer implements Pacer {
     this.#timer?.cancel();
     this.#timer = undefined;
     for (const lane of this.#lanes.values()) {
-      lane.held = undefined;
+      lane.reserved = undefined;
       for (const waiter of lane.waiting.splice(0)) waiter.refuse(stoppedError());
     }
   }
@@ -154,8 +154,8 @@ class LanePacer implements Pacer {
 
   /** Whether the call holds the place that is kept, and still in time. */
   #useSlot(lane: Lane, slot: Slot | undefined): boolean {
-    if (!slot || lane.held !== slot) return false;
-    lane.held = undefined;
+    if (!slot || lane.reserved !== slot) return false;
+    lane.reserved = undefined;
     return this.#clock.monotonic() < slot.expiresAt;
   }
 
@@ -184,11 +184,11 @@ class LanePacer implements Pacer {
   #start(lane: Lane): Permit {
     lane.started(this.#clock.monotonic());
     this.#inFlight += 1;
-    let held = true;
+    let reserved = true;
     return {
       release: () => {
-        if (!held) return;
-        held = false;
+        if (!reserved) return;
+        reserved = false;
         this.#inFlight -= 1;
         this.#pump();
       },
@@ -246,7 +246,7 @@ const MAX_PAUSE_MS = 600_000;
 export class Lane {
   readonly endpointClass: EndpointClass;
   readonly waiting: Waiter[] = [];
-  held: Slot | undefined;
+  reserved: Slot | undefined;
   readonly #gapMs: number;
   readonly #window: CallWindow | undefined;
   /** When calls of the window started, oldest first. */
@@ -263,7 +263,7 @@ export class Lane {
 
   /** The earliest start of a call that holds no reserved place. */
   readyAt(): number {
-    return Math.max(this.#nextStart, this.held?.expiresAt ?? Number.NEGATIVE_INFINITY);
+    return Math.max(this.#nextStart, this.reserved?.expiresAt ?? Number.NEGATIVE_INFINITY);
   }
 
   /** Milliseconds between two calls just now. */
@@ -312,7 +312,7 @@ export interface SlowDown {
 const MAX_FACTOR = 16;
 const HALF_LIFE_MS = 30_000;
 /** What a class without a documented gap falls back to after a 429. */
-const LEAST_GAP_MS = 250;
+const MIN_GAP_MS = 250;
 
 /** Full speed. */
 export const NO_SLOW_DOWN: SlowDown = { factor: 1, since: 0 };
@@ -331,5 +331,5 @@ export function afterThrottling(slowDown: SlowDown, now: number): SlowDown {
 /** Milliseconds between two calls at `now`. */
 export function slowedGap(gapMs: number, slowDown: SlowDown, now: number): number {
   const factor = factorAt(slowDown, now);
-  return factor === 1 ? gapMs : Math.max(gapMs, LEAST_GAP_MS) * factor;
+  return factor === 1 ? gapMs : Math.max(gapMs, MIN_GAP_MS) * factor;
 }

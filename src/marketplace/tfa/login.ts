@@ -159,7 +159,7 @@ export interface Login {
 }
 
 /** What a login shall be. */
-export interface LoginWish {
+export interface LoginRequest {
   /** Asks for an administrator's session. */
   readonly admin?: boolean;
 }
@@ -167,7 +167,7 @@ export interface LoginWish {
 /** Completes a login (specification 4.8). `secret`: the logged-out caller's only credential. */
 export async function completeLogin(
   requester: Requester,
-  request: { verification: (BearerVerification | LoggedOutVerification) & LoginWish; secret?: Secret },
+  request: { verification: (BearerVerification | LoggedOutVerification) & LoginRequest; secret?: Secret },
   bounds: CallOptions | undefined,
 ): Promise<Login> {
   const { verification, secret } = request;

@@ -8,7 +8,7 @@ import {
   completeLogin,
   type LoggedOutVerification,
   type Login,
-  type LoginWish,
+  type LoginRequest,
   type SmsTarget,
   sendCode,
 } from './login.ts';
@@ -34,7 +34,7 @@ import {
 
 /** What a caller may do who is logged out and holds nothing but the secret of a login (specification 4.8). */
 export interface LoggedOutTfa {
-  login(verification: LoggedOutVerification & LoginWish, options?: CallOptions): Promise<Login>;
+  login(verification: LoggedOutVerification & LoginRequest, options?: CallOptions): Promise<Login>;
   sendEmailCode(options?: CallOptions): Promise<Challenge>;
   sendSmsCode(target?: SmsTarget, options?: CallOptions): Promise<Challenge>;
   resendSmsCode(target?: SmsTarget, options?: CallOptions): Promise<Challenge>;
@@ -48,7 +48,7 @@ export interface LoggedOutTfa {
 /** What a caller with a key may do. */
 export interface BearerTfa {
   status(options?: CallOptions): Promise<TfaStatus>;
-  login(verification: BearerVerification & LoginWish, options?: CallOptions): Promise<Login>;
+  login(verification: BearerVerification & LoginRequest, options?: CallOptions): Promise<Login>;
   /** Without a secret always a fresh challenge. */
   sendEmailCode(challenge?: { readonly secret?: Secret }, options?: CallOptions): Promise<Challenge>;
   sendSmsCode(challenge?: BearerSms, options?: CallOptions): Promise<Challenge>;

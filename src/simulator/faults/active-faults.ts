@@ -31,15 +31,15 @@ export interface FaultScope {
  * instance and host itself.
  */
 export function takeFault(
-  book: { store: WorldStore; random: Random },
+  source: { store: WorldStore; random: Random },
   name: FaultName,
   call: { scope: FaultScope; target: FaultTarget | undefined },
 ): ActiveFault | undefined {
-  const world = book.store.current();
+  const world = source.store.current();
   for (const fault of Object.values(world.tables.faults)) {
     if (fault.name !== name || !concerns(fault, call, world.now)) continue;
-    if (fault.probability !== null && book.random.next() >= fault.probability) continue;
-    useUp(book.store, fault);
+    if (fault.probability !== null && source.random.next() >= fault.probability) continue;
+    useUp(source.store, fault);
     return fault;
   }
   return undefined;

@@ -553,7 +553,7 @@ describe('faults of the world', () => {
 });
 
 describe('the catalogue', () => {
-  test('each fault says what it does, and GET /sim/faults tells all', async () => {
+  test('each fault describes what it does, and GET /sim/faults lists all', async () => {
     const { body } = await market().call('GET /sim/faults');
     expect(body.catalogue.map(({ name }: { name: string }) => name)).toEqual(Object.keys(FAULTS));
     for (const entry of Object.values(FAULTS)) expect(entry.what).toMatch(/\.$/);

@@ -102,8 +102,8 @@ function raiseBid(world: World, _fault: ActiveFault, targets: FaultTargets): Wor
     .flatMap(({ contract, offer }) =>
       offer ? [{ ...offer, minBidPerHour: Math.round((contract.bidPerHour ?? 0) * 1.2) + 1 }] : [],
     );
-  const held = bids.map((contract) => holdContract(contract, world.now, 'outbid'));
-  return withRows(withRows(world, 'offers', offers), 'contracts', held);
+  const outbid = bids.map((contract) => holdContract(contract, world.now, 'outbid'));
+  return withRows(withRows(world, 'offers', offers), 'contracts', outbid);
 }
 
 function destroyElsewhere(world: World, _fault: ActiveFault, targets: FaultTargets): World {

@@ -99,15 +99,17 @@ export function containerPorts(runtype: string, env: Readonly<Record<string, str
 /** Host ports by container port; empty where the machine has no direct ports. */
 export function assignPorts(
   world: World,
-  wanted: readonly string[],
+  requested: readonly string[],
   offer: Offer,
 ): Pick<Contract, 'ports' | 'sshPort'> {
-  const free = freePorts(world, wanted.length + 1);
+  const free = freePorts(world, requested.length + 1);
   const [sshPort = world.settings.addresses.portBase, ...rest] = free;
   if (offer.columns.direct_port_count === 0) return { ports: {}, sshPort };
-  const others = wanted.filter((port) => port !== '22/tcp');
+  const others = requested.filter((port) => port !== '22/tcp');
   const ports = Object.fromEntries(others.map((port, index) => [port, rest[index] ?? 0]));
-  return wanted.includes('22/tcp') ? { ports: { '22/tcp': sshPort, ...ports }, sshPort } : { ports, sshPort };
+  return requested.includes('22/tcp')
+    ? { ports: { '22/tcp': sshPort, ...ports }, sshPort }
+    : { ports, sshPort };
 }
 
 /** The next ports that no live contract holds, in turn, so that none is reused at once; shared when all are taken. */

@@ -50,10 +50,10 @@ const SHORT: Readonly<Record<string, string>> = {
 };
 
 /** A word as a flag, under its short name, with a value that is written into it: `--env=A=b`, `-p80:80`. */
-function splitFlag(word: string): { flag?: string; value?: string } {
-  const [, name, value] = /^(--[^=]+)=(.*)$/s.exec(word) ?? /^(-[epv])(.+)$/s.exec(word) ?? [];
+function splitFlag(argument: string): { flag?: string; value?: string } {
+  const [, name, value] = /^(--[^=]+)=(.*)$/s.exec(argument) ?? /^(-[epv])(.+)$/s.exec(argument) ?? [];
   if (name !== undefined) return { flag: ownValue(SHORT, name) ?? name, value: unquoted(value ?? '') };
-  return word.startsWith('-') ? { flag: ownValue(SHORT, word) ?? word } : {};
+  return argument.startsWith('-') ? { flag: ownValue(SHORT, argument) ?? argument } : {};
 }
 
 function pairOf(flag: string, value: string | undefined): readonly [string, string] {
@@ -64,7 +64,7 @@ function pairOf(flag: string, value: string | undefined): readonly [string, stri
   return mark === -1 ? [value, ''] : [value.slice(0, mark), value.slice(mark + 1)];
 }
 
-const unquoted = (word: string): string => word.replace(/"([^"]*)"|'([^']*)'/g, '$1$2');
+const unquoted = (argument: string): string => argument.replace(/"([^"]*)"|'([^']*)'/g, '$1$2');
 
 /** Container ports that `-p` options open, as `8080/tcp`. */
 export function openedPorts(env: Readonly<Record<string, string>>): readonly string[] {

@@ -12,11 +12,11 @@ import { shownStatus, statusMessage } from './boot.ts';
 
 const dollars = (micros: number): number => micros / 1e6;
 
-/** How a row is shown; `word` takes the place of its status where a fault says so. */
+/** How a row is shown; `shownAs` replaces its status if a fault asks for it. */
 export interface RowView {
   readonly world: World;
   readonly profile: Profile;
-  readonly word?: string | undefined;
+  readonly shownAs?: string | undefined;
 }
 
 /** The row in the profile's form: the `specification` shows the id and the three fields it names. */
@@ -53,11 +53,11 @@ function fixedText(contract: Contract, world: World): string {
   return json;
 }
 
-function specifiedRow(contract: Contract, { world, word }: RowView): JsonObject {
+function specifiedRow(contract: Contract, { world, shownAs }: RowView): JsonObject {
   const machine = world.tables.machines[contract.machineId];
   return {
     id: contract.id,
-    actual_status: word ?? specifiedStatus(shownStatus(contract, machine)),
+    actual_status: shownAs ?? specifiedStatus(shownStatus(contract, machine)),
     ssh_host: machine?.publicAddress ?? null,
     ssh_port: contract.sshPort,
   };
@@ -84,11 +84,11 @@ function specifiedStatus(status: string | null): string | null {
 }
 
 /** Status, load, time left and, while it runs, ports. */
-function movingFields(contract: Contract, { world, word }: RowView): JsonObject {
+function movingFields(contract: Contract, { world, shownAs }: RowView): JsonObject {
   const machine = world.tables.machines[contract.machineId];
   const status = shownStatus(contract, machine);
   return {
-    actual_status: word ?? status,
+    actual_status: shownAs ?? status,
     status_msg: status === contract.actualStatus ? statusMessage(contract, world.now) : null,
     template_name: world.tables.templates[contract.templateId ?? -1]?.name ?? null,
     reliability2: machine?.reliability ?? null,

@@ -31,7 +31,7 @@ function lagMs(ctx: RouteContext): number {
 
 /** Status faults in force for this call; asked for once per call, so that a whole list agrees. */
 export interface StatusFaults {
-  readonly unknownWord: ActiveFault | undefined;
+  readonly unknownStatus: ActiveFault | undefined;
   readonly flap: ActiveFault | undefined;
   /** Whether a flapping row shows its other side in this look. */
   readonly flapped: boolean;
@@ -42,7 +42,7 @@ export function statusFaults(ctx: RouteContext, contract?: Contract): StatusFaul
   const target = contract ? { instance: contract.id, host: contract.hostId } : undefined;
   const flap = ctx.fault('flap', target);
   return {
-    unknownWord: ctx.fault('unknown-status', target),
+    unknownStatus: ctx.fault('unknown-status', target),
     flap,
     flapped: flap !== undefined && ctx.write.nextId(`flap-${flap.id}`) % 2 === 0,
   };
@@ -53,7 +53,7 @@ export function shownRow(ctx: RouteContext, contract: Contract, faults: StatusFa
   return instanceRow(contract, {
     world: ctx.world,
     profile: ctx.profile,
-    word: faultyStatus(contract, faults),
+    shownAs: faultyStatus(contract, faults),
   });
 }
 
@@ -62,7 +62,7 @@ export function shownJson(ctx: RouteContext, contract: Contract, faults: StatusF
   return instanceJson(contract, {
     world: ctx.world,
     profile: ctx.profile,
-    word: faultyStatus(contract, faults),
+    shownAs: faultyStatus(contract, faults),
   });
 }
 
@@ -74,7 +74,7 @@ export function statusOf(ctx: RouteContext, contract: Contract, faults: StatusFa
 }
 
 function faultyStatus(contract: Contract, faults: StatusFaults): string | undefined {
-  if (concerns(faults.unknownWord, contract)) return 'quantum-entangled';
+  if (concerns(faults.unknownStatus, contract)) return 'quantum-entangled';
   if (concerns(faults.flap, contract) && faults.flapped) return 'unknown';
   return undefined;
 }

@@ -27,7 +27,7 @@ export interface MachineServers {
   close(): void;
 }
 
-const LOOK_EVERY_MS = 100;
+const CHECK_EVERY_MS = 100;
 const SSH_GREETING = 'SSH-2.0-simulated_machine\r\n';
 
 interface Options {
@@ -42,11 +42,11 @@ interface Options {
 export function serveMachines(options: Options): MachineServers {
   const open = new Map<string, Listener>();
   let timer: Timer | undefined;
-  const look = (): void => {
+  const check = (): void => {
     syncPorts(options, open);
-    timer = options.clock.setTimer(LOOK_EVERY_MS, look, { background: true });
+    timer = options.clock.setTimer(CHECK_EVERY_MS, check, { background: true });
   };
-  look();
+  check();
   return {
     close() {
       timer?.cancel();
@@ -57,13 +57,13 @@ export function serveMachines(options: Options): MachineServers {
 }
 
 function syncPorts(options: Options, open: Map<string, Listener>): void {
-  const wanted = new Map(runningPorts(options.world()).map((port) => [keyOf(port), port]));
+  const running = new Map(runningPorts(options.world()).map((port) => [keyOf(port), port]));
   for (const [key, listener] of open) {
-    if (wanted.has(key)) continue;
+    if (running.has(key)) continue;
     listener.close();
     open.delete(key);
   }
-  for (const [key, port] of wanted) if (!open.has(key)) open.set(key, listenOn(options, port));
+  for (const [key, port] of running) if (!open.has(key)) open.set(key, listenOn(options, port));
 }
 
 const keyOf = ({ contract, containerPort }: MachinePort): string => `${contract.id} ${containerPort}`;

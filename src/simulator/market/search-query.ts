@@ -96,7 +96,7 @@ function readFilter(key: string, value: Json): Condition[] {
 const meant = (key: string, operator: Operator): Operator =>
   key === 'target_reliability' && operator === 'eq' ? 'gte' : operator;
 
-const isOperator = (word: string): word is Operator => (OPERATORS as readonly string[]).includes(word);
+const isOperator = (text: string): text is Operator => (OPERATORS as readonly string[]).includes(text);
 
 function readOperand(key: string, operator: Operator, operand: Json): Column | readonly Column[] {
   if (operator !== 'in' && operator !== 'notin') {

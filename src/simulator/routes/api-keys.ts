@@ -75,9 +75,9 @@ function readPermissions(value: Json | undefined): JsonObject | null {
 /** A scoped key hands out at most the categories it has itself. */
 function refuseWider({ key }: Caller, permissions: JsonObject | null): void {
   if (key.permissions === null) return;
-  const held = isObject(key.permissions.api) ? key.permissions.api : {};
-  const wanted = permissions && isObject(permissions.api) ? Object.keys(permissions.api) : undefined;
-  const isWithin = wanted?.every((category) => JSON.stringify(held[category]) === JSON.stringify({}));
+  const own = isObject(key.permissions.api) ? key.permissions.api : {};
+  const requested = permissions && isObject(permissions.api) ? Object.keys(permissions.api) : undefined;
+  const isWithin = requested?.every((category) => JSON.stringify(own[category]) === JSON.stringify({}));
   if (isWithin) return;
   throw new Refusal(403, 'invalid_permissions', 'A scoped key cannot create a key that may do more.');
 }

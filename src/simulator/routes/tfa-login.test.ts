@@ -165,7 +165,7 @@ describe.for(['public', 'specification'] as const)('2FA, %s profile', (profile) 
       );
     });
 
-    test('has ended for whoever waited until locked_until, which is whole seconds', async () => {
+    test('has ended at locked_until, which is whole seconds', async () => {
       const service = start();
       const { totpSecret } = await addMethod(service, 'totp');
       service.advance(0.4);

@@ -80,8 +80,8 @@ function scaleActive(run: Run, endpoint: EndpointGroupRow): Run {
   const workers = workersOf(run.world, endpoint.id);
   const demand = demandOn(run.world, endpoint, workers);
   const targets = workerTargets(endpoint.options, demand);
-  const held = holdHot(run, endpoint, targets);
-  return shrink(grow(held, endpoint, targets), endpoint, targets);
+  const adjusted = holdHot(run, endpoint, targets);
+  return shrink(grow(adjusted, endpoint, targets), endpoint, targets);
 }
 
 /** A need that has to last before a hot worker is let go: the clock starts again whenever all are needed. */
@@ -253,8 +253,8 @@ export function workerTargets(options: ScalingOptions, demand: Demand): WorkerTa
     options.min_cold_load / options.target_util,
     hotCapacity,
   );
-  const wanted = keepAwake(options, demand, workersFor(hotCapacity, demand.perf));
-  const hot = demand.isPerfKnown ? wanted : Math.min(1, wanted);
+  const desired = keepAwake(options, demand, workersFor(hotCapacity, demand.perf));
+  const hot = demand.isPerfKnown ? desired : Math.min(1, desired);
   const total = Math.max(workersFor(totalCapacity, demand.perf), options.cold_workers, hot);
   return { hot: Math.min(hot, options.max_workers), total: Math.min(total, options.max_workers) };
 }

@@ -78,8 +78,8 @@ function place(
   const contract = { ...workerContract(world, { worker, endpoint, candidate }), timeline };
   const counted = { ...world, counters: { ...world.counters, contract: id } };
   const withContract = withRows(counted, 'contracts', [contract]);
-  const held = withRows(withContract, 'offers', [{ ...candidate.offer, rentedBy: id }]);
-  return { world: withRows(held, 'workers', [worker]), worker };
+  const withOffer = withRows(withContract, 'offers', [{ ...candidate.offer, rentedBy: id }]);
+  return { world: withRows(withOffer, 'workers', [worker]), worker };
 }
 
 function newWorker(
@@ -106,7 +106,7 @@ function newWorker(
 /** 128 bits that follow from world and worker alone. */
 function workerToken(seed: number, id: number): string {
   const words = [1, 2, 3, 4].map((part) => Math.floor(chance(seed, id, 900 + part) * 2 ** 32));
-  return words.map((word) => word.toString(16).padStart(8, '0')).join('');
+  return words.map((part) => part.toString(16).padStart(8, '0')).join('');
 }
 
 /** What the contract of a worker has no say in. */

@@ -93,7 +93,7 @@ describe('advance', () => {
     expect(() => advance(world, START, [restless])).toThrow(/restless/);
   });
 
-  test('says at once which step cannot tell when it is due', () => {
+  test('names at once the step that does not know when it is due', () => {
     const world = newWorld({ now: START, seed: 1, random: seededRandom(1), catalog: 1 });
     const lost = { name: 'lost', nextAt: () => Number.NaN, run: (at: World) => at };
     expect(() => advance(world, START, [lost])).toThrow(/"lost" cannot tell when it is due/);

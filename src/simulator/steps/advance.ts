@@ -19,7 +19,7 @@ export interface AdvanceStep {
 }
 
 /** Rounds at one instant: steps that go on having something to do would hang the server, so stop and say who. */
-const MOST_ROUNDS_AT_ONCE = 1000;
+const MAX_ROUNDS_AT_ONCE = 1000;
 
 /**
  * The world brought to `now`, event after event in the order of their times, so that one long step and
@@ -49,7 +49,7 @@ export function advancePart(
     if (isFree)
       return { ...current, now: Math.max(now, current.now), nextEventAt: nextEvent(current, steps) };
     roundsAtOnce = next > current.now ? 0 : roundsAtOnce + 1;
-    if (roundsAtOnce > MOST_ROUNDS_AT_ONCE) throw restless(steps);
+    if (roundsAtOnce > MAX_ROUNDS_AT_ONCE) throw restless(steps);
     current = runDue({ ...current, now: Math.max(next, current.now) }, single);
   }
   return { ...current, nextEventAt: 0 };

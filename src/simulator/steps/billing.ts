@@ -65,7 +65,7 @@ function costsCompute(contract: Contract): boolean {
 }
 
 /** When to look again: at once where nothing is left, at the very second where that is near. */
-function nextLook(world: World, running: Running): number {
+function nextCheckAt(world: World, running: Running): number {
   if (running.leftMicros <= 0) return world.now;
   const hours = running.leftMicros / running.ratePerHour;
   return hours > FAR_HOURS ? world.now + (hours / 2) * MS_PER_HOUR : exhaustedAt(world, running);
@@ -88,7 +88,7 @@ export const creditStep: AdvanceStep = {
   nextAt(world) {
     if (!world.settings.billing.stopAtZeroCredit) return Number.POSITIVE_INFINITY;
     return runningUsers(world).reduce(
-      (next, running) => Math.min(next, nextLook(world, running)),
+      (next, running) => Math.min(next, nextCheckAt(world, running)),
       Number.POSITIVE_INFINITY,
     );
   },

@@ -300,8 +300,8 @@ function latestSms(step: TfaStep): Challenge | undefined {
 }
 
 function refuseOtherNumber(step: TfaStep, proof: SmsProof, call: SmsCall): void {
-  const wanted =
+  const requested =
     call.methodId === undefined ? call.phoneNumber : smsMethodById(step, call.methodId).phoneNumber;
-  if (wanted === undefined || wanted === proof.phoneNumber) return;
+  if (requested === undefined || requested === proof.phoneNumber) return;
   throw tfaRefusal('phone_number_mismatch', 'The number differs from that of the challenge.');
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type Instance, instanceRow, toInstance } from '../instances/instance.ts';
 import type { InstancesResource, PageQuery } from '../instances/instances.ts';
-import { lookAtUnsettled } from './feed.ts';
+import { readUnsettled } from './feed.ts';
 
 const instance = (id: number, status: string | null): Instance =>
   toInstance(instanceRow.parse({ id, actual_status: status }));
@@ -26,7 +26,7 @@ async function look(given: { known: Instance[]; listed?: Instance[]; single?: In
     },
   };
   const { signal } = new AbortController();
-  const rows = await lookAtUnsettled(
+  const rows = await readUnsettled(
     instances as unknown as InstancesResource,
     new Map(given.known.map((row) => [row.id, row])),
     signal,
