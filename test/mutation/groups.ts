@@ -19,7 +19,7 @@ const GLOBS: readonly Globs[] = [
     name: 'instances',
     files: [
       'src/controllers/gpu-instance/rules/*.ts',
-      'src/controllers/gpu-instance/{choose-offer,conditions,decide,decision,facts,failure,gone,history,limits,machine-fields,observe,row-address,stage,status,still-decided,surplus}.ts',
+      'src/controllers/gpu-instance/{choose-offer,conditions,decide,decision,facts,failure,gone,history,limits,machine-fields,observe,stage,still-decided,surplus}.ts',
       'src/controllers/gpu-instance/{memory,offers}/*.ts',
       'src/controllers/gpu-instance/publish/{children,left-over,publication,write-child}.ts',
       'src/controllers/gpu-instance/rental/{image-login,offer-fields,rent-request}.ts',

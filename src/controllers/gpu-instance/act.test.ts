@@ -28,7 +28,7 @@ import { type ActDeps, act } from './act.ts';
 import { ObjectMemory } from './memory/memory.ts';
 import { SteadyClock } from './memory/steady-clock.ts';
 import { silentInstanceMetrics } from './metrics.ts';
-import { PurchaseReceipt, purchaseReceipt, Receipt, receiptOf } from './receipt.ts';
+import { PurchaseReceipt, purchaseReceipt, Receipt, receiptOf } from './record.ts';
 import type { Action, Observed, Purchase } from './types.ts';
 
 const PURCHASE: Purchase = {

@@ -15,7 +15,7 @@ import { removeFinalizer } from '../../runtime/writes.ts';
 import type { Deps } from './deps.ts';
 import { type AfterFailure, decideAfterFailure, type Failure } from './failure.ts';
 import { removeOrphans } from './publish/left-over.ts';
-import { PurchaseReceipt, type Receipt } from './receipt.ts';
+import { PurchaseReceipt, type Receipt } from './record.ts';
 import type { Action, EventNote, Observed, Purchase } from './types.ts';
 import type { RentedFacts } from './views.ts';
 

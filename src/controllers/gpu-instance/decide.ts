@@ -9,16 +9,15 @@ import { whileDeleting } from './rules/deleting.ts';
 import { endMachine, reasonOfEnding } from './rules/ending.ts';
 import { whileFailing } from './rules/failing.ts';
 import { hold, turnAway, waitForAccount } from './rules/held.ts';
-import type { Held } from './rules/held-machine.ts';
-import { machineFinding } from './rules/machine-finding.ts';
+import { type Held, machineFinding } from './rules/machine-finding.ts';
 import { awaitSettlement } from './rules/pending.ts';
 import { saveFound, saveRented } from './rules/rented.ts';
 import { whileRunning } from './rules/running.ts';
 import { whileStopped } from './rules/stopped.ts';
-import { destroySurplus } from './rules/surplus.ts';
 import { whileUnrecognized } from './rules/unrecognized.ts';
 import { whileUnrented } from './rules/unrented.ts';
 import { classify, type Stage } from './stage.ts';
+import { destroySurplus } from './surplus.ts';
 import type { Observed, Step } from './types.ts';
 import type { DestroyMark } from './views.ts';
 

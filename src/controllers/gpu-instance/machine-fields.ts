@@ -1,4 +1,5 @@
 import { askedWord } from '../../api/v1alpha1/asked-word.ts';
+import type { GpuInstanceSpec, GpuInstanceStatus } from '../../api/v1alpha1/gpu-instance.ts';
 import { currentHash, machineFacts, satisfiedOffers } from '../../api/v1alpha1/machine-drift.ts';
 import { annotations } from '../../api/v1alpha1/names.ts';
 import { beginCost, type Cost, corrected, repriced, withAssumedPrice } from '../../instance/cost.ts';
@@ -10,7 +11,6 @@ import { formatTime, parseTime } from '../../lib/time.ts';
 import type { Instance } from '../../marketplace/instances/instance.ts';
 import type { Facts } from './facts.ts';
 import { unknownPrice } from './offers/offer-price.ts';
-import { addressFields } from './row-address.ts';
 import type { StatusFields } from './types.ts';
 
 const MACHINE_FIELDS = [
@@ -192,4 +192,47 @@ function pricedFrom(facts: Facts, row: Instance): number | undefined {
 function listedAt({ list, steadyNow }: Facts, now: number): number {
   const ageMs = steadyNow - (list?.begunSteady ?? steadyNow);
   return Number.isFinite(ageMs) ? now - Math.max(0, ageMs) : now;
+}
+
+type MappedPort = NonNullable<GpuInstanceStatus['ports']>[number];
+
+const MOST_PORTS = 64;
+
+/** Where a listed machine is reached. */
+export function addressFields(
+  row: Instance,
+  spec: GpuInstanceSpec,
+): Pick<StatusFields, 'publicAddress' | 'endpoint' | 'ssh' | 'ports'> {
+  const ports = mappedPorts(row, spec);
+  return {
+    ...omitUndefined({ publicAddress: row.publicAddress, endpoint: endpointOf(row, ports) }),
+    ...(row.sshHost === undefined || row.sshPort === undefined
+      ? {}
+      : { ssh: { host: row.sshHost, port: row.sshPort } }),
+    ...(ports.length === 0 ? {} : { ports }),
+  };
+}
+
+function mappedPorts(row: Instance, spec: GpuInstanceSpec): MappedPort[] {
+  const names = new Map(
+    (spec.ports ?? []).map((port) => [`${port.containerPort}/${port.protocol}`, port.name]),
+  );
+  return Object.entries(row.ports)
+    .flatMap(([key, publicPort]) => {
+      const [port = '', transport = ''] = key.split('/');
+      const protocol: MappedPort['protocol'] = transport === 'udp' ? 'UDP' : 'TCP';
+      const name = names.get(`${port}/${protocol}`);
+      return [{ containerPort: Number(port), protocol, publicPort, ...omitUndefined({ name }) }];
+    })
+    .filter((port) => Number.isInteger(port.containerPort))
+    .sort(
+      (left, right) => left.containerPort - right.containerPort || (left.protocol < right.protocol ? -1 : 1),
+    )
+    .slice(0, MOST_PORTS);
+}
+
+function endpointOf(row: Instance, ports: readonly MappedPort[]): string | undefined {
+  if (row.sshHost !== undefined && row.sshPort !== undefined) return `${row.sshHost}:${row.sshPort}`;
+  const [first] = ports;
+  return first && row.publicAddress !== undefined ? `${row.publicAddress}:${first.publicPort}` : undefined;
 }

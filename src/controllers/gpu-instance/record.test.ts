@@ -19,8 +19,7 @@ import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { KubeError, type KubeErrorKind } from '../../runtime/kube/kube-error.ts';
 import { decide } from './decide.ts';
 import { ObjectMemory } from './memory/memory.ts';
-import { PurchaseReceipt } from './receipt.ts';
-import { type RecordDeps, record, rentCallMs } from './record.ts';
+import { PurchaseReceipt, type RecordDeps, record, rentCallMs } from './record.ts';
 import type { Decision, Observed } from './types.ts';
 
 type Body = {

@@ -1,4 +1,4 @@
-import type { TicketDecision } from '../../accounts/admission.ts';
+import type { Ticket, TicketDecision } from '../../accounts/admission.ts';
 import type { AccountSession } from '../../accounts/session.ts';
 import type { GpuInstance, GpuInstanceStatus } from '../../api/v1alpha1/gpu-instance.ts';
 import { annotations, gpuInstanceResource, MACHINE_FINALIZER } from '../../api/v1alpha1/names.ts';
@@ -10,9 +10,8 @@ import { isKubeError } from '../../runtime/kube/kube-error.ts';
 import { refOf } from '../../runtime/kube/kube-object.ts';
 import { wholeMetadata } from '../../runtime/kube/whole-object.ts';
 import { addFinalizer, recordStatus } from '../../runtime/writes.ts';
+import { statusOf } from './conditions.ts';
 import type { Deps } from './deps.ts';
-import { type PurchaseReceipt, purchaseReceipt, type Receipt, receiptOf } from './receipt.ts';
-import { statusOf } from './status.ts';
 import type { Decision, Observed, Purchase } from './types.ts';
 
 export type RecordDeps = Pick<Deps, 'cluster' | 'session' | 'memory' | 'wrote' | 'leaseRemainingMs' | 'wake'>;
@@ -134,4 +133,46 @@ async function writeIntentOn(object: GpuInstance, intent: string, cluster: KubeC
     type: 'merge',
     body: { metadata },
   });
+}
+
+/**
+ * Proof that what is about to be done stands on the object. Only {@link receiptOf} and {@link purchaseReceipt}
+ * make one, and only `record` calls them, so that an act without a record does not compile.
+ */
+export class Receipt {
+  /** As the API server answered the write, or as read where the object already says what is done. */
+  readonly object: GpuInstance;
+  readonly #recorded = true;
+
+  constructor(object: GpuInstance, key: typeof RECORDED) {
+    if (key !== RECORDED) throw new TypeError('a receipt comes from record() alone');
+    this.object = object;
+  }
+
+  /** Always true: keeps another class of the same shape from passing as a receipt. */
+  get isRecorded(): boolean {
+    return this.#recorded;
+  }
+}
+
+/** The receipt of an intent: what alone permits a rent call. */
+export class PurchaseReceipt extends Receipt {
+  readonly intent: RentalIntent;
+  readonly ticket: Ticket;
+
+  constructor(object: GpuInstance, purchase: { intent: RentalIntent; ticket: Ticket }, key: typeof RECORDED) {
+    super(object, key);
+    this.intent = purchase.intent;
+    this.ticket = purchase.ticket;
+  }
+}
+
+const RECORDED: unique symbol = Symbol('recorded');
+
+export function receiptOf(object: GpuInstance): Receipt {
+  return new Receipt(object, RECORDED);
+}
+
+export function purchaseReceipt(object: GpuInstance, intent: RentalIntent, ticket: Ticket): PurchaseReceipt {
+  return new PurchaseReceipt(object, { intent, ticket }, RECORDED);
 }

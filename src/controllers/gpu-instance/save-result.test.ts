@@ -9,8 +9,8 @@ import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { KubeError, type KubeErrorKind } from '../../runtime/kube/kube-error.ts';
 import { ObjectMemory } from './memory/memory.ts';
 import { SteadyClock } from './memory/steady-clock.ts';
-import { receiptOf } from './receipt.ts';
 import { saveResult } from './reconcile.ts';
+import { receiptOf } from './record.ts';
 import type { RentedFacts } from './views.ts';
 
 const RENTED: RentedFacts = {

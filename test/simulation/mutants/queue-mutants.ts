@@ -26,14 +26,14 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     name: 'queue-told-by-generation-only',
     loses: 'the reason Queued over an older reason of the same generation',
-    file: 'controllers/gpu-instance/rules/queued.ts',
+    file: 'controllers/gpu-instance/rules/purchase.ts',
     find: 'if (!place || place.waitedMs + place.expectedMs <= SILENCE_MS) {',
     replace: 'if (!place || facts.object.status?.observedGeneration === facts.object.metadata.generation) {',
   },
   {
     name: 'place-told-once',
     loses: 'the position, time and cause of a wait that are other than what was said',
-    file: 'controllers/gpu-instance/rules/queued.ts',
+    file: 'controllers/gpu-instance/rules/purchase.ts',
     find: 'if (said.reason !== now.reason || said.isSerial !== now.isSerial) return false;',
     replace: 'if (now.at - said.at < 60_000) return true;',
   },

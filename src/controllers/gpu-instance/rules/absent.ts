@@ -6,8 +6,7 @@ import { goneProof } from '../gone.ts';
 import { carriedFields, deadlineAfter, heldSince } from '../machine-fields.ts';
 import type { Step } from '../types.ts';
 import { ended, endMachine, reasonOfEnding } from './ending.ts';
-import type { Held, StateNamed } from './held-machine.ts';
-import { machineFinding } from './machine-finding.ts';
+import { type Held, machineFinding, type StateNamed } from './machine-finding.ts';
 import { isTimeUp, untilTimeIsUp } from './time-is-up.ts';
 
 /** A recorded machine that the latest complete list does not show. */

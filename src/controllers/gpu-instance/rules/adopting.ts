@@ -4,13 +4,14 @@ import type { Reason } from '../../../api/v1alpha1/reasons.ts';
 import { beginCost } from '../../../instance/cost.ts';
 import { formatDollars } from '../../../lib/money.ts';
 import { formatTime } from '../../../lib/time.ts';
+import { makeLabel } from '../../../ownership/label.ts';
 import { decision } from '../decision.ts';
 import type { Facts } from '../facts.ts';
 import { beganAt, carriedFields, withoutMachine, withRow } from '../machine-fields.ts';
 import { stateOf } from '../stage.ts';
 import type { Decision, Look, StatusFields, Step } from '../types.ts';
 import type { ListedMachine } from '../views.ts';
-import { machineFinding } from './machine-finding.ts';
+import { type Held, type Listed, machineFinding } from './machine-finding.ts';
 import { rentedFields, unlessPriced } from './rented.ts';
 
 /** Shows a machine that is never touched. */
@@ -141,5 +142,21 @@ function refuse(
     fields,
     finding: { phase, reason, detail, machine: { type: 'none' } },
     look: BY_ACCOUNT.has(reason) ? { afterMs: REFUSED_AGAIN_MS } : { onList: true },
+  });
+}
+
+/** The label of an adopted machine is asked for until a list shows one. */
+export function labelAdopted(facts: Facts, { machine, state }: Held<Listed>): Step | undefined {
+  const { object, memory, identity, uid } = facts;
+  const isAdopted = object.spec.adopt?.policy === 'Manage' && machine.attempt === 1;
+  if (!isAdopted || (state.row.label !== null && state.row.label !== '')) return undefined;
+  const again = (memory.relabelledAt ?? Number.NEGATIVE_INFINITY) + facts.constants.listLagMs;
+  if (facts.steadyNow < Math.max(again, memory.notBefore)) return undefined;
+  const issuedAt = state.row.startedAt ?? facts.now;
+  const label = makeLabel(identity, { uid, attempt: machine.attempt, issuedAt });
+  return decision({
+    record: { type: 'nothing', because: 'attempt' },
+    actions: [{ type: 'relabel', instanceId: machine.instanceId, label }],
+    look: { afterMs: 0 },
   });
 }

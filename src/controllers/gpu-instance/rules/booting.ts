@@ -2,8 +2,8 @@ import { LOADING_HARD_CAP } from '../../../api/v1alpha1/gpu-instance-spec.ts';
 import { formatTime, parseDuration, parseTime } from '../../../lib/time.ts';
 import type { Instance } from '../../../marketplace/instances/instance.ts';
 import { decision, type Rule } from '../decision.ts';
-import { nextDeadline } from '../due.ts';
 import type { Facts } from '../facts.ts';
+import { nextDeadline } from '../limits.ts';
 import {
   carriedFields,
   deadlineAfter,
@@ -14,8 +14,7 @@ import {
 } from '../machine-fields.ts';
 import type { Decision, Look, Step } from '../types.ts';
 import { endMachine } from './ending.ts';
-import type { Held, StateNamed } from './held-machine.ts';
-import { bootReason, machineFinding } from './machine-finding.ts';
+import { bootReason, type Held, machineFinding, type StateNamed } from './machine-finding.ts';
 import { stop } from './stopping.ts';
 import { isTimeUp, untilTimeIsUp } from './time-is-up.ts';
 import { byRules } from './unwanted.ts';

@@ -7,7 +7,7 @@ import type { Facts } from '../facts.ts';
 import { carriedFields } from '../machine-fields.ts';
 import type { Decision, Step, Verdict } from '../types.ts';
 import { type EndWish, whyOf } from './end-wish.ts';
-import { seenFields } from './seen-fields.ts';
+import { seenFields } from './machine-finding.ts';
 
 /** What forbids to end a machine now, for people. */
 export interface HeldBackBy {

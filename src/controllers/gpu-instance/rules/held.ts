@@ -7,7 +7,7 @@ import type { Stage } from '../stage.ts';
 import type { Step } from '../types.ts';
 import type { Outsider } from '../views.ts';
 import { outOfSight } from './deleting-waits.ts';
-import { news } from './idle.ts';
+import { news } from './purchase.ts';
 
 /** Says why nothing may be done before a person has looked, and does nothing. */
 export function hold(facts: Facts, stage: Extract<Stage, { type: 'held' }>): Step {

@@ -1,9 +1,13 @@
+import { annotations } from '../../../api/v1alpha1/names.ts';
 import type { Reason } from '../../../api/v1alpha1/reasons.ts';
+import { formatTime } from '../../../lib/time.ts';
+import type { Instance } from '../../../marketplace/instances/instance.ts';
 import { type MachineFinding, say } from '../conditions.ts';
-import type { Facts } from '../facts.ts';
-import { wordOf } from '../machine-fields.ts';
+import type { Facts, OwnedMachine } from '../facts.ts';
+import { asHandled, replaceIsHandled } from '../limits.ts';
+import { withRow, wordOf } from '../machine-fields.ts';
 import type { MachineState } from '../stage.ts';
-import type { Says } from '../types.ts';
+import type { Says, StatusFields } from '../types.ts';
 
 /** Whether the object's machine was rented, or taken over. */
 export function heldAs(facts: Facts): Reason {
@@ -61,3 +65,34 @@ function unmappedPorts({ object, list }: Facts): readonly string[] {
     .map(({ containerPort, protocol }) => `${containerPort}/${protocol === 'UDP' ? 'udp' : 'tcp'}`)
     .filter((port) => row.ports[port] === undefined);
 }
+
+/** Everything the row tells; of a machine that runs also the first sight of it running. */
+export function seenFields(facts: Facts, row: Instance): StatusFields {
+  return row.actualStatus === 'running' ? runningFields(facts, row) : withRow(facts, row);
+}
+
+/** A start that worked is forgotten. */
+function runningFields(facts: Facts, row: Instance): StatusFields {
+  const { startRequestedAt: _worked, progressAt: _loaded, ...fields } = withRow(facts, row);
+  const seenAt = formatTime(facts.list?.begunAt ?? facts.now);
+  const annotation = facts.object.metadata.annotations?.[annotations.replaceAt];
+  return {
+    ...fields,
+    runningAt: fields.runningAt ?? seenAt,
+    ...(annotation !== undefined && replaceIsHandled(facts, annotation)
+      ? { replacedAt: asHandled(annotation) }
+      : {}),
+  };
+}
+
+/** A recorded machine and what it is doing. */
+export interface Held<S extends MachineState = MachineState> {
+  readonly machine: OwnedMachine;
+  readonly state: S;
+}
+
+/** A machine's state by its name. */
+export type StateNamed<T extends MachineState['type']> = Extract<MachineState, { type: T }>;
+
+/** What a list can show a machine to be doing. */
+export type Listed = Exclude<MachineState, { type: 'absent' }>;

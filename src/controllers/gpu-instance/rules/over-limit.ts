@@ -4,9 +4,7 @@ import type { Decision, Step } from '../types.ts';
 import type { EndWish } from './end-wish.ts';
 import { endMachine } from './ending.ts';
 import { heldBack } from './held-back.ts';
-import type { Held, Listed } from './held-machine.ts';
-import { machineFinding } from './machine-finding.ts';
-import { seenFields } from './seen-fields.ts';
+import { type Held, type Listed, machineFinding, seenFields } from './machine-finding.ts';
 import { askToStop } from './stopping.ts';
 
 /** What happens to the machine when a limit is reached: what the deletion policy says. */

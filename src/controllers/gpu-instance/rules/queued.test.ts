@@ -3,7 +3,7 @@ import { facts, type Given, given, NOW } from '../../../../test/builders/observe
 import type { QueuePosition } from '../../../accounts/queue/admission-queue.ts';
 import { classify } from '../stage.ts';
 import type { QueueWord } from '../views.ts';
-import { sayQueued } from './queued.ts';
+import { sayQueued } from './purchase.ts';
 
 function said(place: Partial<QueuePosition>, situation: Given = {}) {
   const observed = given(situation);

@@ -1,10 +1,8 @@
 import { decision, type Rule } from '../decision.ts';
-import { nextDeadline, unreadableReplaceAt } from '../due.ts';
 import type { Facts } from '../facts.ts';
+import { nextDeadline, unreadableReplaceAt } from '../limits.ts';
 import type { Decision, Says, Step } from '../types.ts';
-import type { Held, StateNamed } from './held-machine.ts';
-import { machineFinding, reachable } from './machine-finding.ts';
-import { seenFields } from './seen-fields.ts';
+import { type Held, machineFinding, reachable, type StateNamed, seenFields } from './machine-finding.ts';
 import { stop } from './stopping.ts';
 import { byRules, risenPrice } from './unwanted.ts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { given, held, row, time } from '../../../../test/builders/observed.ts';
 import { annotations } from '../../../api/v1alpha1/names.ts';
-import { seenFields } from './seen-fields.ts';
+import { seenFields } from './machine-finding.ts';
 
 const running = row({ actualStatus: 'running' });
 const asked = (text: string) => ({ annotations: { [annotations.replaceAt]: text } });

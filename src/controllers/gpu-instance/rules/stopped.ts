@@ -1,14 +1,13 @@
 import { parseDollars } from '../../../lib/money.ts';
 import { formatTime, parseDuration } from '../../../lib/time.ts';
 import { decision, type Rule } from '../decision.ts';
-import { nextDeadline } from '../due.ts';
 import type { Facts } from '../facts.ts';
+import { nextDeadline } from '../limits.ts';
 import { withRow } from '../machine-fields.ts';
 import type { Action, Decision, Step } from '../types.ts';
 import { endMachine } from './ending.ts';
 import { PERMISSION_LOOK_MS } from './held.ts';
-import type { Held, StateNamed } from './held-machine.ts';
-import { machineFinding } from './machine-finding.ts';
+import { type Held, machineFinding, type StateNamed } from './machine-finding.ts';
 import { isTimeUp, untilTimeIsUp } from './time-is-up.ts';
 import { byRules } from './unwanted.ts';
 

@@ -2,8 +2,7 @@ import { decision } from '../decision.ts';
 import type { Facts } from '../facts.ts';
 import { withRow } from '../machine-fields.ts';
 import type { Decision } from '../types.ts';
-import type { Held, StateNamed } from './held-machine.ts';
-import { machineFinding } from './machine-finding.ts';
+import { type Held, machineFinding, type StateNamed } from './machine-finding.ts';
 
 /** For a machine that is not wanted to run, whatever it does now. */
 export function stop(facts: Facts, held: Held<StateNamed<'running' | 'booting' | 'unrecognized'>>): Decision {

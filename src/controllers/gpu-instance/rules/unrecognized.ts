@@ -1,10 +1,9 @@
 import { decision, type Rule } from '../decision.ts';
-import { nextDeadline } from '../due.ts';
 import type { Facts } from '../facts.ts';
+import { nextDeadline } from '../limits.ts';
 import { withRow } from '../machine-fields.ts';
 import type { Decision, Step } from '../types.ts';
-import type { Held, StateNamed } from './held-machine.ts';
-import { machineFinding } from './machine-finding.ts';
+import { type Held, machineFinding, type StateNamed } from './machine-finding.ts';
 import { stop } from './stopping.ts';
 import { byRules } from './unwanted.ts';
 

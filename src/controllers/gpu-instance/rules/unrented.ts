@@ -7,9 +7,8 @@ import type { Stage } from '../stage.ts';
 import type { Decision, Step } from '../types.ts';
 import type { ListedMachine } from '../views.ts';
 import { PERMISSION_LOOK_MS } from './held.ts';
-import { idle } from './idle.ts';
 import { lateDetail } from './pending.ts';
-import { purchase } from './purchase.ts';
+import { idle, purchase } from './purchase.ts';
 import { unprovenRecord } from './unproven-record.ts';
 
 type Unrented = Extract<Stage, { type: 'unrented' }>;

@@ -1,16 +1,14 @@
 import { driftOf, satisfiedOffers } from '../../../api/v1alpha1/machine-drift.ts';
 import { decision, firstOf, type Rule } from '../decision.ts';
-import { replaceIsDue } from '../due.ts';
 import type { Facts } from '../facts.ts';
-import { limitToApply, priceRise } from '../limits.ts';
+import { limitToApply, priceRise, replaceIsDue } from '../limits.ts';
 import { highestCap } from '../offers/offer-price.ts';
 import type { Step } from '../types.ts';
-import { labelAdopted } from './adopted-label.ts';
+import { labelAdopted } from './adopting.ts';
 import type { EndWish } from './end-wish.ts';
 import { endMachine } from './ending.ts';
 import { heldBackBy, sayingWhatWaits } from './held-back.ts';
-import type { Held, Listed } from './held-machine.ts';
-import { machineFinding } from './machine-finding.ts';
+import { type Held, type Listed, machineFinding } from './machine-finding.ts';
 import { applyLimit } from './over-limit.ts';
 
 type WishOf = (facts: Facts, held: Held<Listed>) => EndWish | undefined;
