@@ -88,7 +88,7 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
   {
     name: 'higher-price-limit-counts',
     loses: 'the lower of two limits of a price',
-    file: 'controllers/gpu-instance/offers/offer-price.ts',
+    file: 'controllers/gpu-instance/offers.ts',
     find: 'return Math.min(own, maxPricePerHour);',
     replace: 'return Math.max(own, maxPricePerHour);',
   },
