@@ -38,11 +38,11 @@ test('lists without a machine count from the end of the first to the beginning o
   expect(gone(seen([0, 6], [60_000, 6], [61_001, 6]), 60_000)).toEqual([5]);
 });
 
-test('a machine that is listed in between is missing anew', () => {
+test('starts the absence again when a list shows the machine in between', () => {
   expect(gone(seen([0, 6], [60_000, 5, 6], [120_000, 6]), 60_000)).toEqual([]);
 });
 
-test('a machine that was found by itself is missing anew', () => {
+test('starts the absence again when a read shows the machine', () => {
   const absences = seen([0], [100_000]);
   absences.forget(5);
   expect(gone(absences, 60_000)).toEqual([6]);
@@ -50,7 +50,7 @@ test('a machine that was found by itself is missing anew', () => {
   expect(gone(absences, 60_000)).toEqual([6]);
 });
 
-test('a machine that nobody asks for any more is forgotten', () => {
+test('forgets a machine that is no longer followed', () => {
   const absences = seen([0], [100_000]);
   see(absences, { at: 200_000, asked: [6] });
   see(absences, { at: 300_000 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createVirtualClock } from '../../test/builders/virtual-clock.ts';
-import { AccountAvoidList, type AvoidEntry } from './avoid-list.ts';
+import { type AvoidEntry, AvoidList } from './avoid-list.ts';
 import type { FailureReporter } from './failure-reports.ts';
 
 const HOUR = 3_600_000;
@@ -11,7 +11,7 @@ const offer = { type: 'offer', id: 9 } as const;
 function list(entries: readonly AvoidEntry[] = []) {
   const clock = createVirtualClock({ startMs: 0 });
   let changes = 0;
-  const avoid = new AccountAvoidList(clock, entries, () => {
+  const avoid = new AvoidList(clock, entries, () => {
     changes += 1;
   });
   return { avoid, clock, changes: () => changes };

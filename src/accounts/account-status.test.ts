@@ -63,18 +63,21 @@ describe('what a status remembers', () => {
   test.each([
     [true, 'hold'],
     [false, 'person'],
-  ])('is a breaker that was released (open: %s) by the %s, with nobody at turn', (open, releasedBy) => {
-    const breaker = { open, since: AT, unhealthy: 4, releasedAt: '2026-11-20T13:00:00Z' };
-    expect(breakerOf(account({ breaker }))).toEqual({
-      type: 'slow',
-      since: Date.parse(AT),
-      releasedAt: Date.parse('2026-11-20T13:00:00Z'),
-      releasedBy,
-      unhealthy: 4,
-      message: 'The breaker is released in the status of the account; machines are replaced one at a time.',
-      turn: undefined,
-    });
-  });
+  ])(
+    'is a breaker that was released (open: %s) by the %s, and no object has its turn',
+    (open, releasedBy) => {
+      const breaker = { open, since: AT, unhealthy: 4, releasedAt: '2026-11-20T13:00:00Z' };
+      expect(breakerOf(account({ breaker }))).toEqual({
+        type: 'slow',
+        since: Date.parse(AT),
+        releasedAt: Date.parse('2026-11-20T13:00:00Z'),
+        releasedBy,
+        unhealthy: 4,
+        message: 'The breaker is released in the status of the account; machines are replaced one at a time.',
+        turn: undefined,
+      });
+    },
+  );
 
   test('is what deleted objects left', () => {
     expect(

@@ -42,7 +42,7 @@ function office(paced = false, maxDollarsPerHour = 1000 * DOLLAR, maxRentalsPerH
   return new Admission({
     clock,
     reservations,
-    queue: new AdmissionQueue({ clock, pacer, paced, search: async () => [], isHeld: () => false }),
+    queue: new AdmissionQueue({ clock, pacer, paced, search: async () => [], isReserved: () => false }),
     settings: { maxRentalsPerHour, maxLiveMachines: 100, maxDollarsPerHour },
     limits: () => setting.limits,
     refusal: () => setting.refusal,
@@ -53,7 +53,7 @@ function office(paced = false, maxDollarsPerHour = 1000 * DOLLAR, maxRentalsPerH
       sumAccount({
         objects,
         pending,
-        departed: undefined,
+        deleted: undefined,
         credit: undefined,
         now: clock.now(),
         month: '2023-11',
@@ -191,7 +191,7 @@ describe('limits under concurrency', () => {
   });
 });
 
-describe('rentals whose outcome nobody knows', () => {
+describe('rentals whose outcome is unknown', () => {
   /** Rents without an answer; the record of its object shows the intent. */
   function rentWithoutAnswer(tickets: Admission, uid: string): void {
     const ticket = ticketOf(tickets.request(ask(uid, setting.objects.length)));
@@ -246,7 +246,7 @@ describe('rentals whose outcome nobody knows', () => {
   });
 });
 
-describe('a price that nobody names (S4, L3)', () => {
+describe('a price that is unknown (S4, L3)', () => {
   const unknown = (objectUid: string) => ({ ...ask(objectUid, 1), pricePerHour: undefined });
   const held = { hasOpenIntent: false, instanceId: 5, hasUnknownPrice: true };
 
@@ -293,7 +293,7 @@ describe('where labels are not known to come back', () => {
     setting.echo = 'unknown';
   });
 
-  test('an object waits for one whose intent nobody can read, since nobody knows what that comes to', () => {
+  test('an object waits for one whose intent is unreadable', () => {
     setting.objects = [instanceSummary({ uid: 'a', hasDoubtfulIntent: true })];
     expect(office().request(ask('b', 2))).toMatchObject({ reason: 'Queued' });
   });

@@ -86,23 +86,13 @@ export type StartDecision =
       readonly retryAfterMs: number;
     };
 
-/** The gate in front of every purchase of one account. Answers at once; never waits. */
-export interface Tickets {
-  /** For a new rental. A refused request reserves no offer; a queued one waits for its slot. */
-  request(request: TicketRequest): TicketDecision;
-  /** For starting a stopped machine: limits and credit count, pacing and reservation do not. A permitted one counts at once. */
-  requestStart(request: StartRequest): StartDecision;
-  /** Offers that other objects hold at this moment. */
-  reservedFor(objectUid: string): OfferSet;
-}
-
-/** Why the account as a whole may not rent; undefined where it may. */
+/** Why the account as a whole may not rent; undefined if it may. */
 export interface AccountRefusal {
   readonly reason: TicketRefusal;
   readonly message: string;
 }
 
-/** What the office asks its account at each request. */
+/** What admission reads of its account at each request. */
 export interface AdmissionOptions {
   readonly clock: Clock;
   /** The queue of the login, which has the rental slots. */
@@ -125,11 +115,14 @@ interface UnderWay {
 
 const RETRY_MS = 5_000;
 const RESERVED_RETRY_MS = 1_000;
-/** Soon enough for a person who has just changed a limit. */
+/** Short, for a person who has just changed a limit. */
 const ASK_AGAIN_MS = 10_000;
 
-/** The gate of one account: every rule in front of a purchase, in the order in which they are told. */
-export class Admission implements Tickets {
+/**
+ * Admits the rentals and starts of one account: every rule in front of a purchase, in the order in which refusals are
+ * reported. Answers at once, never waits.
+ */
+export class Admission {
   readonly #options: AdmissionOptions;
   readonly #pending: PendingRentals;
   readonly #starts: PendingStarts;
@@ -141,6 +134,7 @@ export class Admission implements Tickets {
     this.#starts = new PendingStarts(options.clock);
   }
 
+  /** Admits a rental. A refused request reserves no offer; a queued one waits for its slot. */
   request(request: TicketRequest): TicketDecision {
     const { reservations, queue } = this.#options;
     this.#pending.restart(request.objectUid);
@@ -162,6 +156,7 @@ export class Admission implements Tickets {
     return refuse('Queued', 'Other rentals of the login come first.', RETRY_MS);
   }
 
+  /** Admits the start of a stopped machine by limits and credit, without slot or reservation. It counts at once. */
   requestStart(request: StartRequest): StartDecision {
     const account = this.#underWay(request.objectUid);
     const objects = account.objects.map((object) => withoutPrice(object, request));
@@ -172,8 +167,9 @@ export class Admission implements Tickets {
     return { type: 'permitted', settle: ({ started }) => settle(started) };
   }
 
+  /** Offers that other objects have reserved. */
   reservedFor(objectUid: string): OfferSet {
-    return { has: (offerId) => this.#options.reservations.isHeldByOther(offerId, objectUid) };
+    return { has: (offerId) => this.#options.reservations.isReservedByOther(offerId, objectUid) };
   }
 
   /** Uids of objects that may rent by a ticket, and whose intent may not be on record yet. */
@@ -225,8 +221,8 @@ export class Admission implements Tickets {
     objects: readonly InstanceSummary[],
   ): MicroDollars {
     const { limits, settings } = this.#options;
-    const dearest = objects.find(({ uid }) => uid === objectUid)?.maxPrice;
-    return pricePerHour ?? maxRentalPrice(dearest, limits(), settings.maxDollarsPerHour);
+    const instancePrice = objects.find(({ uid }) => uid === objectUid)?.maxPrice;
+    return pricePerHour ?? maxRentalPrice(instancePrice, limits(), settings.maxDollarsPerHour);
   }
 
   #unknownPriceRefusal({ pricePerHour }: TicketRequest): Refused | undefined {
@@ -273,17 +269,17 @@ export class Admission implements Tickets {
     const { objectUid, offerId } = request;
     const object = this.#options.objects().find(({ uid }) => uid === objectUid);
     const counted = this.#countedPrice(request, this.#options.objects());
-    const booking = this.#pending.begin(objectUid, counted, object);
+    const grant = this.#pending.begin(objectUid, counted, object);
     return {
       type: 'ticket',
       id,
       objectUid,
       offerId,
       slot,
-      use: () => booking.use(),
+      use: () => grant.use(),
       settle: ({ rented }) => {
         slot.release();
-        booking.settle(rented);
+        grant.settle(rented);
         if (rented === false) this.#options.reservations.release(offerId, objectUid);
         this.#options.queue.slotEnded();
       },

@@ -56,7 +56,7 @@ test('an entry is remembered for as long again as it was in force', () => {
   expect(remembered(entries, 2 * HOUR)).toHaveLength(0);
 });
 
-test('offers, machines and hosts of one number are told apart', () => {
+test('distinguishes offers, machines and hosts with the same id', () => {
   const targets = [{ type: 'offer', id: 7 } as const, machine, { type: 'host', id: 7 } as const];
   const entries = targets.reduce<readonly AvoidEntry[]>(
     (list, target) => withFailure(list, { target, reason: 'Exited', now: 0 }),
@@ -122,7 +122,7 @@ describe('a full list (H9)', () => {
   });
 });
 
-test('a failure that another namespace tells of, too, is that of no single one any more (H9)', () => {
+test('names no namespace when a second one reports the same failure (H9)', () => {
   const first = withFailure([], { target: machine, reason: 'CannotStart', now: 0, namespace: 'red' });
   expect(first).toMatchObject([{ namespace: 'red' }]);
   const again = withFailure(first, { target: machine, reason: 'CannotStart', now: 1, namespace: 'red' });

@@ -3,22 +3,11 @@ import { type AvoidTarget, avoidSpanMs } from '../instance/avoidance.ts';
 import type { Clock } from '../lib/clock.ts';
 import { countsForAll, type FailureReport, type FailureReporter } from './failure-reports.ts';
 
-/** The ids to leave out at this moment, as plain data for a pure choice. */
+/** Ids that are avoided now. */
 export interface Avoided {
   readonly offers: ReadonlySet<number>;
   readonly machines: ReadonlySet<number>;
   readonly hosts: ReadonlySet<number>;
-}
-
-/** An account's memory of what failed. Times double on repetition and are capped. */
-export interface AvoidList {
-  /** What every object of the account keeps off, and what `owner` alone does: see {@link FailureReporter.owner}. */
-  current(owner?: string): Avoided;
-  /**
-   * Takes effect at once, for every object of the account or for that of the witness alone, as its word is worth; without
-   * one it is a fact. The machine and host part of what counts for all is made durable soon after.
-   */
-  add(target: AvoidTarget, reason: string, witness?: FailureReporter): void;
 }
 
 /** One thing that failed. Kept for as long again after `until`, so that a repetition doubles the time. */
@@ -28,11 +17,11 @@ export interface AvoidEntry {
   readonly until: number;
   readonly failures: number;
   readonly reason: string;
-  /** The only namespace that says so; absent where several do, or a person did. */
+  /** The only namespace that reported it; absent if several did, or a person. */
   readonly namespace?: string | undefined;
 }
 
-/** The status of an account holds no more. */
+/** The maximum of an account's status. */
 const MAX_ENTRIES = 256;
 
 /** The list after one more failure. Something that fails while it is avoided counts again. */
@@ -58,8 +47,8 @@ export function withFailure(
 }
 
 /**
- * As many as a status takes, or as `max` says. The namespace that fills most of the list gives up its own first, those that
- * end first; what several namespaces or a person say goes only when nothing else is left.
+ * At most `max` entries. The namespace with the most entries loses its own first, those that end first; entries of several
+ * namespaces or of a person go only when nothing else is left.
  */
 export function fairShare(entries: readonly AvoidEntry[], max: number = MAX_ENTRIES): readonly AvoidEntry[] {
   if (entries.length <= max) return entries;
@@ -74,7 +63,7 @@ export function fairShare(entries: readonly AvoidEntry[], max: number = MAX_ENTR
   return [...agreed, ...shares.flat()];
 }
 
-/** Undefined where nothing is left. */
+/** Undefined if nothing is left. */
 function largest(shares: readonly AvoidEntry[][]): AvoidEntry[] | undefined {
   const first = shares.toSorted((a, b) => b.length - a.length)[0];
   return first?.length ? first : undefined;
@@ -96,7 +85,7 @@ export function avoidedAt(entries: readonly AvoidEntry[], now: number): Avoided 
   return { offers: idsOf('offer'), machines: idsOf('machine'), hosts: idsOf('host') };
 }
 
-/** Both lists, the longer time of each target winning: what memory knows and what the status says. */
+/** Both lists, with the longer time of each target. */
 export function mergeAvoided(a: readonly AvoidEntry[], b: readonly AvoidEntry[]): readonly AvoidEntry[] {
   const byTarget = new Map<string, AvoidEntry>();
   for (const entry of [...a, ...b]) {
@@ -107,7 +96,7 @@ export function mergeAvoided(a: readonly AvoidEntry[], b: readonly AvoidEntry[])
   return [...byTarget.values()];
 }
 
-/** Whether both are one thing. */
+/** Whether both are the same target. */
 export function isSameTarget(a: AvoidTarget, b: AvoidTarget): boolean {
   return a.type === b.type && a.id === b.id;
 }
@@ -127,15 +116,15 @@ export function avoidOf(account: MarketplaceAccount): readonly AvoidEntry[] {
   }));
 }
 
-/** What was said of a target within this time is weighed together. */
-const TESTIMONY_MS = 24 * 3_600_000;
-/** So many things one namespace may speak of at a time; older words are forgotten. */
-const MAX_TESTIMONIES_OF_NAMESPACE = 64;
+/** Reports of this time are judged together. */
+const REPORTS_KEPT_MS = 24 * 3_600_000;
+/** Reports kept of one namespace; older ones are dropped. */
+const MAX_REPORTS_OF_NAMESPACE = 64;
 const MAX_NAMESPACES = 256;
 
 /**
- * So long the object itself keeps off what it told of; what lasts longer stands in its own status. After that nothing names
- * it here, and it may be gone.
+ * How long the reporting object itself avoids what it reported; its own status has what lasts longer. After that no entry
+ * here names the object, which may be gone.
  */
 const OWN_MS = 5 * 60_000;
 
@@ -149,17 +138,17 @@ interface ReceivedReport extends FailureReport {
 const STATUS_PRECISION_MS = 1_000;
 
 /**
- * The avoid list of one account, shared by its objects; the controller writes the durable part down. From then on
- * the status is what counts, so that people can add to it and take from it.
+ * The avoid list of one account, shared by its objects. The account's controller writes the durable part into the
+ * status; from then on the status counts, so that people can add entries and remove them.
  */
-export class AccountAvoidList implements AvoidList {
+export class AvoidList {
   readonly #clock: Clock;
   readonly #onChange: () => void;
   #entries: readonly AvoidEntry[];
   /** Failures that no status has shown yet. */
   #unwritten: readonly AvoidEntry[] = [];
-  /** By namespace, the one that spoke last at the end. Losing it only makes the list slower to believe. */
-  readonly #heard = new Map<string, readonly ReceivedReport[]>();
+  /** By namespace, the latest reporter at the end. Losing them only delays entries that need a second report. */
+  readonly #reports = new Map<string, readonly ReceivedReport[]>();
 
   constructor(clock: Clock, entries: readonly AvoidEntry[], onChange: () => void) {
     this.#clock = clock;
@@ -167,18 +156,23 @@ export class AccountAvoidList implements AvoidList {
     this.#onChange = onChange;
   }
 
+  /** What every object of the account avoids, and what `owner` alone avoids: see {@link FailureReporter.owner}. */
   current(owner?: string): Avoided {
     const now = this.#clock.now();
-    const own = owner === undefined ? [] : this.#testimonies().filter((heard) => heard.owner === owner);
+    const own = owner === undefined ? [] : this.#recentReports().filter((report) => report.owner === owner);
     const suspected = own.map(({ of: target, at, reason }): AvoidEntry => {
       return { target, reason, failures: 1, until: at + OWN_MS };
     });
     return avoidedAt([...this.#entries, ...suspected], now);
   }
 
-  add(target: AvoidTarget, reason: string, witness?: FailureReporter): void {
-    if (witness && !this.#isBelieved(target, witness)) return;
-    const { namespace } = witness ?? {};
+  /**
+   * Takes effect at once, for every object of the account or for the reporter's object alone (see `countsForAll`); without
+   * a reporter it is a fact. Machines and hosts that all objects avoid are made durable soon after.
+   */
+  add(target: AvoidTarget, reason: string, reporter?: FailureReporter): void {
+    if (reporter && !this.#isAccepted(target, reporter)) return;
+    const { namespace } = reporter ?? {};
     this.#entries = withFailure(this.#entries, { target, reason, now: this.#clock.now(), namespace });
     if (target.type === 'offer') return;
     const added = this.#entries.filter((entry) => isSameTarget(entry.target, target));
@@ -186,42 +180,42 @@ export class AccountAvoidList implements AvoidList {
     this.#onChange();
   }
 
-  /** Hears a witness, and says whether its word counts for every object of the account. */
-  #isBelieved(target: AvoidTarget, witness: FailureReporter): boolean {
-    const before = this.#testimonies();
-    const said = { ...witness, target: `${target.type}/${target.id}`, of: target, at: this.#clock.now() };
-    const { namespace } = witness;
-    const own = before.filter((each) => each.namespace === namespace && each.target !== said.target);
-    this.#heard.delete(namespace);
-    this.#heard.set(namespace, [...own, said].slice(-MAX_TESTIMONIES_OF_NAMESPACE));
-    for (const oldest of this.#heard.keys()) {
-      if (this.#heard.size <= MAX_NAMESPACES) break;
-      this.#heard.delete(oldest);
+  /** Keeps a report; returns whether it counts for every object of the account. */
+  #isAccepted(target: AvoidTarget, reporter: FailureReporter): boolean {
+    const before = this.#recentReports();
+    const report = { ...reporter, target: `${target.type}/${target.id}`, of: target, at: this.#clock.now() };
+    const { namespace } = reporter;
+    const own = before.filter((each) => each.namespace === namespace && each.target !== report.target);
+    this.#reports.delete(namespace);
+    this.#reports.set(namespace, [...own, report].slice(-MAX_REPORTS_OF_NAMESPACE));
+    for (const oldest of this.#reports.keys()) {
+      if (this.#reports.size <= MAX_NAMESPACES) break;
+      this.#reports.delete(oldest);
     }
-    return countsForAll(said, before);
+    return countsForAll(report, before);
   }
 
-  #testimonies(): readonly ReceivedReport[] {
+  #recentReports(): readonly ReceivedReport[] {
     const now = this.#clock.now();
-    for (const [namespace, said] of this.#heard) {
-      const fresh = said.filter(({ at }) => at > now - TESTIMONY_MS);
+    for (const [namespace, reports] of this.#reports) {
+      const fresh = reports.filter(({ at }) => at > now - REPORTS_KEPT_MS);
       const known = fresh.map((each) => (each.at > now - OWN_MS ? each : { ...each, owner: undefined }));
-      if (known.length > 0) this.#heard.set(namespace, known);
-      else this.#heard.delete(namespace);
+      if (known.length > 0) this.#reports.set(namespace, known);
+      else this.#reports.delete(namespace);
     }
-    return [...this.#heard.values()].flat();
+    return [...this.#reports.values()].flat();
   }
 
-  /** Takes over what the status says; of its own memory only offers and what was not yet written stay. */
+  /** Adopts the entries of the status; of its own, only offers and entries that are not written yet stay. */
   follow(status: readonly AvoidEntry[]): void {
-    this.#testimonies();
+    this.#recentReports();
     const unwritten = remembered(this.#unwritten, this.#clock.now());
     this.#unwritten = unwritten.filter((entry) => !shows(status, entry));
     const offers = this.#entries.filter(({ target }) => target.type === 'offer');
     this.#entries = [...offers, ...mergeAvoided(status, this.#unwritten)];
   }
 
-  /** The part that outlives the process, as far as a status takes it. */
+  /** The entries that the status keeps, as many as it takes. */
   durable(): readonly AvoidEntry[] {
     const kept = remembered(this.#entries, this.#clock.now());
     return fairShare(kept.filter((entry) => entry.target.type !== 'offer'));

@@ -180,9 +180,9 @@ export function allowedUnhealthy(maxUnhealthy: number | string, machines: number
   const share = typeof maxUnhealthy === 'string' ? /^(\d{1,3})%$/.exec(maxUnhealthy) : null;
   const percent = Number(share?.[1]);
   if (share && percent >= 100) return undefined;
-  const wanted = share ? Math.floor((percent * machines) / 100) : Number(maxUnhealthy);
-  if (!Number.isFinite(wanted)) return 1;
-  return share && percent > 0 ? Math.max(1, wanted) : wanted;
+  const tolerated = share ? Math.floor((percent * machines) / 100) : Number(maxUnhealthy);
+  if (!Number.isFinite(tolerated)) return 1;
+  return share && percent > 0 ? Math.max(1, tolerated) : tolerated;
 }
 
 /** Ids of expected machines that are bad or have vanished, by a complete list. */
@@ -346,11 +346,11 @@ export function timeOutsideSpans(
   spans: readonly OpenSpan[],
   { from, until }: { readonly from: number; readonly until: number },
 ): number {
-  const held = spans.reduce((sum, span) => {
+  const within = spans.reduce((sum, span) => {
     const end = Math.min(until, span.until ?? until);
     return sum + Math.max(0, end - Math.max(from, span.from));
   }, 0);
-  return until - from - held;
+  return until - from - within;
 }
 
 /** Whether that moment lies in a span. */

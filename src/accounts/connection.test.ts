@@ -32,7 +32,7 @@ describe('keys that have said whose they are, and are still tried out', () => {
   const OTHER = 'other';
   const OTHER_LOGIN = { ...LOGIN, userId: 8 };
 
-  test('share the limiter of their login, whoever opens it', () => {
+  test('share the limiter of their login, in whatever order they open it', () => {
     const logins = connections();
     const first = logins.pacerOfProof(LOGIN, USER.accountUid);
     expect(logins.pacerOfProof(LOGIN, OTHER)).toBe(first);
@@ -134,7 +134,7 @@ describe('accounts of one login', () => {
     expect(keys).toEqual(['Bearer slow', 'Bearer slow', 'Bearer slow']);
   });
 
-  test('are listed as often as the most eager of them asks, whoever came last', async () => {
+  test('are listed at the shortest interval that one of them asks for', async () => {
     const { clock, requests, logins } = joined();
     logins.open(LOGIN, OTHER);
     await clock.advance(30_000);

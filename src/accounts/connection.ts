@@ -176,7 +176,7 @@ export class LoginConnections {
         pacer,
         // Only replies that show machines: another backend of the service may have a wrong clock.
         onGoodReply: ({ area, effect, headers }) => {
-          if (area === 'instances' && effect === 'read') serviceClock.hear(headers);
+          if (area === 'instances' && effect === 'read') serviceClock.onReply(headers);
         },
       });
     const reads = clientWith(keys.forReads);
@@ -197,7 +197,7 @@ export class LoginConnections {
         queue: new AdmissionQueue({
           ...{ clock, pacer, paced },
           search: (query) => reads.offers.search(query),
-          isHeld: (offerId) => reservations.isHeld(offerId),
+          isReserved: (offerId) => reservations.isReserved(offerId),
         }),
         reservations,
       },
@@ -205,7 +205,7 @@ export class LoginConnections {
       pollIntervalMs: Number.POSITIVE_INFINITY,
     };
     shared.connection.feed.subscribe(({ type }) => {
-      if (type === 'list') serviceClock.listed();
+      if (type === 'list') serviceClock.onCompleteList();
     });
     this.#byLogin.set(loginText(login), shared);
     this.#left.delete(loginText(login));

@@ -53,7 +53,7 @@ function watch(
     constants: { listLagMs: 60_000 },
     identity: () => identity,
     objects: () => objects,
-    unclaimed: () => [],
+    pendingOrphans: () => [],
     onChange: () => {
       changes++;
     },
@@ -82,7 +82,7 @@ describe('the breaker of an account', () => {
     expect(afterMassEnd({ leaving: true })).toBe('closed');
   });
 
-  test('stays closed if nobody would replace the machines', () => {
+  test('stays closed when no object would replace its machine', () => {
     expect(afterMassEnd({ isReplaceable: false })).toBe('closed');
   });
 
@@ -115,7 +115,7 @@ describe('the breaker of an account', () => {
     expect(watched.openSpans).toEqual([{ from, until: from + 1_020_000 }]);
   });
 
-  test('blames no host while it is open, nor for ten minutes after (C2)', async () => {
+  test('counts no failure against a host while it is open, nor for ten minutes after (C2)', async () => {
     const { watched, clock } = watch(IDS.map((id) => object(id)));
     const see = (actualStatus: 'running' | 'offline') =>
       watched.onFeedEvent(list(IDS.map((id) => row({ id, actualStatus }))));
@@ -258,7 +258,7 @@ describe('the turn to replace a machine while many are bad', () => {
     expect(watched.breaker).toMatchObject({ type: 'slow', turn: undefined });
   });
 
-  test('tells the account when it passes to another object, and not while it stays', async () => {
+  test('notifies the account when it passes to another object, and not while it stays', async () => {
     const { watched, clock, changes, seeOffline } = released(IDS.map((id) => object(id)));
     const before = changes();
     const turnAndChanges = () => [watched.breaker, changes() - before];
@@ -299,7 +299,7 @@ describe('the turn to replace a machine while many are bad', () => {
   });
 });
 
-describe('a process that starts anew', () => {
+describe('a process that has just started', () => {
   test('scenario 61: finds the breaker as the account remembers it', () => {
     const breaker = { open: true, since: '2026-11-20T12:00:00Z', unhealthy: 5 };
     const { watched } = watch([], { breaker } as MarketplaceAccount['status']);
@@ -315,17 +315,20 @@ describe('a process that starts anew', () => {
   test.each([
     ['just now', '2023-11-14T22:13:20Z', 5, false],
     ['without a mass failure', '2023-11-14T22:13:20Z', 0, true],
-  ] as const)('blames hosts by what the account remembers: closed %s (C2)', (_, since, unhealthy, blames) => {
-    const { watched } = watch([], {
-      breaker: { open: false, since, unhealthy },
-    } as MarketplaceAccount['status']);
-    expect(watched.countsHostFailures).toBe(blames);
-  });
+  ] as const)(
+    'counts host failures by the status of the account: closed %s (C2)',
+    (_, since, unhealthy, blames) => {
+      const { watched } = watch([], {
+        breaker: { open: false, since, unhealthy },
+      } as MarketplaceAccount['status']);
+      expect(watched.countsHostFailures).toBe(blames);
+    },
+  );
 
   test.each([
     ['four minutes before the start', '2023-11-14T22:09:20Z', 6],
     ['by a clock that is an hour ahead', '2023-11-14T23:13:20Z', 10],
-  ] as const)('blames hosts again in time when the breaker closed %s', async (_, since, minutes) => {
+  ] as const)('counts host failures again in time when the breaker closed %s', async (_, since, minutes) => {
     const { watched, clock } = watch([], {
       breaker: { open: false, since, unhealthy: 5 },
     } as MarketplaceAccount['status']);
@@ -389,7 +392,7 @@ describe('whether labels come back', () => {
     ['beside the claim of another machine', { ...claimOf(2), instanceId: 1 } as InstanceSummary['claim']],
     ['with a claim for another login', claimOf(1, { login: { ...login, userId: 8 } })],
     ['with a claim for another object', claimOf(1, { uid: 'uid-2' })],
-  ])('is not denied by somebody’s machine whose id a person wrote into a status %s', (_, claim) => {
+  ])('is not denied by a foreign machine whose id a person wrote into a status %s', (_, claim) => {
     const { watched } = watch([object(1, { claim })]);
     watched.onFeedEvent(list([row({ id: 1, label: null })]));
     expect(watched.labelEcho).toBe('unknown');
@@ -404,7 +407,7 @@ describe('whether labels come back', () => {
     },
   );
 
-  test('is learned once: a label that someone edits later proves nothing', () => {
+  test('is learned once: a label that is edited later proves nothing', () => {
     const { watched } = watch([]);
     watched.labelReadBack(label, label);
     watched.labelReadBack(label, 'another');
@@ -412,7 +415,7 @@ describe('whether labels come back', () => {
   });
 });
 
-describe('what a look tells the account', () => {
+describe('what a poll reports to the account', () => {
   const failed = {
     type: 'failed',
     error: new MarketplaceError('told to fail', { kind: 'unavailable', outcome: 'refused' }),
@@ -430,7 +433,7 @@ describe('what a look tells the account', () => {
       constants: { listLagMs: 60_000 },
       identity: () => identity,
       objects: () => [],
-      unclaimed: () => [],
+      pendingOrphans: () => [],
       onChange: () => {
         changes++;
       },

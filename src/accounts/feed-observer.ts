@@ -31,8 +31,8 @@ export interface FeedObserverOptions {
   readonly constants: Pick<PurchaseConstants, 'listLagMs'>;
   readonly identity: () => Identity | undefined;
   readonly objects: () => readonly InstanceSummary[];
-  /** Ids of unclaimed machines that are followed until they are gone, beside those that the status names. */
-  readonly unclaimed: () => readonly number[];
+  /** Ids of orphans that are followed until they are gone, beside the machines that the status names. */
+  readonly pendingOrphans: () => readonly number[];
   readonly onChange: () => void;
   /** A poll ended, complete or failed. */
   readonly onPoll: (event: FeedEvent) => void;
@@ -127,7 +127,7 @@ export class FeedObserver {
       case 'list': {
         const { rows, endedAt } = event.list;
         this.#learnEcho(rows.values());
-        const followed = [...recordedIds(this.#account()), ...this.#options.unclaimed()];
+        const followed = [...recordedIds(this.#account()), ...this.#options.pendingOrphans()];
         this.#absences.update(event.list, followed, this.#options.clock.monotonic());
         this.#moveBreaker({
           type: 'complete',

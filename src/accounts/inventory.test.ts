@@ -37,11 +37,11 @@ describe('a machine that began after the window of its label (H6)', () => {
   const other = { uid: 'bbbb', attempt: 1, instanceId: 6, claim: 'any' };
 
   test.each([
-    ['is unclaimed when no other machine is of its purchase', {}, 'unclaimed'],
+    ['is unclaimed when no other machine is of its purchase', {}, 'orphan'],
     [
       'is unclaimed although its object exists, which never touches it',
       { uids: new Set(['bbbb']) },
-      'unclaimed',
+      'orphan',
     ],
     [
       'is a copy when the original is listed',
@@ -49,7 +49,7 @@ describe('a machine that began after the window of its label (H6)', () => {
       'copied',
     ],
     ['is a copy when the original is recorded', { claims: [other] }, 'copied'],
-    ['is unclaimed when another purchase is recorded', { claims: [{ ...other, attempt: 2 }] }, 'unclaimed'],
+    ['is unclaimed when another purchase is recorded', { claims: [{ ...other, attempt: 2 }] }, 'orphan'],
     ['is a copy when it was seen beside the original before', { copies: new Set([5]) }, 'copied'],
     [
       'is a copy when it began a day later',
@@ -70,7 +70,7 @@ describe('a machine is', () => {
   const claim = makeClaim(identity.keys, { login, uid: 'aaaa', attempt: 1, instanceId: 5 });
   test.each([
     ['claimed by the uid in its label', row({ label: label('aaaa') }), {}, 'claimed'],
-    ['unclaimed where no object has that uid', row({ label: label('bbbb') }), {}, 'unclaimed'],
+    ['unclaimed where no object has that uid', row({ label: label('bbbb') }), {}, 'orphan'],
     [
       'claimed by a recorded claim, whatever its label',
       row({ label: 'mine' }),
@@ -133,7 +133,7 @@ test('what is remembered of a list never outlives a change of the row, the claim
     census.classify(identity, { rows: [machine], uids: new Set(uids), claims: [], retained: new Set() })[0]
       ?.type;
   expect(take(row({ label: label('dddd') }), ['dddd'])).toBe('claimed');
-  expect(take(row({ label: label('dddd') }), [])).toBe('unclaimed');
+  expect(take(row({ label: label('dddd') }), [])).toBe('orphan');
   expect(take(row({ label: null }), ['dddd'])).toBe('foreign');
   const other = new MachineInventory(login, defaultConstants);
   other.classify(identity, {

@@ -15,7 +15,7 @@ export type InventoryEntry =
    * other machine is of that purchase, so this one is no copy.
    */
   | {
-      readonly type: 'unclaimed';
+      readonly type: 'orphan';
       readonly row: Instance;
       readonly facts: LabelFacts;
       readonly isLate?: true;
@@ -113,14 +113,14 @@ function entryOf(
   const { uids, retained } = input;
   if (retained.has(row.id) && ownership.type !== 'claimed') return { type: 'retained', row };
   if (ownership.type === 'labelCopied' && isLateRental(row, ownership, input))
-    return { type: 'unclaimed', row, facts: ownership.facts, isLate: true };
+    return { type: 'orphan', row, facts: ownership.facts, isLate: true };
   if (ownership.type !== 'labelled' && ownership.type !== 'undated') {
     const other = ownership.type === 'foreignInstall' && { installation: ownership.installId8 };
     return { type: ENTRY_TYPES[ownership.type], row, ...other };
   }
   const { type, facts } = ownership;
   if (uids.has(facts.uid)) return { type: 'claimed', row };
-  return type === 'labelled' ? { type: 'unclaimed', row, facts } : { type: 'copied', row };
+  return type === 'labelled' ? { type: 'orphan', row, facts } : { type: 'copied', row };
 }
 
 /** A machine without an original is no copy: the service carried its rental out late. Its object never touches it. */
@@ -136,7 +136,7 @@ function isLateRental(
  * Machines of ours that no object claims, as an account waits for them that is being deleted: from the sweep that finds
  * one until an object claims it, or until it is gone for sure. A list without it is no proof.
  */
-export class UnclaimedMachines {
+export class PendingOrphans {
   readonly #ids = new Set<number>();
 
   /** These are unclaimed. */

@@ -44,7 +44,7 @@ describe('the Secret that an account names', () => {
     return readKeySecret(cluster.kube, { namespace: 'default', name: 'key' }, 'api-key');
   };
 
-  test('is told to be missing, or forbidden', async () => {
+  test('is reported as missing, or forbidden', async () => {
     expect(await read()).toEqual({ type: 'secretMissing', secret: 'key' });
     expect(await read(403, 'Forbidden')).toEqual({ type: 'forbidden', secret: 'key' });
   });
@@ -75,7 +75,7 @@ describe('the Secret that an account names', () => {
     },
   );
 
-  test('is not told to be missing by an API server that fails: that would take the key away', async () => {
+  test('is not reported as missing when the API server fails: that would take the key away', async () => {
     await expect(read(400, 'BadRequest')).rejects.toThrow();
   });
 });

@@ -42,7 +42,7 @@ describe('scenario 34: what a user puts into the Secret', () => {
     });
   });
 
-  test('a wrong key name is told with the names that are there', () => {
+  test('names the keys that exist when the key name is wrong', () => {
     expect(keyOf(secret({ token: 'x', other: 'y' }), 'key', 'api-key')).toEqual({
       type: 'keyMissing',
       secret: 'key',
@@ -51,7 +51,7 @@ describe('scenario 34: what a user puts into the Secret', () => {
     });
   });
 
-  test('a missing Secret is told by its name', () => {
+  test('names a Secret that is missing', () => {
     expect(keyOf(undefined, 'key', 'api-key')).toEqual({ type: 'secretMissing', secret: 'key' });
   });
 });

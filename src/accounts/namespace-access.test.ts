@@ -78,7 +78,7 @@ describe('labels that are read one namespace at a time', () => {
     return { clock, labels, look, names, changes: () => changes };
   }
 
-  test('are unknown at first, told once they are read, and believed for a minute', async () => {
+  test('are unknown at first, reported once they are read, and cached for a minute', async () => {
     const { clock, labels, look, names, changes } = reading(async () => ({
       metadata: { labels: { team: 'ml' } },
     }));
@@ -92,7 +92,7 @@ describe('labels that are read one namespace at a time', () => {
     expect(changes()).toBe(1);
   });
 
-  test('that cannot be read are told as that, and such a namespace passes no selector', async () => {
+  test('that cannot be read are reported as unreadable, and such a namespace passes no selector', async () => {
     const { labels, look, changes } = reading(() => Promise.reject(new Error('no answer')));
     expect(await look('guest')).toBe('unreadable');
     expect(changes()).toBe(1);
@@ -104,7 +104,7 @@ describe('labels that are read one namespace at a time', () => {
     expect(isNamespaceAllowed(account(others), 'guest', cluster)).toBe(false);
   });
 
-  test('that nobody has asked for in an hour are forgotten, so that memory does not grow with namespaces that come and go', async () => {
+  test('are forgotten when they were not requested for an hour, so that memory does not grow with namespaces that come and go', async () => {
     const { clock, labels, look } = reading(async () => ({ metadata: { labels: { team: 'ml' } } }));
     await look('passing');
     await look('staying');

@@ -36,7 +36,7 @@ test('an object that never comes back with its ticket keeps the others busy no l
   expect(rentals.hasUnsettled('b')).toBe(false);
 });
 
-test('a ticket that nobody uses counts until it is worth nothing', async () => {
+test('an unused ticket counts until it expires', async () => {
   rentals.begin('a', PRICE, object());
   expect(prices(object())).toEqual([[PRICE, false]]);
   await clock.advance(TICKET_MS - 1);
@@ -46,7 +46,7 @@ test('a ticket that nobody uses counts until it is worth nothing', async () => {
   expect(rentals.knows('a')).toBe(false);
 });
 
-test('a ticket that nobody uses is forgotten with its time, whatever stands on the record', async () => {
+test('an unused ticket is forgotten when it expires, whatever the record shows', async () => {
   rentals.begin('a', PRICE, object());
   const open = intended();
   await clock.advance(TICKET_MS);
@@ -54,7 +54,7 @@ test('a ticket that nobody uses is forgotten with its time, whatever stands on t
   expect(rentals.knows('a')).toBe(false);
 });
 
-test('an object that asks anew gives up its ticket', () => {
+test('an object that asks again gives up its ticket', () => {
   const first = rentals.begin('a', PRICE, object());
   rentals.restart('a');
   expect(first.use()).toBe(false);
@@ -126,14 +126,14 @@ describe('what came to nothing', () => {
     expect(rentals.knows('a')).toBe(false);
   });
 
-  test('keeps nobody busy', () => {
+  test('blocks no object', () => {
     called().settle(false);
     rentals.restart('a');
     expect(rentals.hasUnsettled('b')).toBe(false);
   });
 });
 
-test('an outcome that nobody knows keeps the others busy, one that is known does not, and nobody is kept by himself', () => {
+test('an unknown outcome blocks other objects, a known one does not, and none blocks its own object', () => {
   const booking = called();
   booking.settle('unknown');
   expect([rentals.hasUnsettled('b'), rentals.hasUnsettled('a')]).toEqual([true, false]);

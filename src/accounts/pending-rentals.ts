@@ -12,7 +12,7 @@ const UNSEEN_MS = 300_000;
 /** What became of a ticket. Only `nothing` costs nothing for sure. */
 type Outcome = 'asked' | 'called' | 'rented' | 'unknown' | 'nothing';
 
-interface Booking {
+interface Grant {
   /** Epoch milliseconds. */
   readonly at: number;
   readonly pricePerHour: MicroDollars;
@@ -38,7 +38,7 @@ export interface RentalGrant {
  */
 export class PendingRentals {
   readonly #clock: Clock;
-  readonly #byObject = new Map<string, Booking>();
+  readonly #byObject = new Map<string, Grant>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -51,24 +51,24 @@ export class PendingRentals {
 
   /** A ticket is given to this object, which the account's cache shows like that. */
   begin(objectUid: string, pricePerHour: MicroDollars, object: InstanceSummary | undefined): RentalGrant {
-    let booking: Booking = {
+    let grant: Grant = {
       at: this.#clock.now(),
       pricePerHour,
       recordedBefore: object?.newestRentalAt ?? 0,
       outcome: 'asked',
       until: this.#clock.monotonic() + TICKET_MS,
     };
-    const becomes = (change: Partial<Booking>): boolean => {
-      if (this.#byObject.get(objectUid) !== booking) return false;
-      booking = { ...booking, ...change };
-      this.#byObject.set(objectUid, booking);
+    const becomes = (change: Partial<Grant>): boolean => {
+      if (this.#byObject.get(objectUid) !== grant) return false;
+      grant = { ...grant, ...change };
+      this.#byObject.set(objectUid, grant);
       return true;
     };
-    this.#byObject.set(objectUid, booking);
+    this.#byObject.set(objectUid, grant);
     return {
       use: () => {
         const now = this.#clock.monotonic();
-        const isValid = booking.outcome === 'asked' && booking.until > now;
+        const isValid = grant.outcome === 'asked' && grant.until > now;
         return isValid && becomes({ outcome: 'called', until: now + UNSEEN_MS });
       },
       settle: (rented) => {
@@ -82,10 +82,10 @@ export class PendingRentals {
     if (this.#byObject.size === 0) return [];
     const now = this.#clock.monotonic();
     const byUid = new Map(objects.map((object) => [object.uid, object]));
-    return [...this.#byObject].flatMap(([uid, booking]) => {
+    return [...this.#byObject].flatMap(([uid, grant]) => {
       const object = byUid.get(uid);
-      if (isOver(booking, object, now)) this.#byObject.delete(uid);
-      return this.#byObject.has(uid) ? unshown(booking, object) : [];
+      if (isOver(grant, object, now)) this.#byObject.delete(uid);
+      return this.#byObject.has(uid) ? unshown(grant, object) : [];
     });
   }
 
@@ -115,22 +115,22 @@ const NOTHING = { pricePerHour: 0, recordedBefore: 0, outcome: 'nothing', until:
 const UNSETTLED: ReadonlySet<Outcome> = new Set<Outcome>(['asked', 'called', 'unknown']);
 const OUTCOMES = { true: 'rented', false: 'nothing', unknown: 'unknown' } as const;
 
-/** Whether the object's record shows the intent of this booking, or more of it. */
-function isRecorded({ recordedBefore }: Booking, object: InstanceSummary | undefined): boolean {
+/** Whether the object's record shows the intent of this grant, or more of it. */
+function isRecorded({ recordedBefore }: Grant, object: InstanceSummary | undefined): boolean {
   return (object?.newestRentalAt ?? 0) > recordedBefore;
 }
 
 /** A ticket ends with its time, a call when its record is closed, and what came to nothing is kept as long as a record still shows it. */
-function isOver(booking: Booking, object: InstanceSummary | undefined, now: number): boolean {
-  if (booking.outcome === 'nothing') return object?.hasOpenIntent !== true;
-  if (booking.outcome === 'asked' || !isRecorded(booking, object)) return booking.until <= now;
+function isOver(grant: Grant, object: InstanceSummary | undefined, now: number): boolean {
+  if (grant.outcome === 'nothing') return object?.hasOpenIntent !== true;
+  if (grant.outcome === 'asked' || !isRecorded(grant, object)) return grant.until <= now;
   return object?.hasOpenIntent !== true;
 }
 
-/** What of a booking its object's record leaves out. */
-function unshown(booking: Booking, object: InstanceSummary | undefined): readonly PendingRental[] {
-  const { at, pricePerHour, outcome } = booking;
-  const recorded = isRecorded(booking, object);
+/** What of a grant its object's record leaves out. */
+function unshown(grant: Grant, object: InstanceSummary | undefined): readonly PendingRental[] {
+  const { at, pricePerHour, outcome } = grant;
+  const recorded = isRecorded(grant, object);
   const isShown = outcome === 'nothing' || (recorded && (object?.pricePerHour ?? 0) > 0);
   return isShown ? [] : [{ at, pricePerHour, recorded }];
 }
@@ -224,8 +224,8 @@ export class OfferReservations {
   /** False where another object holds the offer. Reserving again prolongs. */
   reserve(offerId: number, objectUid: string): boolean {
     this.#forgetOld();
-    const held = this.#byOffer.get(offerId);
-    if (held && held.objectUid !== objectUid) return false;
+    const known = this.#byOffer.get(offerId);
+    if (known && known.objectUid !== objectUid) return false;
     this.#byOffer.delete(offerId);
     this.#byOffer.set(offerId, { objectUid, until: this.#clock.monotonic() + RESERVATION_MS });
     return true;
@@ -236,14 +236,14 @@ export class OfferReservations {
   }
 
   /** Whether some object holds the offer. */
-  isHeld(offerId: number): boolean {
-    const held = this.#byOffer.get(offerId);
-    return held !== undefined && held.until > this.#clock.monotonic();
+  isReserved(offerId: number): boolean {
+    const known = this.#byOffer.get(offerId);
+    return known !== undefined && known.until > this.#clock.monotonic();
   }
 
   /** Whether another object than this one holds the offer. */
-  isHeldByOther(offerId: number, objectUid: string): boolean {
-    return this.isHeld(offerId) && this.#byOffer.get(offerId)?.objectUid !== objectUid;
+  isReservedByOther(offerId: number, objectUid: string): boolean {
+    return this.isReserved(offerId) && this.#byOffer.get(offerId)?.objectUid !== objectUid;
   }
 
   /** What was reserved first comes first: prolonging puts a reservation at the end. */

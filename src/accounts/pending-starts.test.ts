@@ -79,7 +79,7 @@ test('a start that was asked for again is not ended by the answer to the first',
   expect(prices()).toEqual([PRICE - DISK]);
 });
 
-test('a start whose price nobody names counts nothing', () => {
+test('a start without a price counts nothing', () => {
   starts.begin({ ...START, pricePerHour: undefined });
   expect(prices()).toEqual([]);
 });

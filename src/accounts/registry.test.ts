@@ -98,14 +98,14 @@ describe('an account', () => {
     expect(registry.get(ref)).toMatchObject({ type: 'notReady', reason: 'Connecting', session: undefined });
   });
 
-  test('has a book before anybody has looked at its key, and one for good', () => {
+  test('has a status writer before its key is read, and keeps it', () => {
     const { registry, account, ref } = setUp();
-    const book = registry.book(ref);
-    expect(book).toBeDefined();
+    const writer = registry.statusWriter(ref);
+    expect(writer).toBeDefined();
     expect(registry.get(ref)).toMatchObject({ type: 'notReady', reason: 'Connecting' });
     registry.connect(account, proof());
-    expect(registry.book(ref)).toBe(book);
-    expect(registry.book({ namespace: 'unwatched', name: 'none' })).toBeUndefined();
+    expect(registry.statusWriter(ref)).toBe(writer);
+    expect(registry.statusWriter({ namespace: 'unwatched', name: 'none' })).toBeUndefined();
   });
 
   test('counts objects of the namespaces that it permits, and none of one that is not read yet', () => {
@@ -233,7 +233,7 @@ describe('an account', () => {
     },
   );
 
-  test('is told of once more when this installation knows who it is, since its objects waited for that', async () => {
+  test('is notified again when this installation has its identity, since its objects waited for that', async () => {
     const { clock, registry, account, told, identify } = setUp();
     registry.connect(account, proof());
     await clock.advance(0);
@@ -242,7 +242,7 @@ describe('an account', () => {
     expect(told).toEqual([account.metadata.name]);
   });
 
-  test('is told of when it gets a session, and once that is gone', () => {
+  test('is notified when it gets a session, and once that is gone', () => {
     const { registry, account, ref, told } = setUp();
     const tellsOf = (deed: () => unknown) => {
       told.length = 0;
@@ -257,7 +257,7 @@ describe('an account', () => {
     expect(tellsOf(() => registry.forget(ref))).toBe(true);
   });
 
-  test('is told of when its session changes what may be done, and what is to be written', async () => {
+  test('is notified when its session changes what may be done, and what is to be written', async () => {
     const { clock, registry, account, told } = setUp();
     const news: string[] = [];
     registry.onEvent((_, { type }) => news.push(type));
@@ -286,14 +286,14 @@ test('what an account remembers of objects that are gone needs no key, and goes 
   const { registry, account, cache, ref } = setUp();
   cache.clear();
   registry.setNotReady(account, WHY);
-  const book = registry.book(ref);
-  expect(book).toBeDefined();
+  const writer = registry.statusWriter(ref);
+  expect(writer).toBeDefined();
   registry.connect(account, proof());
-  expect(registry.book(ref)).toBe(book);
+  expect(registry.statusWriter(ref)).toBe(writer);
   registry.setNotReady(accountOf('second'), WHY);
-  expect(registry.book(ref)).not.toBe(book);
+  expect(registry.statusWriter(ref)).not.toBe(writer);
   registry.forget(ref);
-  expect(registry.book(ref)).not.toBe(book);
+  expect(registry.statusWriter(ref)).not.toBe(writer);
 });
 
 test('an account that the cache has missed remembers objects that are gone as well (I7)', async () => {
@@ -314,7 +314,7 @@ test('an account that the cache has missed remembers objects that are gone as we
     policy: 'Retain',
     pricePerHour: undefined,
   } as const;
-  await registry.book(ref)?.recordRetained(kept);
+  await registry.statusWriter(ref)?.recordRetained(kept);
   expect(written).toMatchObject([{ status: { retained: [{ instanceId: 5 }] } }]);
 });
 
@@ -332,7 +332,7 @@ describe('an account whose key is refused', () => {
     expect(clock.nextTimerMs()).toBeUndefined();
   });
 
-  test('hears nothing more of a login that another account still uses', async () => {
+  test('receives no more events of a login that another account still uses', async () => {
     const { clock, registry, account, ref } = setUp();
     const heard: string[] = [];
     registry.onEvent(({ name }) => heard.push(name));
@@ -372,7 +372,7 @@ describe('another account under the name of one that went', () => {
   });
 });
 
-test('an account that was tried in vain is told from one that was not tried', () => {
+test('distinguishes an account that was tried in vain from one that was not tried', () => {
   const { registry, account, ref } = setUp();
   expect(registry.wasTried(ref)).toBe(false);
   registry.setNotReady(account, WHY);
@@ -381,7 +381,7 @@ test('an account that was tried in vain is told from one that was not tried', ()
   expect(registry.wasTried(ref)).toBe(false);
 });
 
-test('an account that is gone is missing, and tells who listens', () => {
+test('an account that is gone is missing, and notifies its listeners', () => {
   const { registry, account, ref, told, cache } = setUp();
   registry.connect(account, proof());
   told.length = 0;

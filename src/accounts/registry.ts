@@ -13,7 +13,7 @@ import { type LoginConnections, pollIntervalOf } from './connection.ts';
 import type { Installation } from './installation/installation.ts';
 import { type AccountSession, ProvenSession, type UserFacts } from './session.ts';
 import type { BrakeSettings } from './spend-limits.ts';
-import { type AccountBook, StatusWriter, type StatusWriterRef } from './status-writer.ts';
+import { type AccountStatusWriter, StatusWriter, type StatusWriterRef } from './status-writer.ts';
 
 /**
  * `notReady` carries the session where the login was proven before: its feed and its `get` and `destroy`
@@ -27,32 +27,19 @@ export type AccountLookup =
       readonly message: string;
       readonly session: AccountSession | undefined;
     }
-  /** `isUnwatched`: whether there is one in its namespace, this installation does not look. */
+  /** `isUnwatched`: this installation does not watch its namespace. */
   | { readonly type: 'missing'; readonly isUnwatched?: boolean };
 
-/** The session behind a lookup, also where it may only be used for teardown. */
+/** The session of a lookup, also if it may only be used for teardown. */
 export function sessionOf(lookup: AccountLookup): AccountSession | undefined {
   return lookup.type === 'missing' ? undefined : lookup.session;
 }
 
 /** The accounts that this process knows, by name. */
-export interface AccountDirectory {
-  get(ref: AccountRef): AccountLookup;
-  /**
-   * Whether objects of that namespace may use the account; false also if there is none of that name. Undefined while it is
-   * being found out.
-   */
-  permits(ref: AccountRef, namespace: string): boolean | undefined;
-  /**
-   * Where the account remembers objects that are gone; undefined if its namespace is not watched. If no cache has the
-   * account, it is looked for in the cluster when something is written, and nothing is written if there is none.
-   */
-  book(ref: AccountRef): AccountBook | undefined;
-  /** Every account with a proven login. */
-  sessions(): readonly AccountSession[];
-  /** Called after an account became ready, stopped being so, or its breaker or limits changed. */
-  onChange(listener: (ref: AccountRef) => void): () => void;
-}
+export type AccountDirectory = Pick<
+  AccountRegistry,
+  'get' | 'permits' | 'statusWriter' | 'sessions' | 'onChange'
+>;
 
 /** What accounts need of the process around them. */
 export interface AccountRegistryOptions {
@@ -96,7 +83,7 @@ interface NotReady {
 
 interface Known {
   readonly uid: string;
-  readonly records: StatusWriter;
+  readonly writer: StatusWriter;
   session: ProvenSession | undefined;
   notReady: NotReady | undefined;
 }
@@ -107,10 +94,10 @@ const CONNECTING: NotReady = {
 };
 
 /**
- * The accounts of this process. The account controller moves it on; everyone else only looks
- * ({@link AccountDirectory}).
+ * The accounts of this process. Only the account controller changes it; the others read it as
+ * {@link AccountDirectory}.
  */
-export class AccountRegistry implements AccountDirectory {
+export class AccountRegistry {
   readonly #options: AccountRegistryOptions;
   readonly #byKey = new Map<string, Known>();
   readonly #listeners = new Set<(ref: AccountRef) => void>();
@@ -118,7 +105,7 @@ export class AccountRegistry implements AccountDirectory {
 
   constructor(options: AccountRegistryOptions) {
     this.#options = options;
-    options.installation.onChange(() => this.announceAll());
+    options.installation.onChange(() => this.notifyAll());
   }
 
   get(ref: AccountRef): AccountLookup {
@@ -138,26 +125,35 @@ export class AccountRegistry implements AccountDirectory {
     return { type: 'notReady', ...why, session };
   }
 
+  /**
+   * Whether objects of that namespace may use the account; false also if there is no account of that name. Undefined until
+   * the labels of the namespace are read.
+   */
   permits(ref: AccountRef, namespace: string): boolean | undefined {
     const account = this.#options.accountOf(ref);
     return account ? this.#options.namespaceAllowed(account, namespace) : false;
   }
 
-  /** An account has one as soon as it exists: what its objects leave must not wait for its first look at its key. */
-  book(ref: AccountRef): AccountBook | undefined {
+  /**
+   * Exists before the key is read: records of deleted objects cannot wait for it. Undefined if the namespace is not watched.
+   * If no cache has the account, it is read from the cluster on a write, and nothing is written if there is none.
+   */
+  statusWriter(ref: AccountRef): AccountStatusWriter | undefined {
     const known = this.#byKey.get(accountKey(ref));
-    if (known) return known.records;
+    if (known) return known.writer;
     const { accountOf, isWatched } = this.#options;
     const account = accountOf(ref);
-    if (account) return this.#known(account).records;
-    return isWatched(ref.namespace) ? this.#recordsOf({ ...ref, uid: undefined }) : undefined;
+    if (account) return this.#known(account).writer;
+    return isWatched(ref.namespace) ? this.#writerFor({ ...ref, uid: undefined }) : undefined;
   }
 
+  /** Every account with a proven login; none before the identity of this installation is known. */
   sessions(): readonly AccountSession[] {
     if (this.#options.installation.state().type !== 'known') return [];
     return this.proven();
   }
 
+  /** Called after an account became ready or not ready, or its breaker or limits changed. */
   onChange(listener: (ref: AccountRef) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -203,7 +199,7 @@ export class AccountRegistry implements AccountDirectory {
     session.update(account);
     if (known.session === undefined) {
       known.session = session;
-      this.announce(refOf(account));
+      this.notify(refOf(account));
     }
     return session;
   }
@@ -214,7 +210,7 @@ export class AccountRegistry implements AccountDirectory {
     const changed = known.notReady?.reason !== why?.reason;
     known.notReady = why;
     known.session?.refuse(why && { reason: 'AccountNotReady', message: why.message });
-    if (changed) this.announce(refOf(account));
+    if (changed) this.notify(refOf(account));
   }
 
   /** Ends the session: the key was refused or proves another login. Nothing is sent for the account any more. */
@@ -224,7 +220,7 @@ export class AccountRegistry implements AccountDirectory {
     known.session.close();
     this.#options.connections.close(known.session.login, known.uid);
     known.session = undefined;
-    this.announce(ref);
+    this.notify(ref);
   }
 
   /** The account is gone. */
@@ -234,7 +230,7 @@ export class AccountRegistry implements AccountDirectory {
     if (!known) return;
     this.#options.connections.forget(known.uid);
     this.#byKey.delete(accountKey(ref));
-    this.announce(ref);
+    this.notify(ref);
   }
 
   /** Whether the account's key was tried and opened no session. */
@@ -247,7 +243,7 @@ export class AccountRegistry implements AccountDirectory {
     for (const listener of this.#eventListeners) listener(ref, event);
   }
 
-  announce(ref: AccountRef): void {
+  notify(ref: AccountRef): void {
     for (const listener of this.#listeners) listener(ref);
   }
 
@@ -257,9 +253,9 @@ export class AccountRegistry implements AccountDirectory {
   }
 
   /** Something that all accounts depend on has changed. */
-  announceAll(): void {
+  notifyAll(): void {
     for (const { session } of this.#byKey.values()) {
-      if (session) this.announce(session.ref);
+      if (session) this.notify(session.ref);
     }
   }
 
@@ -270,13 +266,13 @@ export class AccountRegistry implements AccountDirectory {
     const before = this.#byKey.get(accountKey(ref));
     if (before?.uid === uid) return before;
     this.forget(ref);
-    const records = this.#recordsOf({ ...ref, uid });
-    const known: Known = { uid, records, session: undefined, notReady: undefined };
+    const writer = this.#writerFor({ ...ref, uid });
+    const known: Known = { uid, writer, session: undefined, notReady: undefined };
     this.#byKey.set(accountKey(ref), known);
     return known;
   }
 
-  #recordsOf(ref: StatusWriterRef): StatusWriter {
+  #writerFor(ref: StatusWriterRef): StatusWriter {
     const { client, clock, onWritten } = this.#options;
     return new StatusWriter({ client, clock, onWritten, ref });
   }
@@ -319,7 +315,7 @@ export class AccountRegistry implements AccountDirectory {
       objects: (current) => this.objectsOf(current),
       ofSameLogin: () => this.#ofSameLogin(account, connection.login),
       adoptionOfLogin: () => this.#adoptionOf(connection.login),
-      onChange: () => this.announce(ref),
+      onChange: () => this.notify(ref),
       onStatusChange: () => this.#emit(ref, { type: 'status' }),
       onPoll: (event) => this.#emit(ref, event),
     });

@@ -22,31 +22,31 @@ function setting(ahead = 0) {
     time.wall += ms;
     time.monotonic += ms;
   };
-  const hear = (off = 0, headers: Record<string, string> = {}) =>
-    service.hear({ date: new Date(NOON + passed + ahead + off).toUTCString(), ...headers });
+  const onReply = (off = 0, headers: Record<string, string> = {}) =>
+    service.onReply({ date: new Date(NOON + passed + ahead + off).toUTCString(), ...headers });
   /** A complete list of one reply, ten seconds after what was before. */
   const list = (off = 0, headers: Record<string, string> = {}) => {
     pass(10 * SECOND);
-    hear(off, headers);
-    service.listed();
+    onReply(off, headers);
+    service.onCompleteList();
   };
   const offset = () => {
     const now = service.now();
     return now.type === 'known' ? now.at - NOON - passed : now.type;
   };
-  return { time, service, pass, hear, list, offset };
+  return { time, service, pass, onReply, list, offset };
 }
 
 test('the time is unknown until a reply names it, and stays so if none does', () => {
   const { service } = setting();
-  service.hear({});
-  service.hear({ date: 'noon' });
+  service.onReply({});
+  service.onReply({ date: 'noon' });
   expect(service.now()).toEqual({ type: 'unknown' });
 });
 
 test('the time goes on from the last reply, however wrong our own clock is', () => {
-  const { pass, hear, service } = setting();
-  hear();
+  const { pass, onReply, service } = setting();
+  onReply();
   pass(1_500);
   expect(service.now()).toMatchObject({ type: 'known', at: NOON + 1_500 });
 });
@@ -90,7 +90,7 @@ describe('a step (H2)', () => {
     expect(offset()).toBe(2 * HOUR);
   });
 
-  test('of one backend of two never moves the time that the other one tells', () => {
+  test('of one backend of two never moves the time of the other one', () => {
     const { list, offset } = setting();
     for (let turn = 0; turn < 5; turn += 1) {
       list();
@@ -133,8 +133,8 @@ describe('a limit may destroy by it (H2)', () => {
   test('scenario 77: only when two complete lists agree on it', () => {
     const one = setting();
     one.list();
-    one.hear();
-    one.hear();
+    one.onReply();
+    one.onReply();
     expect(isConfirmed(one)).toBe(false);
     one.list();
     expect(isConfirmed(one)).toBe(true);
@@ -143,11 +143,11 @@ describe('a limit may destroy by it (H2)', () => {
   test('never when lists without a date arrive after a single reply with one', () => {
     const one = setting();
     one.list();
-    for (let turn = 0; turn < 3; turn += 1) one.service.listed();
+    for (let turn = 0; turn < 3; turn += 1) one.service.onCompleteList();
     expect(isConfirmed(one)).toBe(false);
   });
 
-  test('only when a step has held for a minute', () => {
+  test('only when a step has lasted for a minute', () => {
     const one = setting();
     for (let turn = 0; turn < 3; turn += 1) one.list();
     for (let turn = 0; turn < 3; turn += 1) one.list(2 * DAY);
@@ -166,33 +166,33 @@ describe('our own clocks', () => {
     ['the wall clock was set ahead', HOUR, 0],
     ['the wall clock was set back', -HOUR, 0],
   ])('scenario 58: the time is stale when %s, until the next reply (H2)', (_, wall, monotonic) => {
-    const { time, hear, offset } = setting();
-    hear();
+    const { time, onReply, offset } = setting();
+    onReply();
     time.wall += wall;
     time.monotonic += monotonic;
     expect(offset()).toBe('stale');
-    hear();
+    onReply();
     expect(offset()).toBe(0);
   });
 
   test('scenario 58: the time goes on when the machine slept and the next reply agrees with the wall clock (H2)', () => {
-    const { time, list, pass, hear, service, offset } = setting();
+    const { time, list, pass, onReply, service, offset } = setting();
     for (let turn = 0; turn < 3; turn += 1) list();
     time.monotonic -= HOUR;
     pass(HOUR);
     expect(offset()).toBe('stale');
-    hear();
+    onReply();
     expect(service.now()).toMatchObject({ type: 'known', isConfirmed: false });
     expect(offset()).toBe(0);
   });
 
   test('a wall clock that jumps together with one wrong reply moves nothing (H2)', () => {
-    const { time, list, hear, offset } = setting();
+    const { time, list, onReply, offset } = setting();
     for (let turn = 0; turn < 3; turn += 1) list();
     time.wall += HOUR;
-    hear(-3 * HOUR);
+    onReply(-3 * HOUR);
     expect(offset()).toBe('stale');
-    hear();
+    onReply();
     expect(offset()).toBe(0);
   });
 });

@@ -55,7 +55,7 @@ export class ServiceClock {
   }
 
   /** A good reply that shows machines. One from a cache (`Age`) tells an old time, and counts for nothing. */
-  hear(headers: Readonly<Record<string, string>>): void {
+  onReply(headers: Readonly<Record<string, string>>): void {
     const date = parseHttpDate(headers['date']);
     if (date === undefined || Number(headers['age'] ?? 0) > 0) return;
     const monotonic = this.#clock.monotonic();
@@ -66,19 +66,19 @@ export class ServiceClock {
     this.#wallOffset = wallOffset;
     if (known === undefined) {
       if (isNear(offset, wallOffset)) this.#begin(offset);
-      else this.#doubt(offset, monotonic);
+      else this.#suspect(offset, monotonic);
     } else if (isNear(offset, known)) {
       this.#agree(offset);
     } else if (Math.abs(parted) > PARTED_MS && isNear(offset, known + parted)) {
       // Our machine slept: the monotonic clock stood still, and wall clock and service agree on how long.
       this.#begin(offset);
     } else {
-      this.#doubt(offset, monotonic);
+      this.#suspect(offset, monotonic);
     }
   }
 
-  /** A complete list has arrived, all of its replies were heard. */
-  listed(): void {
+  /** A complete list has arrived, and `onReply` had all of its replies. */
+  onCompleteList(): void {
     if (this.#agreedSinceList) this.#agreeingLists += 1;
     this.#agreedSinceList = false;
   }
@@ -107,7 +107,7 @@ export class ServiceClock {
   }
 
   /** A step, or a first reply far from our wall clock: believed once later replies agree. */
-  #doubt(offset: number, monotonic: number): void {
+  #suspect(offset: number, monotonic: number): void {
     const candidate = this.#candidate;
     const agreed = candidate && isNear(offset, candidate.offset) ? candidate.agreed + 1 : 0;
     if (agreed < REPLIES_TO_BELIEVE) {

@@ -179,7 +179,7 @@ describe('the login of a proven account', () => {
   });
 });
 
-describe('those who wait for a proven account are told', () => {
+describe('listeners of a proven account are notified', () => {
   const told = () => {
     const changes = { onChange: vi.fn(), onStatusChange: vi.fn() };
     const account = proven({ changes });
@@ -226,12 +226,12 @@ describe('machines that no object claims', () => {
 
   test('are not known before the first sweep, and waited for by an account that is deleted alone', () => {
     const account = proven();
-    expect(account.unclaimed()).toBeUndefined();
+    expect(account.pendingOrphans()).toBeUndefined();
     account.recordSweep(found, NO_ROWS);
-    expect(account.unclaimed()).toEqual([]);
+    expect(account.pendingOrphans()).toEqual([]);
     account.update(deleted);
     account.recordSweep(nothing, NO_ROWS);
-    expect(account.unclaimed()).toEqual([5, 6]);
+    expect(account.pendingOrphans()).toEqual([5, 6]);
   });
 
   test('are waited for until lists, their own page and the key say that they are gone', async () => {
@@ -253,7 +253,7 @@ describe('machines that no object claims', () => {
     await clock.advance(60_000);
     account.feed.stop();
     expect([...(await gone)]).toEqual([5]);
-    expect(account.unclaimed()).toEqual([]);
+    expect(account.pendingOrphans()).toEqual([]);
   });
 });
 
@@ -293,16 +293,16 @@ describe('the machines of a proven account', () => {
     account.feed.stop();
   });
 
-  test('count for its limits if a sweep or the status says that they are unclaimed', async () => {
+  test('count for its limits if a sweep or the status lists them as orphans', async () => {
     const priced = await listing({ ...machine, dph_total: 0.5 });
     const found = { orphans: [5], unsettled: [6], rolledBack: [], confirmedAt: 0, copied: [] };
     priced.account.recordSweep(found, NO_ROWS);
-    const counted = { liveMachines: 0, unclaimedMachines: 1, unclaimedDollarsPerHour: 500_000 };
+    const counted = { liveMachines: 0, orphanMachines: 1, orphanDollarsPerHour: 500_000 };
     expect(priced.account.admission.sums()).toMatchObject(counted);
     priced.account.feed.stop();
     const unpriced = await listing();
     unpriced.account.recordSweep(found, NO_ROWS);
-    expect(unpriced.account.admission.sums()).toMatchObject({ unclaimedDollarsPerHour: 1_000_000_000 });
+    expect(unpriced.account.admission.sums()).toMatchObject({ orphanDollarsPerHour: 1_000_000_000 });
     unpriced.account.feed.stop();
     const restarted = proven({
       answer: reply({ instances: [{ ...machine, dph_total: 0.5 }], instances_found: 1 }),
@@ -319,7 +319,7 @@ describe('the machines of a proven account', () => {
     held.feed.start();
     await new Promise((resolve) => setImmediate(resolve));
     held.recordSweep(found, NO_ROWS);
-    expect(held.admission.sums()).toMatchObject({ liveMachines: 1, unclaimedMachines: 0 });
+    expect(held.admission.sums()).toMatchObject({ liveMachines: 1, orphanMachines: 0 });
     held.feed.stop();
   });
 
@@ -332,15 +332,15 @@ describe('the machines of a proven account', () => {
     account.update({ ...object, metadata: { ...metadata, uid: 'another' }, status: { retained: [] } });
     expect(account.inventory([])).toMatchObject([{ type: 'retained' }]);
     account.update({ ...object, metadata, status: { retained: [] } });
-    expect(account.inventory([])).toMatchObject([{ type: 'unclaimed' }]);
+    expect(account.inventory([])).toMatchObject([{ type: 'orphan' }]);
   });
 
-  test('are claimed by the uid of an object, by a recorded claim, kept on purpose, or by nobody', async () => {
+  test('are claimed by the uid of an object or by a recorded claim, retained, or orphans', async () => {
     const { account } = await listing();
     const typesOf = (...parameters: Parameters<typeof account.inventory>) =>
       account.inventory(...parameters)?.map(({ type }) => type);
     expect(typesOf([object])).toEqual(['claimed']);
-    expect(typesOf([])).toEqual(['unclaimed']);
+    expect(typesOf([])).toEqual(['orphan']);
     expect(typesOf([], [5])).toEqual(['retained']);
     const claim = makeClaim(identity.keys, { login: LOGIN, uid: 'other', attempt: 2, instanceId: 5 });
     const recorded = { ...object, uid: 'x', claim: { uid: 'other', attempt: 2, instanceId: 5, claim } };

@@ -13,10 +13,10 @@ import type { Identity } from '../ownership/identity.ts';
 import type { Login } from '../ownership/login.ts';
 import { uidOf } from '../runtime/kube/kube-object.ts';
 import { type AccountRefusal, Admission } from './admission.ts';
-import { AccountAvoidList, type AvoidList, avoidOf } from './avoid-list.ts';
+import { AvoidList, avoidOf } from './avoid-list.ts';
 import type { LoginConnection } from './connection.ts';
 import { FeedObserver } from './feed-observer.ts';
-import { type InventoryEntry, MachineInventory, provenGone, UnclaimedMachines } from './inventory.ts';
+import { type InventoryEntry, MachineInventory, PendingOrphans, provenGone } from './inventory.ts';
 import type { AdmissionQueue } from './queue/admission-queue.ts';
 import type { ServiceClock } from './service-clock.ts';
 import {
@@ -48,7 +48,7 @@ export interface AccountSession {
   readonly client: MarketplaceClient;
   /** Shared by all accounts of the same login. */
   readonly feed: Feed;
-  readonly avoid: AvoidList;
+  readonly avoid: Pick<AvoidList, 'current' | 'add'>;
   /** Every rule in front of a purchase or a start. */
   readonly admission: Pick<Admission, 'request' | 'requestStart' | 'reservedFor'>;
   /** What a purchase waits for, shared by all accounts of the same login. Found offers may be reserved or avoided. */
@@ -85,19 +85,19 @@ export interface UserFacts {
 
 /** What a sweep of the login's machines found. */
 export interface SweepFindings {
-  /** Ids of machines of ours that no object claims. */
+  /** Ids of orphans that are old enough to be destroyed. */
   readonly orphans: readonly number[];
-  /** Ids of unclaimed machines that are too new to call orphans: their age or a second look will tell. */
+  /** Ids of orphanPrices machines that are too new to call orphans: their age or a second look will tell. */
   readonly unsettled: readonly number[];
-  /** Ids of orphans that are younger than every rental that was on record when they were first seen. */
+  /** Ids of orphans younger than every rental that was on record when they were first seen: memory was rolled back. */
   readonly rolledBack: readonly number[];
   /** Epoch milliseconds of the last time that a person confirmed a rollback, as far as the sweep knew; 0 for never. */
   readonly confirmedAt: number;
-  /** Ids of unclaimed machines if so many lost their objects that a person has to look; absent if not. */
+  /** Ids of orphanPrices machines if so many lost their objects that a person has to look; absent if not. */
   readonly massOrphaned?: readonly number[];
-  /** Ids that carry our label where it cannot belong. */
+  /** Ids of machines that carry a copied or edited label of ours. */
   readonly copied: readonly number[];
-  /** Ids of unclaimed machines that began after the window of their label: rentals that were carried out late. */
+  /** Ids of orphanPrices machines that began after the window of their label: rentals that were carried out late. */
   readonly late?: readonly number[];
   /** Other installations that labels of the login name. */
   readonly others?: readonly string[];
@@ -146,12 +146,12 @@ export class ProvenSession implements AccountSession {
   readonly pacer: Pacer;
   readonly queue: RentalQueue;
   readonly serviceClock: ServiceClock;
-  readonly avoid: AccountAvoidList;
+  readonly avoid: AvoidList;
   readonly admission: Admission;
   readonly observer: FeedObserver;
   readonly #options: ProvenSessionOptions;
   readonly #inventory: MachineInventory;
-  readonly #unclaimed = new UnclaimedMachines();
+  readonly #pendingOrphans = new PendingOrphans();
   readonly #unsubscribe: () => void;
   #account: MarketplaceAccount;
   #user: UserFacts = { credit: undefined, sshKeyRegistered: undefined, mayDestroy: true };
@@ -171,10 +171,10 @@ export class ProvenSession implements AccountSession {
     this.pacer = connection.pacer;
     this.queue = connection.queue;
     this.serviceClock = connection.serviceClock;
-    this.avoid = new AccountAvoidList(clock, avoidOf(account), options.onStatusChange);
-    const unclaimed = () => this.#unclaimed.ids();
+    this.avoid = new AvoidList(clock, avoidOf(account), options.onStatusChange);
+    const pendingOrphans = () => this.#pendingOrphans.ids();
     this.observer = new FeedObserver(
-      { ...options, objects: () => this.#objects(), unclaimed },
+      { ...options, objects: () => this.#objects(), pendingOrphans },
       () => this.#account,
     );
     this.#inventory = new MachineInventory(this.login, options.constants);
@@ -218,7 +218,7 @@ export class ProvenSession implements AccountSession {
       proveLogin: () => this.proveLogin(),
       onPresent: (id) => this.observer.onPresent(id),
     });
-    this.#unclaimed.gone(gone);
+    this.#pendingOrphans.gone(gone);
     return gone;
   }
 
@@ -256,18 +256,18 @@ export class ProvenSession implements AccountSession {
   }
 
   /**
-   * Ids of machines of ours that no object claims, which an account that is being deleted waits for; none for any other.
-   * Undefined before the first sweep, which may find some.
+   * Ids of orphans that an account waits for while it is being deleted; none for any other account. Undefined before the
+   * first sweep, which may find some.
    */
-  unclaimed(): readonly number[] | undefined {
-    return this.#findings && this.#unclaimed.ids();
+  pendingOrphans(): readonly number[] | undefined {
+    return this.#findings && this.#pendingOrphans.ids();
   }
 
   /** The orphan sweep judged this login's machines, as this list shows them. */
   recordSweep(findings: SweepFindings, list: Pick<CompleteList, 'rows'>): void {
     const changed = JSON.stringify(findings) !== JSON.stringify(this.#findings);
     this.#findings = findings;
-    if (this.#isDeleted()) this.#unclaimed.swept(unclaimedOf(findings), list);
+    if (this.#isDeleted()) this.#pendingOrphans.swept(orphansOf(findings), list);
     if (changed) this.#options.onStatusChange();
   }
 
@@ -277,7 +277,7 @@ export class ProvenSession implements AccountSession {
     const changed = account.metadata.generation !== this.#account.metadata.generation;
     this.#account = account;
     this.avoid.follow(avoidOf(account));
-    if (this.#isDeleted()) this.#unclaimed.add(unclaimedOf(this.findings));
+    if (this.#isDeleted()) this.#pendingOrphans.add(orphansOf(this.findings));
     if (changed) this.#options.onChange();
   }
 
@@ -326,27 +326,27 @@ export class ProvenSession implements AccountSession {
       sums: (items, pending) => {
         const now = clock.now();
         const credit = this.#user.credit;
-        const departed = deletedSumsOf(this.#account);
-        const unclaimed = this.#unclaimedPrices(items);
+        const deleted = deletedSumsOf(this.#account);
+        const orphanPrices = this.#orphanPrices(items);
         const month = monthName(now);
-        return sumAccount({ objects: items, pending, unclaimed, departed, credit, now, month });
+        return sumAccount({ objects: items, pending, orphanPrices, deleted, credit, now, month });
       },
     });
   }
 
   /**
-   * Of machines that the latest sweep found unclaimed, or that are on record as orphaned in mass, and that are still listed;
+   * Of machines that the latest sweep found orphanPrices, or that are on record as orphaned in mass, and that are still listed;
    * an unknown price counts as the most.
    */
-  #unclaimedPrices(objects: readonly InstanceSummary[]): readonly MicroDollars[] {
+  #orphanPrices(objects: readonly InstanceSummary[]): readonly MicroDollars[] {
     const { massOrphaned = [], orphansConfirmed = [] } = this.#account.status ?? {};
-    const found = new Set([...unclaimedOf(this.findings), ...massOrphaned, ...orphansConfirmed]);
+    const found = new Set([...orphansOf(this.findings), ...massOrphaned, ...orphansConfirmed]);
     if (found.size === 0) return [];
-    const held = new Set(objects.map(({ instanceId }) => instanceId));
+    const claimed = new Set(objects.map(({ instanceId }) => instanceId));
     const rows = this.feed.latest()?.rows;
     const most = maxRentalPrice(undefined, this.limits, this.#options.brake.maxDollarsPerHour);
     return [...found].flatMap((id) => {
-      const row = held.has(id) ? undefined : rows?.get(id);
+      const row = claimed.has(id) ? undefined : rows?.get(id);
       return row ? [row.pricePerHour ?? most] : [];
     });
   }
@@ -359,7 +359,7 @@ export class ProvenSession implements AccountSession {
   }
 }
 
-function unclaimedOf({ orphans, unsettled }: SweepFindings): readonly number[] {
+function orphansOf({ orphans, unsettled }: SweepFindings): readonly number[] {
   return [...orphans, ...unsettled];
 }
 

@@ -41,7 +41,7 @@ describe('whose turn it is while machines are replaced slowly (C2)', () => {
     expect(at(1, fleet(20))).toBe('u000');
   });
 
-  test('is nobody’s while a machine is being ended or its follower does not run', () => {
+  test('belongs to no object while a machine is being destroyed or its replacement does not run', () => {
     const at = account();
     const objects = fleet(20);
     at(0, objects);
@@ -106,7 +106,7 @@ describe('whose turn it is while machines are replaced slowly (C2)', () => {
     expect(at(10, objects)).toBe('u001');
   });
 
-  test('waits anew for the second replacement of an object', () => {
+  test('waits again for the second replacement of an object', () => {
     const at = account();
     const leaving = changed(fleet(30), 0, { leaving: true });
     at(0, leaving);
@@ -115,13 +115,13 @@ describe('whose turn it is while machines are replaced slowly (C2)', () => {
     expect(at(29, leaving)).toBeUndefined();
   });
 
-  test('goes first to whoever never had it, and then to whoever had it longest ago', () => {
+  test('goes first to an object that never had it, and then to the one whose last turn is the oldest', () => {
     const at = account();
     const order = [0, 2, 4, 6, 8, 10].map((minutes) => at(minutes, fleet(3)));
     expect(order).toEqual(['u000', 'u001', 'u002', 'u000', 'u001', 'u002']);
   });
 
-  test('is nobody’s if no machine is bad', () => {
+  test('belongs to no object when no machine is unhealthy', () => {
     expect(account()(0, fleet(2), [0, 1])).toBeUndefined();
   });
 
@@ -154,14 +154,14 @@ describe('whose turn it is while machines are replaced slowly (C2)', () => {
     expect(at(0.2, fleet(3), [0])).toBe('u001');
   });
 
-  test('is never that of an object whose end is held back, or that is being deleted', () => {
+  test('is never that of an object that is not to be replaced, or that is being deleted', () => {
     const at = account();
     const held = changed(fleet(2), 0, { isReplaceable: false });
     expect(at(0, held)).toBe('u001');
     expect(account()(0, changed(held, 1, { deleting: true }))).toBeUndefined();
   });
 
-  test('is nobody’s once machines are replaced as usual', () => {
+  test('belongs to no object once machines are replaced as usual', () => {
     const turns = new SlowReplacements();
     account(turns)(0, fleet(3));
     turns.end();

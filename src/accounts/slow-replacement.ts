@@ -58,14 +58,16 @@ export class SlowReplacements {
   /** Decides by the objects and the complete list of a poll. */
   update(poll: FleetPoll): void {
     const { objects, monotonic } = poll;
-    const wanted = objects.filter(({ deleting, isReplaceable }) => isReplaceable && !deleting);
-    const underWay = wanted.filter((object) => isUnderWay(object, poll) || this.#isStillEnding(object, poll));
+    const replaceable = objects.filter(({ deleting, isReplaceable }) => isReplaceable && !deleting);
+    const underWay = replaceable.filter(
+      (object) => isUnderWay(object, poll) || this.#isStillEnding(object, poll),
+    );
     this.#note(underWay, monotonic);
     const blocks = underWay.some(({ uid }) => monotonic - (this.#underWay.get(uid)?.since ?? 0) < WINDOW_MS);
-    const recent = wanted.filter((object) => hasEndedLately(object, poll));
-    const most = Math.max(1, Math.floor(wanted.length * SHARE));
+    const recent = replaceable.filter((object) => hasEndedLately(object, poll));
+    const most = Math.max(1, Math.floor(replaceable.length * SHARE));
     const isSpent = new Set([...recent, ...underWay].map(({ uid }) => uid)).size >= most;
-    const waiting = wanted.filter((object) => isBad(object, poll) && !underWay.includes(object));
+    const waiting = replaceable.filter((object) => isBad(object, poll) && !underWay.includes(object));
     this.#turn = blocks || isSpent ? undefined : this.#next(waiting, monotonic);
   }
 

@@ -24,8 +24,8 @@ const sums = (changes: Partial<AccountSums> = {}): AccountSums => ({
   oldestRentalAt: undefined,
   liveMachines: 0,
   dollarsPerHour: 0,
-  unclaimedMachines: 0,
-  unclaimedDollarsPerHour: 0,
+  orphanMachines: 0,
+  orphanDollarsPerHour: 0,
   spentThisMonth: 0,
   credit: 100 * DOLLAR,
   ...changes,
@@ -58,20 +58,17 @@ describe('whether one more machine fits', () => {
     ['one machine too many', ask({ liveMachines: 5 }, { maxInstances: 5 }), 'AccountLimitReached'],
     [
       'a machine that no object claims where one more is allowed',
-      ask({ liveMachines: 4, unclaimedMachines: 1 }, { maxInstances: 5 }),
+      ask({ liveMachines: 4, orphanMachines: 1 }, { maxInstances: 5 }),
       'AccountLimitReached',
     ],
     [
       'an hour that the machines fill which no object claims',
-      ask(
-        { dollarsPerHour: 4 * DOLLAR, unclaimedDollarsPerHour: 6 * DOLLAR },
-        { maxSpendPerHour: 10 * DOLLAR },
-      ),
+      ask({ dollarsPerHour: 4 * DOLLAR, orphanDollarsPerHour: 6 * DOLLAR }, { maxSpendPerHour: 10 * DOLLAR }),
       'AccountLimitReached',
     ],
     [
       'as many machines as the operator bears, some of them without an object',
-      ask({ liveMachines: 15, unclaimedMachines: 5 }),
+      ask({ liveMachines: 15, orphanMachines: 5 }),
       'AccountLimitReached',
     ],
     ['maxInstances 0', ask({}, { maxInstances: 0 }), 'AccountLimitReached'],
@@ -108,7 +105,7 @@ describe('whether one more machine fits', () => {
     expect(decision.type === 'fits' ? 'fits' : decision.reason).toBe(expected);
   });
 
-  test('what a person set is told before the operator’s own ceilings', () => {
+  test('reports the limits of a person before the operator’s own ceilings', () => {
     const decision = mayRent(ask({ credit: 0, rentalsLastHour: 99, liveMachines: 99 }));
     expect(decision).toMatchObject({ reason: 'InsufficientCredit' });
   });
@@ -182,7 +179,7 @@ describe('adding an account up', () => {
   const input = (changes: Partial<SumInput> = {}): SumInput => ({
     objects: [],
     pending: [],
-    departed: undefined,
+    deleted: undefined,
     credit: undefined,
     now: NOW,
     month: '2026-11',
@@ -228,9 +225,9 @@ describe('adding an account up', () => {
   });
 
   test('what deleted objects left counts in its own month only', () => {
-    const departed = { month: '2026-11', spent: 4 * DOLLAR, rentals: [NOW - 1] };
-    expect(sumAccount(input({ departed }))).toMatchObject({ spentThisMonth: 4 * DOLLAR, rentalsLastHour: 1 });
-    expect(sumAccount(input({ departed, month: '2026-12' })).spentThisMonth).toBe(0);
+    const deleted = { month: '2026-11', spent: 4 * DOLLAR, rentals: [NOW - 1] };
+    expect(sumAccount(input({ deleted }))).toMatchObject({ spentThisMonth: 4 * DOLLAR, rentalsLastHour: 1 });
+    expect(sumAccount(input({ deleted, month: '2026-12' })).spentThisMonth).toBe(0);
   });
 
   test('a rental under way counts before any record shows it, and its price until the record has one', () => {
@@ -276,19 +273,27 @@ test('an account that keeps asking never exceeds its limits', () => {
 });
 
 test('says how many machines have no GpuInstance when they fill the limit', () => {
-  const found = { liveMachines: 3, unclaimedMachines: 4 };
+  const found = { liveMachines: 3, orphanMachines: 4 };
   expect(mayRent(ask(found, { maxInstances: 5 }))).toMatchObject({
     message: 'The account has 7 machines, 4 of them without a GpuInstance; limits.maxInstances is 5.',
   });
 });
 
 test('adds up what the machines cost that no object claims', () => {
-  const unclaimed = [DOLLAR, 2 * DOLLAR];
+  const orphanPrices = [DOLLAR, 2 * DOLLAR];
   expect(
-    sumAccount({ objects: [], pending: [], unclaimed, departed: undefined, credit: 0, now: NOW, month: '' }),
+    sumAccount({
+      objects: [],
+      pending: [],
+      orphanPrices,
+      deleted: undefined,
+      credit: 0,
+      now: NOW,
+      month: '',
+    }),
   ).toMatchObject({
     liveMachines: 0,
-    unclaimedMachines: 2,
-    unclaimedDollarsPerHour: 3 * DOLLAR,
+    orphanMachines: 2,
+    orphanDollarsPerHour: 3 * DOLLAR,
   });
 });

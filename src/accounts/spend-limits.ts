@@ -35,14 +35,14 @@ export function limitsOf(account: MarketplaceAccount): AccountLimits {
   };
 }
 
-/** Whether the account refuses offers without a price: nobody can tell whether they are within its `maxPricePerHour`. */
+/** Whether the account refuses offers without a price: they may be above its `maxPricePerHour`. */
 export function refusesUnknownPrice({ maxPricePerHour, allowUnknownPrice }: AccountLimits): boolean {
   return maxPricePerHour !== undefined && allowUnknownPrice !== true;
 }
 
 /**
- * The most that a rental may cost an hour whose price is not known: the lower of its object's and the account's limit
- * of one machine. What has neither may take all that the account may spend.
+ * The maximum hourly price of a rental whose price is not known: the lower of `maxPrice`, the limit of its object,
+ * and the account's limit of one machine. Without either it is all that the account may spend.
  */
 export function maxRentalPrice(
   maxPrice: MicroDollars | undefined,
@@ -70,9 +70,9 @@ export interface AccountSums {
   readonly oldestRentalAt: number | undefined;
   readonly liveMachines: number;
   readonly dollarsPerHour: MicroDollars;
-  /** Machines of ours of the login that no object claims: they bill, so they count for each of its accounts. */
-  readonly unclaimedMachines: number;
-  readonly unclaimedDollarsPerHour: MicroDollars;
+  /** Orphans of the login: they bill, so they count for each of its accounts. */
+  readonly orphanMachines: number;
+  readonly orphanDollarsPerHour: MicroDollars;
   readonly spentThisMonth: MicroDollars;
   /** Undefined where the key may not read it. */
   readonly credit: MicroDollars | undefined;
@@ -98,9 +98,9 @@ export interface DeletedSums {
 export interface SumInput {
   readonly objects: readonly InstanceSummary[];
   readonly pending: readonly PendingRental[];
-  /** Hourly prices of the machines of ours that no object claims. */
-  readonly unclaimed?: readonly MicroDollars[];
-  readonly departed: DeletedSums | undefined;
+  /** Hourly prices of orphans. */
+  readonly orphanPrices?: readonly MicroDollars[];
+  readonly deleted: DeletedSums | undefined;
   readonly credit: MicroDollars | undefined;
   readonly now: number;
   /** `2026-11` of `now`. */
@@ -112,21 +112,21 @@ const ASK_AGAIN_MS = 10_000;
 
 /** Adds an account up. */
 export function sumAccount(input: SumInput): AccountSums {
-  const { objects, pending, unclaimed = [], departed, now } = input;
+  const { objects, pending, orphanPrices = [], deleted, now } = input;
   const unrecorded = pending.filter((rental) => !rental.recorded);
-  const remembered = [...objects.flatMap((object) => object.rentals), ...(departed?.rentals ?? [])];
+  const remembered = [...objects.flatMap((object) => object.rentals), ...(deleted?.rentals ?? [])];
   const rentals = recentRentals(remembered, now);
   const underWay = unrecorded.length + objects.filter(({ hasOpenIntent }) => hasOpenIntent).length;
   const live = objects.filter((object) => isPaid(object) && isLive(object));
-  const left = departed?.month === input.month ? departed.spent : 0;
+  const left = deleted?.month === input.month ? deleted.spent : 0;
   return {
     rentalsLastHour: rentals.length + underWay,
     rentalsUnderWay: underWay,
     oldestRentalAt: rentals.length === 0 ? undefined : rentals.reduce((a, b) => Math.min(a, b)),
     liveMachines: live.length + unrecorded.length,
     dollarsPerHour: total([...live, ...pending].map((item) => item.pricePerHour)),
-    unclaimedMachines: unclaimed.length,
-    unclaimedDollarsPerHour: total(unclaimed),
+    orphanMachines: orphanPrices.length,
+    orphanDollarsPerHour: total(orphanPrices),
     spentThisMonth: left + total(objects.filter(isPaid).map((object) => object.spentThisMonth)),
     credit: input.credit,
   };
@@ -164,12 +164,12 @@ interface BrakeRule {
 }
 
 const hourlyAfter = ({ sums, pricePerHour }: BrakeInput) =>
-  sums.dollarsPerHour + sums.unclaimedDollarsPerHour + pricePerHour;
-const billing = ({ liveMachines, unclaimedMachines }: AccountSums) => liveMachines + unclaimedMachines;
+  sums.dollarsPerHour + sums.orphanDollarsPerHour + pricePerHour;
+const billing = ({ liveMachines, orphanMachines }: AccountSums) => liveMachines + orphanMachines;
 const machines = (sums: AccountSums) =>
-  sums.unclaimedMachines === 0
+  sums.orphanMachines === 0
     ? `${billing(sums)} machines`
-    : `${billing(sums)} machines, ${sums.unclaimedMachines} of them without a GpuInstance`;
+    : `${billing(sums)} machines, ${sums.orphanMachines} of them without a GpuInstance`;
 const isOver = (amount: number, most: number | undefined) => most !== undefined && amount > most;
 
 /** In this order: what a person set first, then the operator's own ceilings. */
@@ -269,7 +269,7 @@ function total(amounts: readonly MicroDollars[]): MicroDollars {
 
 /** What deleted objects left. */
 export function deletedSumsOf(account: MarketplaceAccount): DeletedSums | undefined {
-  const departed = account.status?.deletedObjects;
-  if (!departed) return undefined;
-  return { month: departed.month, spent: parseDollars(departed.spent) ?? 0, rentals: rentalTimes(departed) };
+  const deleted = account.status?.deletedObjects;
+  if (!deleted) return undefined;
+  return { month: deleted.month, spent: parseDollars(deleted.spent) ?? 0, rentals: rentalTimes(deleted) };
 }

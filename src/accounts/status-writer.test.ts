@@ -29,7 +29,7 @@ async function setUp() {
   return { cluster, records, written, status, ref };
 }
 
-const departed = (uid: string, spentThisMonth = 1_000_000) => ({
+const deleted = (uid: string, spentThisMonth = 1_000_000) => ({
   uid,
   rentals: [NOW - 1_000],
   spentThisMonth,
@@ -45,9 +45,9 @@ describe('what must outlive its object', () => {
     expect((await status())?.deletedObjects).toMatchObject({ month, spent: '2.00' });
   });
 
-  test('is told to whoever has a copy of the account, as it was written', async () => {
+  test('is passed to the caches of the account, as it was written', async () => {
     const { records, written, status } = await setUp();
-    await records.recordDeleted(departed('u'));
+    await records.recordDeleted(deleted('u'));
     expect(written.map((account) => account.status)).toEqual([await status()]);
   });
 
@@ -59,7 +59,7 @@ describe('what must outlive its object', () => {
   });
 });
 
-describe('unclaimed machines that were destroyed', () => {
+describe('orphans that were destroyed', () => {
   const at = (ms: number) => ({ at: formatTime(NOW + ms) });
 
   test('are in the status of their account before the call is sent', async () => {
@@ -102,7 +102,7 @@ describe('what deleted objects leave', () => {
   test('is added up, however many go at once, in few writes', async () => {
     const { records, status, written } = await setUp();
     const all = Array.from({ length: 200 }, (_, index) =>
-      records.write(withDeletedInstance(departed(`u${index}`), NOW)),
+      records.write(withDeletedInstance(deleted(`u${index}`), NOW)),
     );
     await Promise.all(all);
     expect((await status())?.deletedObjects).toMatchObject({ month: '2026-11', spent: '200.00' });
@@ -118,14 +118,14 @@ describe('what deleted objects leave', () => {
       ref: { ...ref, uid: 'of the one before' },
       onWritten: () => {},
     });
-    await records.write(withDeletedInstance(departed('u'), NOW));
+    await records.write(withDeletedInstance(deleted('u'), NOW));
     expect((await status())?.deletedObjects).toBeUndefined();
   });
 
   test('is said to be lost, so that no guard goes, where others are faster again and again', async () => {
     const { records, cluster } = await setUp();
     cluster.intercept = ({ method }) => (method === 'PUT' ? refusedBy(409, 'Conflict') : undefined);
-    const writing = expect(records.write(withDeletedInstance(departed('u'), NOW))).rejects.toThrow();
+    const writing = expect(records.write(withDeletedInstance(deleted('u'), NOW))).rejects.toThrow();
     await cluster.clock.advance(10_000);
     await writing;
   });
@@ -135,7 +135,7 @@ describe('what deleted objects leave', () => {
     let conflicts = 2;
     cluster.intercept = (request) =>
       request.method === 'PUT' && conflicts-- > 0 ? refusedBy(409, 'Conflict') : undefined;
-    const writing = records.write(withDeletedInstance(departed('u'), NOW));
+    const writing = records.write(withDeletedInstance(deleted('u'), NOW));
     await cluster.clock.advance(1_000);
     await writing;
     expect((await status())?.deletedObjects?.spent).toBe('1.00');
@@ -143,26 +143,26 @@ describe('what deleted objects leave', () => {
 
   test('is written also when other writes ended before it, well or not', async () => {
     const { records, status, cluster } = await setUp();
-    await records.recordDeleted(departed('u'));
+    await records.recordDeleted(deleted('u'));
     cluster.intercept = (request) => (request.method === 'PUT' ? refusedBy(403, 'Forbidden') : undefined);
-    await expect(records.recordDeleted(departed('v'))).rejects.toMatchObject({ kind: 'forbidden' });
+    await expect(records.recordDeleted(deleted('v'))).rejects.toMatchObject({ kind: 'forbidden' });
     cluster.intercept = () => undefined;
-    await records.recordDeleted(departed('v'));
+    await records.recordDeleted(deleted('v'));
     expect((await status())?.deletedObjects?.spent).toBe('2.00');
   });
 
-  test('is told to have failed where the API server does not take it', async () => {
+  test('rejects when the API server does not take it', async () => {
     const { records, cluster } = await setUp();
     cluster.intercept = (request) => (request.method === 'PUT' ? refusedBy(403, 'Forbidden') : undefined);
-    await expect(records.write(withDeletedInstance(departed('u'), NOW))).rejects.toMatchObject({
+    await expect(records.write(withDeletedInstance(deleted('u'), NOW))).rejects.toMatchObject({
       kind: 'forbidden',
     });
   });
 
-  test('is needed by nobody once the account is gone', async () => {
+  test('is not needed once the account is gone', async () => {
     const { records, cluster, ref, written } = await setUp();
     await cluster.kube.delete(marketplaceAccountResource, ref);
-    await records.write(withDeletedInstance(departed('u'), NOW));
+    await records.write(withDeletedInstance(deleted('u'), NOW));
     expect(written).toHaveLength(0);
   });
 
@@ -174,7 +174,7 @@ describe('what deleted objects leave', () => {
         rentals: ['2026-11-20T10:00:00Z', '2026-11-20T11:30:00Z'],
       },
     };
-    expect(withDeletedInstance(departed('u'), NOW)(before).deletedObjects).toEqual({
+    expect(withDeletedInstance(deleted('u'), NOW)(before).deletedObjects).toEqual({
       month: '2026-11',
       spent: '1.00',
       rentals: ['2026-11-20T11:30:00Z', '2026-11-20T11:59:59Z'],
@@ -183,13 +183,13 @@ describe('what deleted objects leave', () => {
 
   test('is no more than a status takes: of very many rentals the newest stay', () => {
     const rentals = Array.from({ length: 1_200 }, (_, index) => NOW - 1_300_000 + index * 1_000);
-    const kept = withDeletedInstance({ ...departed('u'), rentals }, NOW)({}).deletedObjects?.rentals ?? [];
+    const kept = withDeletedInstance({ ...deleted('u'), rentals }, NOW)({}).deletedObjects?.rentals ?? [];
     expect([kept.length, kept.at(-1)]).toEqual([1_000, formatTime(NOW - 101_000)]);
   });
 
   test('never makes the newest rental older', () => {
     const before = { lastRentalAt: '2026-11-20T12:00:00Z' };
-    expect(withDeletedInstance(departed('u'), NOW)(before).lastRentalAt).toBe('2026-11-20T12:00:00Z');
+    expect(withDeletedInstance(deleted('u'), NOW)(before).lastRentalAt).toBe('2026-11-20T12:00:00Z');
   });
 });
 

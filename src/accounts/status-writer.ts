@@ -9,14 +9,14 @@ import { formatTime } from '../lib/time.ts';
 import type { KubeClient } from '../runtime/kube/kube-client.ts';
 import { recordStatus } from '../runtime/writes.ts';
 
-/** What an object that goes away leaves to its account, so that the brake does not forget it. */
+/** What a deleted object leaves to its account, so that limits still count it. */
 export interface DeletedInstance {
   readonly uid: string;
   /** Epoch milliseconds of its rentals within the last hour. */
   readonly rentals: readonly number[];
   /** What its machines cost in the running UTC month. */
   readonly spentThisMonth: MicroDollars;
-  /** Epoch milliseconds at which its newest intent was issued; undefined where it never rented. */
+  /** Epoch milliseconds at which its newest intent was issued; undefined if it never rented. */
   readonly newestRentalAt: number | undefined;
 }
 
@@ -30,28 +30,15 @@ export interface RetainedMachine {
   readonly pricePerHour: MicroDollars | undefined;
 }
 
-/** An unclaimed machine that a sweep is about to destroy. */
+/** An orphan that a sweep is about to destroy. */
 export interface SweptMachine {
   readonly instanceId: number;
   /** Epoch milliseconds. */
   readonly at: number;
 }
 
-/** What an account remembers of objects that are gone. It stands in the account's status, and needs no key. */
-export interface AccountBook {
-  /**
-   * Durable when it resolves; await it before the finalizer goes, and call it once for an object. Where the process
-   * ends in between it may count twice: the brake then errs on the careful side.
-   */
-  recordDeleted(departed: DeletedInstance): Promise<void>;
-  /**
-   * Durable when it resolves: the machine stands in the account's `status.retained`, and no sweep touches it. Rejects
-   * with a RangeError where the account lists as many as it can.
-   */
-  recordRetained(machine: RetainedMachine): Promise<void>;
-  /** Durable when it resolves: the destroy counts among those of the last hour. Counted once for a machine. */
-  recordSwept(machine: SweptMachine): Promise<void>;
-}
+/** What controllers record in the status of an account, which needs no key. */
+export type AccountStatusWriter = Pick<StatusWriter, 'recordDeleted' | 'recordRetained' | 'recordSwept'>;
 
 /** A change of an account's status that must not be lost: from the newest status to the one to write. */
 type StatusChange = (status: MarketplaceAccountStatus) => MarketplaceAccountStatus;
@@ -77,10 +64,10 @@ const MAX_RETAINED = 256;
 const MAX_SWEPT = 256;
 
 /**
- * Makes records of one account durable. What arrives while a write is under way goes into the next one
- * together, so that a thousand deletions are a few writes.
+ * Writes records into the status of one account, durable when a call resolves. Changes that arrive while a write is
+ * under way go into the next one together, so that a thousand deletions are a few writes.
  */
-export class StatusWriter implements AccountBook {
+export class StatusWriter {
   readonly #client: KubeClient;
   readonly #clock: Clock;
   readonly #ref: StatusWriterRef;
@@ -92,7 +79,7 @@ export class StatusWriter implements AccountBook {
     readonly client: KubeClient;
     readonly clock: Clock;
     readonly ref: StatusWriterRef;
-    /** Told of each write, so that caches know that they are behind. */
+    /** Called after each write, so that caches know that they are behind. */
     readonly onWritten: (account: MarketplaceAccount) => void;
   }) {
     this.#client = options.client;
@@ -101,14 +88,22 @@ export class StatusWriter implements AccountBook {
     this.#onWritten = options.onWritten;
   }
 
-  recordDeleted(departed: DeletedInstance): Promise<void> {
-    return this.write(withDeletedInstance(departed, this.#clock.now()));
+  /**
+   * Keeps what a deleted object rented and spent. Await it before the finalizer goes, and call it once for an object: if
+   * the process ends in between, it may count twice, and limits refuse earlier.
+   */
+  recordDeleted(deleted: DeletedInstance): Promise<void> {
+    return this.write(withDeletedInstance(deleted, this.#clock.now()));
   }
 
+  /**
+   * Lists the machine in `status.retained`, so that no sweep destroys it. Rejects with a RangeError if the list is full.
+   */
   recordRetained(machine: RetainedMachine): Promise<void> {
     return this.write(withRetained(machine, this.#clock.now()));
   }
 
+  /** Counts the destroy of an orphan among those of the last hour, once for a machine. */
   recordSwept(machine: SweptMachine): Promise<void> {
     return this.write(withSwept(machine));
   }
@@ -165,20 +160,20 @@ export class StatusWriter implements AccountBook {
 }
 
 /** Folds what a deleted object leaves into the sums of its account. */
-export function withDeletedInstance(departed: DeletedInstance, now: number): StatusChange {
+export function withDeletedInstance(deleted: DeletedInstance, now: number): StatusChange {
   return (status) => {
     const month = monthName(now);
     const before = status.deletedObjects;
     const spentBefore = before?.month === month ? (parseDollars(before.spent) ?? 0) : 0;
-    const rentals = recentRentals([...rentalTimes(before), ...departed.rentals], now)
+    const rentals = recentRentals([...rentalTimes(before), ...deleted.rentals], now)
       .toSorted((a, b) => a - b)
       .slice(-MAX_RENTALS);
-    const newest = Math.max(Date.parse(status.lastRentalAt ?? '') || 0, departed.newestRentalAt ?? 0);
+    const newest = Math.max(Date.parse(status.lastRentalAt ?? '') || 0, deleted.newestRentalAt ?? 0);
     return {
       ...status,
       deletedObjects: {
         month,
-        spent: formatDollars(spentBefore + departed.spentThisMonth),
+        spent: formatDollars(spentBefore + deleted.spentThisMonth),
         rentals: rentals.map(formatTime),
       },
       ...(newest > 0 ? { lastRentalAt: formatTime(newest) } : {}),

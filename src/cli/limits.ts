@@ -75,7 +75,7 @@ function sumsOf(
   under: Pick<Parameters<typeof sumAccount>[0], 'objects' | 'pending'>,
 ): AccountSums {
   const now = systemClock.now();
-  return sumAccount({ ...under, departed: deletedSumsOf(account), credit, now, month: monthName(now) });
+  return sumAccount({ ...under, deleted: deletedSumsOf(account), credit, now, month: monthName(now) });
 }
 
 /** Labels of namespaces are not asked for: one that a selector may let in is taken as let in. */

@@ -93,7 +93,7 @@ test('what is written of an account that has no session is awaited in the copy o
   create('marketplaceaccounts', { ...ACCOUNT, apiVersion: API_VERSION, kind: 'MarketplaceAccount' });
   await sync();
   const wrote = vi.spyOn(wiring.caches.accounts, 'wrote');
-  await wiring.registry.book(refOf(ACCOUNT))?.recordRetained({
+  await wiring.registry.statusWriter(refOf(ACCOUNT))?.recordRetained({
     ...{ instanceId: 5, objectUid: 'uid', owner: 'red/job', policy: 'Retain', pricePerHour: 1 },
   });
   expect(wrote.mock.lastCall?.[0]).toMatchObject({ status: { retained: [{ instanceId: 5 }] } });

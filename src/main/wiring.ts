@@ -142,7 +142,7 @@ function accounts(wiring: Unaccounted): Pick<Wiring, 'installation' | 'registry'
     },
   });
   const objects = objectViews(caches, clock, installation);
-  const labels = new NamespaceLabels({ client: kube, clock, log, onChange: () => registry.announceAll() });
+  const labels = new NamespaceLabels({ client: kube, clock, log, onChange: () => registry.notifyAll() });
   const { watchNamespace } = config;
   const namespaced = watchNamespace.length > 0;
   const labelsOf = (namespace: string) => labels.labelsOf(namespace);

@@ -51,8 +51,8 @@ export function session(changes: Partial<SessionFacts> = {}): SessionFacts {
       rentalsUnderWay: 0,
       oldestRentalAt: undefined,
       liveMachines: 0,
-      unclaimedMachines: 0,
-      unclaimedDollarsPerHour: 0,
+      orphanMachines: 0,
+      orphanDollarsPerHour: 0,
       dollarsPerHour: 0,
       spentThisMonth: 0,
       credit: 100_000_000,
@@ -61,7 +61,7 @@ export function session(changes: Partial<SessionFacts> = {}): SessionFacts {
     labelEcho: 'unknown',
     avoid: [],
     findings: { orphans: [], unsettled: [], rolledBack: [], confirmedAt: 0, copied: [] },
-    unclaimed: [],
+    pendingOrphans: [],
     ...changes,
   };
 }

@@ -19,10 +19,10 @@ const GLOBS: readonly Globs[] = [
     name: 'instances',
     files: [
       'src/controllers/gpu-instance/rules/*.ts',
-      'src/controllers/gpu-instance/{offers,conditions,decide,decision,facts,failure,gone,history,limits,machine-fields,observe,stage,still-decided,surplus}.ts',
-      'src/controllers/gpu-instance/memory/*.ts',
+      'src/controllers/gpu-instance/{choose-offer,conditions,decide,decision,facts,failure,gone,history,limits,machine-fields,observe,stage,still-decided,surplus}.ts',
+      'src/controllers/gpu-instance/{memory,offers}/*.ts',
       'src/controllers/gpu-instance/publish/{children,left-over,publication,write-child}.ts',
-      'src/controllers/gpu-instance/rental/{image-login,rent-request}.ts',
+      'src/controllers/gpu-instance/rental/{image-login,offer-fields,rent-request}.ts',
     ],
     tests: ['src/controllers/gpu-instance/**/*.test.ts'],
   },

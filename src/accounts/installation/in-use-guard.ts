@@ -47,8 +47,8 @@ const deletions = (apiGroup: string, resources: readonly string[]) => ({
   resources,
 });
 
-/** What each kind has to be for the guard to hold it, by its plural. */
-const HELD: Readonly<Record<string, string>> = {
+/** What each kind has to be for the guard to protect it, by its plural. */
+const GUARDED: Readonly<Record<string, string>> = {
   customresourcedefinitions: `oldObject.spec.group == '${GROUP}'`,
   namespaces: 'oldObject.metadata.name == params.metadata.namespace',
   secrets: `oldObject.metadata.name == '${IDENTITY_SECRET}'`,
@@ -56,7 +56,7 @@ const HELD: Readonly<Record<string, string>> = {
 };
 const OTHERS = `oldObject.metadata.?labels[?'${labels.operatorNamespace}'].orValue('') == params.metadata.namespace`;
 
-const held = Object.entries(HELD).reduceRight(
+const guarded = Object.entries(GUARDED).reduceRight(
   (rest, [plural, condition]) => `request.resource.resource == '${plural}' ? ${condition} : (${rest})`,
   OTHERS,
 );
@@ -82,7 +82,7 @@ export function guardPolicy(breakGlassGroup: string): PolicySpec {
     matchConditions: [notBreakGlass(breakGlassGroup)],
     variables: [
       { name: 'inUse', expression: `params.?data[?'${inUseKey}'].orValue('') == 'true'` },
-      { name: 'held', expression: held },
+      { name: 'held', expression: guarded },
     ],
     validations: [
       {

@@ -117,8 +117,8 @@ async function save(
   data: Readonly<Record<string, string>>,
 ): Promise<void> {
   const stored = await client.get<ConfigMap>(configMapResource, ref);
-  const isSaid = Object.entries(data).every(([key, value]) => stored?.data?.[key] === value);
-  if (isSaid) return;
+  const isStored = Object.entries(data).every(([key, value]) => stored?.data?.[key] === value);
+  if (isStored) return;
   if (stored) {
     await client.patch(configMapResource, ref, { type: 'merge', body: { data } });
     return;

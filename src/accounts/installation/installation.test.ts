@@ -60,7 +60,7 @@ test('names no account while the machines of former ones are listed (H7)', async
   expect(JSON.stringify(state)).not.toMatch(/[a-z]+\/[a-z]+/);
 });
 
-test('draws no identity while the API server does not tell what is on record (H7)', async () => {
+test('draws no identity while the API server does not answer what is on record (H7)', async () => {
   const { cluster, stored } = setUp();
   const installation = new Installation({
     client: cluster.kube,
@@ -136,7 +136,7 @@ test('another cluster stops sweeps; one that may not be read does not', async ()
 test.each([
   ['drawn', false],
   ['swept', true],
-])('nothing is %s where the cluster cannot be told apart for a passing failure', async (_, isStored) => {
+])('nothing is %s while the uid of the cluster cannot be read', async (_, isStored) => {
   const { cluster, start, stored } = setUp();
   if (isStored) await start().resolve();
   const installation = start();
@@ -159,7 +159,7 @@ test('an API server that does not answer leaves it open', async () => {
   expect((await installation.resolve()).type).toBe('known');
 });
 
-test('who waits for an identity is told when it is known, and once', async () => {
+test('notifies once when the identity is known', async () => {
   const { start } = setUp();
   const installation = start();
   let told = 0;

@@ -101,13 +101,13 @@ export class Installation {
    */
   resolve(): Promise<InstallationState> {
     if (this.#state.type === 'known') return Promise.resolve(this.#state);
-    this.#resolving ??= this.#look().finally(() => {
+    this.#resolving ??= this.#readOrCreate().finally(() => {
       this.#resolving = undefined;
     });
     return this.#resolving;
   }
 
-  async #look(): Promise<InstallationState> {
+  async #readOrCreate(): Promise<InstallationState> {
     const { client, namespace, scope, traces } = this.#options;
     const stored = await client.get<SecretObject>(secretResource, { namespace, name: IDENTITY_SECRET });
     const { unlisted, ...former } = stored ? NO_TRACES : await traces();

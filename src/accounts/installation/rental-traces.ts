@@ -20,7 +20,7 @@ export function rentalTraces(
   return {
     objectsWithRentals: instances.filter(hasRental).length,
     ownMachines: own.size,
-    unlisted: former.filter((account) => isAwaited(account, registry)).length,
+    unlisted: former.filter((account) => isListPending(account, registry)).length,
   };
 }
 
@@ -41,7 +41,7 @@ function ownMachinesOf(account: MarketplaceAccount, registry: Pick<AccountRegist
  * Until its first list has come or failed. An account whose key is refused, or whose lists fail, says so itself and holds
  * up no other.
  */
-function isAwaited(
+function isListPending(
   account: MarketplaceAccount,
   registry: Pick<AccountRegistry, 'session' | 'wasTried'>,
 ): boolean {

@@ -30,7 +30,7 @@ beforeEach(() => {
 function queueOf(paced: boolean): AdmissionQueue {
   return new AdmissionQueue({
     ...{ clock, pacer, paced },
-    isHeld: (id) => held.has(id),
+    isReserved: (id) => held.has(id),
     search: async (query) => {
       const permit = await pacer.acquire('search');
       sent.push({ query, second: Math.round(clock.monotonic() / 1_000) });
@@ -161,7 +161,7 @@ describe('a search', () => {
     expect(sent.map(({ second }) => second)).toEqual([0, 14, 15, 30, 45]);
   });
 
-  test('that failed is told to each that asked, once', async () => {
+  test('that failed is reported once to each object that asked', async () => {
     answer = fails('unavailable');
     for (const uid of ['a', 'b']) queue.offers(asker(uid), want('A'));
     await clock.advance(0);
@@ -193,7 +193,7 @@ describe('a search', () => {
     expect(queue.offers(asker('good'), want('A')).type).not.toBe('failed');
   });
 
-  test('whose reply is cut is made again by those that it may not have told of', async () => {
+  test('whose reply is cut is made again for those that it may have missed', async () => {
     await exhaust();
     answer = ({ limit = 0 }) => Array.from({ length: limit }, (_, id) => offer({ id }));
     queue.offers(asker('a'), want('A'));
@@ -336,7 +336,7 @@ describe('the place of an object', () => {
     });
   });
 
-  test('is lost with a newer spec, which asks anew', () => {
+  test('is lost with a newer spec, which asks again', () => {
     pacer.reserve('rent', 4_500);
     queue.takeSlot(renter('a'), 5_000);
     expect(queue.place('a', 2)).toBeUndefined();
@@ -348,7 +348,7 @@ describe('the place of an object', () => {
   });
 });
 
-test('a queue that is stopped calls nobody and sets no timer', async () => {
+test('a queue that is stopped calls no object and sets no timer', async () => {
   pacer.reserve('rent', 1_000);
   queue.takeSlot(renter('a'), 5_000);
   await exhaust();
@@ -432,7 +432,7 @@ describe('an object in the line for a slot', () => {
     expect(called.at(-1)).toBe('a');
   });
 
-  test('takes the turn of nobody when its account may not rent', async () => {
+  test("takes no other object's turn when its account may not rent", async () => {
     let mayRent = true;
     pacer.reserve('rent', 1_000);
     const a = renter('a', 'team', () => mayRent);
@@ -507,7 +507,7 @@ describe('the place of an object that searches', () => {
   });
 });
 
-test('a queue that is stopped calls nobody when a slot ends', () => {
+test('a queue that is stopped calls no object when a slot ends', () => {
   queue.takeSlot(renter('first'), 5_000);
   queue.takeSlot(renter('a'), 5_000);
   queue.stop();

@@ -35,7 +35,7 @@ export interface AdmissionQueueOptions {
   /** False with a simulator: slots are not spaced. */
   readonly paced: boolean;
   readonly search: (query: OfferQuery) => Promise<readonly Offer[]>;
-  readonly isHeld: (offerId: number) => boolean;
+  readonly isReserved: (offerId: number) => boolean;
 }
 
 interface Waiting extends RentalRequester {
@@ -58,11 +58,11 @@ const CALL_MS = 2_000;
 /** An object that was called and did not come for this long has left. */
 const GONE_MS = 60_000;
 /** How often the end of a rental is looked for while rentals go one at a time. */
-const SERIAL_LOOK_MS = 1_000;
+const SERIAL_RETRY_MS = 1_000;
 /** How soon a slot is tried again that was there and could not be taken. */
-const BUSY_LOOK_MS = 250;
+const BUSY_RETRY_MS = 250;
 /** So many of the next objects are looked at: for a reply that is fresh before their slot comes, and for whether they may rent. */
-const LOOK_AHEAD = 4;
+const MAX_CANDIDATES = 4;
 
 /**
  * The one queue of a login for everything that a purchase waits for: searches and rental slots. Objects never have to
@@ -147,7 +147,7 @@ export class AdmissionQueue {
     const { since, want } = this.#join(asker);
     this.#line.put({ ...asker, want, since, calledAt: undefined });
     // There was a slot, and as many calls are in flight as may be: calling at once would be a hot loop.
-    if (asker.mayRent() && this.#slotMs() <= 0) this.#pumpIn(BUSY_LOOK_MS);
+    if (asker.mayRent() && this.#slotMs() <= 0) this.#pumpIn(BUSY_RETRY_MS);
     else this.#pump();
     return undefined;
   }
@@ -197,10 +197,10 @@ export class AdmissionQueue {
 
   /** Whoever was called may take a free slot, however late it comes; others only while no one that was called may still come. */
   #mayGo(waiting: Waiting | undefined): boolean {
-    return waiting?.calledAt !== undefined || !this.#isSomeoneCalled();
+    return waiting?.calledAt !== undefined || !this.#isOneCalled();
   }
 
-  #isSomeoneCalled(): boolean {
+  #isOneCalled(): boolean {
     const now = this.#options.clock.monotonic();
     for (const { calledAt } of this.#line.members()) {
       if (calledAt !== undefined && now - calledAt < CALL_MS) return true;
@@ -217,16 +217,16 @@ export class AdmissionQueue {
     this.#refreshNext();
     const waitMs = this.#slotMs();
     if (waitMs > 0) this.#pumpIn(waitMs);
-    else if (this.#isSomeoneCalled()) this.#pumpIn(CALL_MS);
+    else if (this.#isOneCalled()) this.#pumpIn(CALL_MS);
     else this.#callNext();
   }
 
   #callNext(): void {
-    let left = LOOK_AHEAD;
+    let left = MAX_CANDIDATES;
     const next = this.#line.next(
       (each) => each.calledAt === undefined && this.#hasAnswer(each) && left-- > 0 && each.mayRent(),
     );
-    this.#pumpIn(next ? CALL_MS : SERIAL_LOOK_MS);
+    this.#pumpIn(next ? CALL_MS : SERIAL_RETRY_MS);
     if (!next) return;
     next.calledAt = this.#options.clock.monotonic();
     next.wake();
@@ -248,7 +248,7 @@ export class AdmissionQueue {
 
   /** The next objects whose reply grew old are searched for again, before their slot comes. */
   #refreshNext(): void {
-    let left = LOOK_AHEAD;
+    let left = MAX_CANDIDATES;
     for (const waiting of this.#line.inOrder()) {
       if (left-- === 0) return;
       const { uid, want } = waiting;

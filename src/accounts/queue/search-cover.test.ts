@@ -125,7 +125,7 @@ describe('a reply serves', () => {
     expect(coverageOf(query(own))(query(filter('gpu_ram', 'gte', 24), own))).toBe(false);
   });
 
-  test('nobody but its own query if that filters by what only the service knows', () => {
+  test('only its own query if that filters by what only the service knows', () => {
     const own = query(filter('duration', 'gte', 1));
     expect(coverageOf(own)(query(filter('duration', 'gte', 2)))).toBe(false);
   });

@@ -71,7 +71,8 @@ function testOf(filter: OfferFilter): (fields: Offer['fields']) => boolean {
     return ({ [field]: said = null }) => said === null || set.has(said);
   }
   if (operator !== joins || typeof value !== 'number') return () => true;
-  const isWithin = operator === 'gte' ? (said: number) => said >= value : (said: number) => said <= value;
+  const isWithin =
+    operator === 'gte' ? (offered: number) => offered >= value : (offered: number) => offered <= value;
   return ({ [field]: said }) => typeof said !== 'number' || isWithin(said);
 }
 

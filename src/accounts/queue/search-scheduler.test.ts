@@ -23,7 +23,7 @@ function setUp({ paced = false } = {}) {
   const held = new Set<number>();
   let ended = 0;
   const desk = new SearchScheduler({
-    ...{ clock, pacer, isHeld: (id: number) => held.has(id) },
+    ...{ clock, pacer, isReserved: (id: number) => held.has(id) },
     onEnd: () => {
       ended += 1;
     },
@@ -146,7 +146,7 @@ describe('a search that is on its way', () => {
     expect(called).toEqual([]);
   });
 
-  test('tells the queue when it ends, answered or not', async () => {
+  test('notifies the queue when it ends, answered or not', async () => {
     const { ask, flight, ends } = setUp();
     ask('a', want('A'));
     await flight(0).answer(1);
@@ -179,7 +179,7 @@ describe('objects that wait together', () => {
     return desk;
   };
 
-  test('are answered by one search for the wishes of all that need the same kind of price and disk', async () => {
+  test('are answered by one search for all that need the same kind of price and disk', async () => {
     const { clock, ask, flights, flight, called } = await gather();
     ask('a', { queries: [query('A'), query('C'), query('D', { storageGB: 99 })] });
     ask('b', want('B'));
@@ -193,7 +193,7 @@ describe('objects that wait together', () => {
     expect(called).toEqual(['a', 'b']);
   });
 
-  test('let one that waits alone search for its first wish only', async () => {
+  test('let one that waits alone search for its first query only', async () => {
     const { clock, ask, flights } = await gather();
     ask('a', { queries: [query('A'), query('C')] });
     await clock.advance(13_000);
@@ -212,7 +212,7 @@ describe('objects that wait together', () => {
     await flight(0).answer(1);
   });
 
-  test('search again one by one if the reply is cut, except those that were told all', async () => {
+  test('search again one by one if the reply is cut, except those that were answered in full', async () => {
     const { clock, ask, flights, flight, called } = await gather();
     ask('a', want('A'));
     ask('b', want('B'));
@@ -267,7 +267,7 @@ describe('objects that wait together', () => {
     expect(called).toEqual(['x3', 'y1', 'x1', 'y2', 'x2']);
   });
 
-  test('share searches again after each was told by its own', async () => {
+  test('share searches again after each was answered by its own', async () => {
     const { clock, ask, flights, flight } = await gather();
     ask('a', want('A'));
     ask('b', want('B'));
@@ -300,7 +300,7 @@ describe('objects that wait together', () => {
     expect(ask('b', want('B')).type).toBe('found');
   });
 
-  test('are told alike that the shared search failed for another reason', async () => {
+  test('all receive the failure of the shared search for another reason', async () => {
     const { clock, ask, flight, called } = await gather();
     ask('a', want('A'));
     ask('b', want('B'));
@@ -325,7 +325,7 @@ describe('objects that wait together', () => {
 });
 
 describe('a failure', () => {
-  test('that is no error of the marketplace is told as it is', async () => {
+  test('that is no error of the marketplace is passed on as it is', async () => {
     const { ask, flight, called } = setUp();
     ask('a', want('A'));
     const error = new TypeError('a defect');
@@ -334,7 +334,7 @@ describe('a failure', () => {
     expect(ask('a', want('A'))).toEqual({ type: 'failed', error });
   });
 
-  test('is news for an object until it was told, left, or asked for something else', async () => {
+  test('is new for an object until it was answered, left, or asked for something else', async () => {
     const { desk, ask, flights, flight } = setUp();
     for (const uid of ['told', 'left', 'changed']) ask(uid, want('A'));
     await flight(0).fail('unavailable');
@@ -359,7 +359,7 @@ describe('a failure', () => {
     expect(ask('a', want('A')).type).toBe('queued');
   });
 
-  test('of a search that left its objects behind is told to nobody', async () => {
+  test('of a search whose objects left is passed to no object', async () => {
     const { desk, ask, flight, called } = setUp();
     ask('a', want('A'));
     desk.leave('a');
@@ -393,7 +393,7 @@ describe('a reply', () => {
     expect(ask('b', want('A'), since).type).toBe(serves ? 'found' : 'queued');
   });
 
-  test('tells an object that needs its own query something new only if it is the reply to it', async () => {
+  test('is new for an object that needs its own query only if it is the reply to it', async () => {
     const { desk } = await answered(1);
     desk.background(everyGpu, 1_000);
     expect(desk.hasAnswer('b', want('A', { exact: true }), 0)).toBe(true);
@@ -416,7 +416,7 @@ describe('a reply', () => {
     expect(desk.background(everyGpu, 1_000)).toMatchObject({ type: 'found', isShared: false });
   });
 
-  test('of held offers alone is used up a second after its search began, and not before', async () => {
+  test('of reserved offers alone is used up a second after its search began, and not before', async () => {
     const { clock, held, ask } = await answered(1, 2);
     for (const id of [1, 2]) held.add(id);
     await clock.advance(999);
@@ -530,7 +530,7 @@ describe('a patient object', () => {
     expect(desk.waitMs('nobody')).toBe(0);
   });
 
-  test('is told a wait that shrinks as time passes', async () => {
+  test('gets a wait that shrinks as time passes', async () => {
     const { clock, desk, ask } = setUp();
     await clock.advance(3_000);
     ask('first', ofDisk(1, { patient: true }));
@@ -539,7 +539,7 @@ describe('a patient object', () => {
     expect(desk.waitMs('patient')).toBe(10_000);
   });
 
-  test('is told the wait of the search lane if that is longer', () => {
+  test('gets the wait of the search lane if that is longer', () => {
     const { desk, pacer, ask } = setUp({ paced: true });
     pacer.slowDown('search', 40_000);
     ask('a', ofDisk(1));

@@ -59,7 +59,7 @@ export interface SearchSchedulerOptions {
   readonly pacer: Pacer;
   readonly search: (query: OfferQuery) => Promise<readonly Offer[]>;
   /** Whether some object holds the offer: a reply of held offers alone is used up. */
-  readonly isHeld: (offerId: number) => boolean;
+  readonly isReserved: (offerId: number) => boolean;
   /** A search ended. */
   readonly onEnd: () => void;
 }
@@ -200,7 +200,7 @@ export class SearchScheduler {
 
   #isUsedUp({ begunAt, offers }: Reply): boolean {
     if (offers.length === 0 || this.#options.clock.monotonic() - begunAt < SEARCH_AGAIN_MS) return false;
-    return offers.every(({ id }) => this.#options.isHeld(id));
+    return offers.every(({ id }) => this.#options.isReserved(id));
   }
 
   /** A search that is on its way and will tell this object all it asks. */
@@ -296,7 +296,7 @@ export class SearchScheduler {
     return exact === true || this.#shares.get(uid) === 1;
   }
 
-  /** A search told too little, or was called wrong: half as many share the next one of those that it was begun for. */
+  /** A search answered too little, or was called wrong: half as many share the next one of those that it was begun for. */
   #halve(uid: string, { begunFor }: InFlight): void {
     if (begunFor.has(uid)) this.#shares.set(uid, Math.max(1, Math.floor(begunFor.size / 2)));
   }
@@ -319,17 +319,17 @@ export class SearchScheduler {
     const others = this.#replies.filter(({ key }) => key !== reply.key);
     this.#replies = [known, ...others].slice(0, MAX_REPLIES);
     this.#background.delete(reply.key);
-    // Too many rows for one reply: fewer of those that it may not have told share the next one.
+    // Too many rows for one reply: fewer of those that it may not have answered share the next one.
     const isWhole = isComplete(known);
-    const told = this.#waitingFor(flight).filter((waiting) => {
-      const isTold = isWhole || queryKey(waiting.queries[0]) === reply.key;
-      if (!isTold) this.#halve(waiting.uid, flight);
-      return isTold;
+    const answered = this.#waitingFor(flight).filter((waiting) => {
+      const isAnswered = isWhole || queryKey(waiting.queries[0]) === reply.key;
+      if (!isAnswered) this.#halve(waiting.uid, flight);
+      return isAnswered;
     });
     // Those that may rent come first: hundreds that find nothing take seconds.
     const finds = ({ queries }: Waiting) => queries.some((query) => mayFind(query, known.offers));
-    const finders = new Set(told.length > 1 ? told.filter(finds) : []);
-    this.#end(flight, [...finders, ...told.filter((each) => !finders.has(each))]);
+    const finders = new Set(answered.length > 1 ? answered.filter(finds) : []);
+    this.#end(flight, [...finders, ...answered.filter((each) => !finders.has(each))]);
   }
 
   #failed(error: unknown, flight: InFlight): void {
@@ -339,14 +339,14 @@ export class SearchScheduler {
       this.#end(flight, []);
       return;
     }
-    const told = this.#waitingFor(flight).filter(({ uid, queries }) => {
+    const answered = this.#waitingFor(flight).filter(({ uid, queries }) => {
       const key = queryKey(queries[0]);
-      const isTold = kind !== 'invalidRequest' || key === flight.key;
-      if (isTold) this.#failures.set(uid, { key, error });
+      const isAnswered = kind !== 'invalidRequest' || key === flight.key;
+      if (isAnswered) this.#failures.set(uid, { key, error });
       else this.#halve(uid, flight);
-      return isTold;
+      return isAnswered;
     });
-    this.#end(flight, told);
+    this.#end(flight, answered);
   }
 
   /** In the order in which they go, fair to namespaces. */
@@ -354,10 +354,10 @@ export class SearchScheduler {
     return [...this.#line.inOrder()].filter(({ uid }) => members.has(uid));
   }
 
-  /** Those that were told leave the line and come for the answer. */
-  #end(flight: InFlight, told: readonly Waiting[]): void {
+  /** Those that were answered leave the line and come for the answer. */
+  #end(flight: InFlight, answered: readonly Waiting[]): void {
     this.#inFlight.delete(flight);
-    for (const { uid, wake } of told) {
+    for (const { uid, wake } of answered) {
       this.#remove(uid);
       wake();
     }

@@ -1,9 +1,9 @@
-import type { Tickets } from '../../accounts/admission.ts';
+import type { Admission } from '../../accounts/admission.ts';
 import { avoidedAt, avoidOf } from '../../accounts/avoid-list.ts';
 import { type AccountLimits, limitsOf } from '../../accounts/spend-limits.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import { marketplaceAccountResource } from '../../api/v1alpha1/names.ts';
-import type { Exclusions } from '../../controllers/gpu-instance/offers.ts';
+import type { Exclusions } from '../../controllers/gpu-instance/choose-offer.ts';
 import { accountRefOf } from '../../instance/account-ref.ts';
 import { parseDollars } from '../../lib/money.ts';
 import { accountGate, countedInstances } from '../limits.ts';
@@ -17,7 +17,7 @@ export interface AccountView {
   readonly limits: AccountLimits;
   readonly excluded: Exclusions;
   /** Its sums and the limits on them; undefined where they are not known. */
-  readonly gate: Tickets | undefined;
+  readonly gate: Pick<Admission, 'request'> | undefined;
   /** What was considered, or why nothing of it was. */
   readonly note: string;
 }

@@ -16,7 +16,7 @@ import {
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
 import type { Ticket, TicketRefusal } from '../../accounts/admission.ts';
 import type { AccountSession } from '../../accounts/session.ts';
-import type { AccountBook } from '../../accounts/status-writer.ts';
+import type { AccountStatusWriter } from '../../accounts/status-writer.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { Secret } from '../../lib/secret.ts';
 import { MarketplaceError, type MarketplaceErrorKind } from '../../marketplace/errors/errors.ts';
@@ -99,7 +99,7 @@ function situation(
       },
     },
   };
-  const book: AccountBook = {
+  const book: AccountStatusWriter = {
     recordDeleted: async (departed) => {
       asked.push(departed);
       done.push('folded');
@@ -165,7 +165,8 @@ const fails =
   };
 /** Every field of a receipt, made by nobody. */
 /** The book of an account that fails in one respect. */
-const bookOf = ({ book }: ActDeps, change: Partial<AccountBook>) => ({ ...book, ...change }) as AccountBook;
+const bookOf = ({ book }: ActDeps, change: Partial<AccountStatusWriter>) =>
+  ({ ...book, ...change }) as AccountStatusWriter;
 const lookalike = (fields: object): Receipt => fields as Receipt;
 const rent: Action = { type: 'rent', purchase: PURCHASE };
 
@@ -515,7 +516,7 @@ describe('letting go', () => {
     const keep: Action = { type: 'retain', instanceId: 1, policy: 'Retain', label: 'l' };
     const receipt = receiptOf(given(held()).object);
     const { ports, done } = situation({ calls: { label: fails('forbidden', 'refused') } });
-    const keptBy = (recordRetained: AccountBook['recordRetained']) =>
+    const keptBy = (recordRetained: AccountStatusWriter['recordRetained']) =>
       act(
         { observed: given(held()), action: keep, receipt },
         { ...ports, book: bookOf(ports, { recordRetained }) },

@@ -70,7 +70,7 @@ function situation(first: readonly GpuInstance[], { lostRaces = 0 } = {}) {
     },
     accounts: {
       get: () => ({ type: 'missing' }),
-      book: () => undefined,
+      statusWriter: () => undefined,
       sessions: () => [],
       onChange: () => () => {},
     },

@@ -1,6 +1,6 @@
 import { type AccountDirectory, sessionOf } from '../../accounts/registry.ts';
 import type { AccountSession } from '../../accounts/session.ts';
-import type { AccountBook } from '../../accounts/status-writer.ts';
+import type { AccountStatusWriter } from '../../accounts/status-writer.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { accountRefOf } from '../../instance/account-ref.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -56,7 +56,7 @@ export interface Deps extends SharedDeps, ObjectDeps {
   /** Undefined if the login of the account was never proven in this process. */
   readonly session: AccountSession | undefined;
   /** Undefined if there is no such account. */
-  readonly book: AccountBook | undefined;
+  readonly book: AccountStatusWriter | undefined;
   /** Puts our own write into the cache, so that no reconcile judges the past. */
   readonly wrote: (object: GpuInstance) => void;
   readonly showEvent: (note: EventNote) => void;
@@ -70,7 +70,7 @@ export function depsOf(object: GpuInstance, shared: SharedDeps, own: ObjectDeps)
     ...shared,
     ...own,
     session: sessionOf(accounts.get(ref)),
-    book: accounts.book(ref),
+    book: accounts.statusWriter(ref),
     wrote: (written) => instances.wrote(written),
     showEvent: (note) => events.record({ regarding: object, ...note }),
   };

@@ -10,7 +10,7 @@ import { fittingText } from '../../lib/text.ts';
 import { formatTime, parseTime } from '../../lib/time.ts';
 import type { Instance } from '../../marketplace/instances/instance.ts';
 import type { Facts } from './facts.ts';
-import { unknownPrice } from './offers.ts';
+import { unknownPrice } from './offers/offer-price.ts';
 import type { StatusFields } from './types.ts';
 
 const MACHINE_FIELDS = [

@@ -20,7 +20,7 @@ import {
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
 import type { QueuePosition } from '../../accounts/queue/admission-queue.ts';
 import type { AccountSession } from '../../accounts/session.ts';
-import type { AccountBook } from '../../accounts/status-writer.ts';
+import type { AccountStatusWriter } from '../../accounts/status-writer.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { seededRandom } from '../../lib/random.ts';
@@ -182,15 +182,15 @@ function situation(setting: Setting = {}) {
   const copy = generation ? { ...observed.object, metadata: { ...metadata, generation } } : observed.object;
   const newest = isGone ? undefined : copy;
   const instances = { list: () => [], get: () => newest, wrote() {} } as never;
-  const book: AccountBook = {
+  const book: AccountStatusWriter = {
     recordDeleted: () => Promise.resolve(),
     recordRetained: () => Promise.reject(new RangeError('the list of kept machines is full')),
     recordSwept: () => Promise.resolve(),
   };
   const accounts = (
     setting.identityKnown === false
-      ? { get: () => ({ type: 'missing' }), book: () => undefined, sessions: () => [] }
-      : { get: () => lookup, book: () => book, sessions: () => [session], permits: () => true }
+      ? { get: () => ({ type: 'missing' }), statusWriter: () => undefined, sessions: () => [] }
+      : { get: () => lookup, statusWriter: () => book, sessions: () => [session], permits: () => true }
   ) as never;
   const withoutStart = new Set<string>();
   const deps = depsOf(

@@ -66,7 +66,7 @@ describe('a key that was proved', () => {
     ['ssh-ed25519 AAAA', true],
     ['', false],
     [undefined, false],
-  ])('tells whether a key for ssh is registered: %j', async (sshKey, sshKeyRegistered) => {
+  ])('passes on whether a key for ssh is registered: %j', async (sshKey, sshKeyRegistered) => {
     const { running } = await done({
       type: 'connect',
       proof: proven({ user: { ...proven().user, sshKey } }),
@@ -145,7 +145,7 @@ describe('what is decided of an account', () => {
   test.each([
     ['guard', true, 'patch', ['patch']],
     ['status', false, 'replace', ['replace']],
-  ] as const)('permits nothing where someone else was faster at its %s', async (_, guard, verb, sent) => {
+  ] as const)('permits nothing when another writer was faster at its %s', async (_, guard, verb, sent) => {
     expect(await recorded(guard, verb)).toEqual({ receipt: undefined, sent });
   });
 });

@@ -57,12 +57,12 @@ describe('an account that is being deleted', () => {
     });
   });
 
-  test('goes where nobody rents and objects as they are have nothing', async () => {
+  test('goes when no object rents and the objects as read have nothing', async () => {
     expect((await looked({ listed: [FREE] })).blockers).toEqual([]);
     expect((await looked({ listed: [BOUGHT], permitted: false })).blockers).toEqual([]);
   });
 
-  test('asks nobody where the cache shows what keeps it', async () => {
+  test('reads nothing when the cache shows a blocker', async () => {
     expect(await looked({ cached: [BOUGHT] })).toEqual({ blockers: ['team/a'], steps: [] });
   });
 });

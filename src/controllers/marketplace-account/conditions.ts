@@ -6,8 +6,8 @@ import { massOrphanRecord, orphansOnDeletion, rollbackRecord } from './incidents
 import { type Failure, type KeyProof, sameLogin } from './key-proof.ts';
 import type { Observed, SessionFacts, Unreadiness } from './types.ts';
 
-/** A condition as decided; when it came about is added on writing. */
-export interface Verdict {
+/** The state of a condition; its transition time is added on writing. */
+export interface ConditionState {
   readonly status: 'True' | 'False' | 'Unknown';
   readonly reason: Reason;
   readonly message: string;
@@ -15,20 +15,24 @@ export interface Verdict {
 
 type Proven = Extract<KeyProof, { type: 'proven' }>;
 
-const holds = (reason: Reason, message: string): Verdict => ({ status: 'True', reason, message });
-const fails = (reason: Reason, message: string): Verdict => ({ status: 'False', reason, message });
-const unsure = (reason: Reason, message: string): Verdict => ({ status: 'Unknown', reason, message });
+const isTrue = (reason: Reason, message: string): ConditionState => ({ status: 'True', reason, message });
+const isFalse = (reason: Reason, message: string): ConditionState => ({ status: 'False', reason, message });
+const isUnknown = (reason: Reason, message: string): ConditionState => ({
+  status: 'Unknown',
+  reason,
+  message,
+});
 
-/** Lists in a row that may fail before it is worth a condition. */
+/** Lists in a row that may fail without a condition. */
 const TOLERATED_FAILURES = 1;
 
 /** Whether the key proves the pinned login, and may do what a rental needs. */
-export function authenticated(observed: Observed): Verdict {
+export function authenticated(observed: Observed): ConditionState {
   const { url, proof, account } = observed;
-  if (url.type === 'refused') return fails('URLNotAllowed', urlMessage(url, account.spec.url));
+  if (url.type === 'refused') return isFalse('URLNotAllowed', urlMessage(url, account.spec.url));
   switch (proof.type) {
     case 'none':
-      return noKey(observed) ?? unsure('Pending', 'The key has not been tried yet.');
+      return noKey(observed) ?? isUnknown('Pending', 'The key has not been tried yet.');
     case 'failed':
       return keyFailed(observed, proof.failure);
     case 'proven':
@@ -36,116 +40,126 @@ export function authenticated(observed: Observed): Verdict {
   }
 }
 
-function ownKeyProven({ account }: Observed, { login, mayDestroy }: Proven): Verdict {
+function ownKeyProven({ account }: Observed, { login, mayDestroy }: Proven): ConditionState {
   const pinned = account.status?.login;
   if (pinned && !sameLogin(pinned, login)) {
-    return fails(
+    return isFalse(
       'LoginChanged',
       `The key proves user ${login.userId}, the account is pinned to user ${pinned.userId}; nothing is changed or destroyed with it. Put a key of user ${pinned.userId} back, and make another MarketplaceAccount for user ${login.userId}.`,
     );
   }
-  if (!mayDestroy) return fails('KeyTooNarrow', TOO_NARROW);
-  return holds('Authenticated', `The key proves user ${login.userId}.`);
+  if (!mayDestroy) return isFalse('KeyTooNarrow', TOO_NARROW);
+  return isTrue('Authenticated', `The key proves user ${login.userId}.`);
 }
 
 const TOO_NARROW =
   'The key may not destroy machines, so none is rented with it. Use a key with the categories user_read, instance_read, instance_write and misc.';
 
-/** The URL of an account cannot change: where it stands nowhere in the spec, it is that of the pinned login. */
-function urlMessage(url: Extract<Observed['url'], { type: 'refused' }>, wanted: string | undefined): string {
+/** The URL of an account cannot change: if the spec has none, it is that of the pinned login. */
+function urlMessage(
+  url: Extract<Observed['url'], { type: 'refused' }>,
+  specified: string | undefined,
+): string {
   const list = `is not in the operator's list (${url.allowed.join(', ')})`;
-  return wanted === undefined
+  return specified === undefined
     ? `The marketplace ${url.url} of the account's login ${list}; add it by --marketplace-url.`
     : `spec.url ${url.url} ${list}; add it by --marketplace-url, or make another account with one of them.`;
 }
 
-function usingKeptKey(observed: Observed, { insteadOf }: Proven): Verdict {
+function usingKeptKey(observed: Observed, { insteadOf }: Proven): ConditionState {
   const cause = noKey(observed)?.message ?? ownKeyProblem(insteadOf);
-  return fails('UsingKeptKey', `${cause} The kept key is used to list and destroy only; restore the Secret.`);
+  return isFalse(
+    'UsingKeptKey',
+    `${cause} The kept key is used to list and destroy only; restore the Secret.`,
+  );
 }
 
-/** What is wrong with the key in the Secret, for which the kept one stands in. */
+/** What is wrong with the key in the Secret, so that the kept one is used. */
 function ownKeyProblem(own: KeyProof | undefined): string {
   if (own?.type === 'proven') return TOO_NARROW;
   const rejected = own?.type === 'failed' ? REJECTED[own.failure.kind] : undefined;
   return rejected?.message ?? 'The key in the Secret is not accepted.';
 }
 
-/** What is wrong with the Secret; undefined where it holds a key. */
-function noKey({ reading, account }: Observed): Verdict | undefined {
+/** What is wrong with the Secret; undefined if it holds a key. */
+function noKey({ reading, account }: Observed): ConditionState | undefined {
   const namespace = account.metadata.namespace ?? '';
   switch (reading.type) {
     case 'key':
       return undefined;
     case 'secretMissing':
-      return fails(
+      return isFalse(
         'SecretMissing',
         `Secret ${namespace}/${reading.secret} does not exist. Create it, or correct spec.apiKeySecretRef.`,
       );
     case 'keyMissing':
-      return fails(
+      return isFalse(
         'SecretKeyMissing',
         `Secret ${namespace}/${reading.secret} has no key ${reading.key}; it has ${reading.present.join(', ') || 'none'}. Set spec.apiKeySecretRef.key to one of them.`,
       );
     case 'invalid':
-      return fails(
+      return isFalse(
         'SecretInvalid',
         `Key ${reading.key} of Secret ${namespace}/${reading.secret} is no API key: ${reading.problem}. Put the key there, and nothing else.`,
       );
     case 'forbidden':
-      return fails(
+      return isFalse(
         'NotPermitted',
         `The operator may not get Secret ${namespace}/${reading.secret}; grant it the verb get.`,
       );
   }
 }
 
-const REJECTED: Partial<Readonly<Record<MarketplaceErrorKind, Verdict>>> = {
-  unauthorized: fails(
+const REJECTED: Partial<Readonly<Record<MarketplaceErrorKind, ConditionState>>> = {
+  unauthorized: isFalse(
     'KeyRejected',
     'The marketplace does not accept the key. Put a valid key into the Secret.',
   ),
-  sessionExpired: fails('KeyRejected', 'The key is of a session that ended. Put an API key into the Secret.'),
-  twoFactorRequired: fails(
+  sessionExpired: isFalse(
+    'KeyRejected',
+    'The key is of a session that ended. Put an API key into the Secret.',
+  ),
+  twoFactorRequired: isFalse(
     'TwoFactorRequired',
     'The marketplace wants a two-factor login for this key. Use an API key instead of a session key.',
   ),
-  forbidden: fails(
+  forbidden: isFalse(
     'KeyTooNarrow',
     'The key may not read its own user. Use a key with the categories user_read, instance_read, instance_write and misc.',
   ),
 };
 
-function keyFailed(observed: Observed, failure: Failure): Verdict {
+function keyFailed(observed: Observed, failure: Failure): ConditionState {
   const rejected = REJECTED[failure.kind];
   if (rejected) return rejected;
   const { reason } = unreachable(failure);
   return observed.account.status?.login
-    ? unsure(reason, 'The key could not be checked again.')
-    : unsure(reason, 'The key could not be checked yet.');
+    ? isUnknown(reason, 'The key could not be checked again.')
+    : isUnknown(reason, 'The key could not be checked yet.');
 }
 
 /** Whether the marketplace answers with complete lists. */
-export function reachable({ url, session, proof }: Observed): Verdict {
+export function reachable({ url, session, proof }: Observed): ConditionState {
   if (url.type === 'refused') {
-    return unsure('URLNotAllowed', 'Nothing is asked at an address that is not allowed.');
+    return isUnknown('URLNotAllowed', 'Nothing is asked at an address that is not allowed.');
   }
   if (session) return listsArrive(session);
   if (proof.type === 'failed' && !REJECTED[proof.failure.kind]) return unreachable(proof.failure);
-  return unsure('Pending', 'The machines of the login have not been listed yet.');
+  return isUnknown('Pending', 'The machines of the login have not been listed yet.');
 }
 
-function listsArrive({ health, failure }: SessionFacts): Verdict {
+function listsArrive({ health, failure }: SessionFacts): ConditionState {
   const { consecutiveFailures, lastCompleteAt } = health;
   const tolerated = lastCompleteAt === undefined ? 0 : TOLERATED_FAILURES;
   if (failure && consecutiveFailures > tolerated) return unreachable(failure);
-  if (lastCompleteAt === undefined) return unsure('Pending', 'The machines of the login are being listed.');
-  return holds('ListComplete', 'The marketplace answers with complete lists.');
+  if (lastCompleteAt === undefined)
+    return isUnknown('Pending', 'The machines of the login are being listed.');
+  return isTrue('ListComplete', 'The marketplace answers with complete lists.');
 }
 
-function unreachable({ kind, badCertificate }: Failure): Verdict {
+function unreachable({ kind, badCertificate }: Failure): ConditionState {
   if (badCertificate) {
-    return fails(
+    return isFalse(
       'CertificateInvalid',
       "The marketplace's certificate cannot be trusted; check spec.url, the clock and the authorities.",
     );
@@ -153,39 +167,42 @@ function unreachable({ kind, badCertificate }: Failure): Verdict {
   switch (kind) {
     case 'throttled':
     case 'quotaExceeded':
-      return fails('Throttled', 'The marketplace limits the requests; they are spaced further apart.');
+      return isFalse('Throttled', 'The marketplace limits the requests; they are spaced further apart.');
     case 'malformedReply':
-      return fails(
+      return isFalse(
         'MalformedReply',
         'The marketplace answers something that cannot be read or is incomplete; it is not believed.',
       );
     case 'blockedAddress':
-      return fails(
+      return isFalse(
         'AddressRefused',
         'The URL leads to an address that the operator may not call; correct it, or use --allow-private-addresses.',
       );
     case 'redirected':
-      return fails('Unreachable', 'The marketplace redirects, which is never followed; correct spec.url.');
+      return isFalse('Unreachable', 'The marketplace redirects, which is never followed; correct spec.url.');
     case 'forbidden':
-      return fails('KeyTooNarrow', 'The key may not list machines; use one with the category instance_read.');
+      return isFalse(
+        'KeyTooNarrow',
+        'The key may not list machines; use one with the category instance_read.',
+      );
     default:
-      return fails('Unreachable', 'The marketplace does not answer as it should; it is asked again.');
+      return isFalse('Unreachable', 'The marketplace does not answer as it should; it is asked again.');
   }
 }
 
 /** Whether credit and spending leave room for rentals. Figures that move stay out of the text. */
-export function funded({ account, proof, session }: Observed): Verdict {
+export function funded({ account, proof, session }: Observed): ConditionState {
   const limits = limitsOf(account);
   const reached = SPEND_LIMITS.find(({ limit, spent }) => isReached(spent(session?.sums), limits[limit]));
   if (reached) {
     const amount = dollars(limits[reached.limit]);
-    return fails('SpendLimitReached', `limits.${reached.limit} of ${amount} is reached.`);
+    return isFalse('SpendLimitReached', `limits.${reached.limit} of ${amount} is reached.`);
   }
   const credit = proof.type === 'proven' ? proof.user.credit : session?.sums.credit;
   const least = limits.minCredit ?? 0;
-  if (credit === undefined) return unsure('CreditUnknown', 'The credit is not known.');
-  if (credit > least) return holds('Funded', 'Credit and spending leave room for rentals.');
-  return fails('LowCredit', `The credit is not above ${dollars(least)}. Add credit at the marketplace.`);
+  if (credit === undefined) return isUnknown('CreditUnknown', 'The credit is not known.');
+  if (credit > least) return isTrue('Funded', 'Credit and spending leave room for rentals.');
+  return isFalse('LowCredit', `The credit is not above ${dollars(least)}. Add credit at the marketplace.`);
 }
 
 const SPEND_LIMITS: readonly {
@@ -202,7 +219,7 @@ function isReached(amount: MicroDollars, most: MicroDollars | undefined): boolea
 
 const dollars = (amount: MicroDollars | undefined) => `$${formatDollars(amount ?? 0)}`;
 
-/** The first reason why the account gives no tickets, in the order in which a person should mend them. */
+/** The first reason why the account gives no tickets, in the order in which a person should fix them. */
 export function unreadiness(observed: Observed): Unreadiness | undefined {
   const { account, installation } = observed;
   if (account.metadata.deletionTimestamp !== undefined) return deleting(observed);
@@ -229,13 +246,13 @@ function deleting(observed: Observed): Unreadiness {
   };
 }
 
-/** The summary: everything that is wanted holds. */
-export function ready(observed: Observed): Verdict {
+/** The summary: the account can rent. */
+export function ready(observed: Observed): ConditionState {
   const why = unreadiness(observed);
-  if (why) return fails(why.reason, why.message);
+  if (why) return isFalse(why.reason, why.message);
   const money = funded(observed);
   if (money.status === 'False') return money;
-  return holds('Ready', 'Machines can be rented with this account.');
+  return isTrue('Ready', 'Machines can be rented with this account.');
 }
 
 function massOrphaned(observed: Observed): Unreadiness | undefined {
@@ -247,7 +264,7 @@ function massOrphaned(observed: Observed): Unreadiness | undefined {
   return { reason: 'MassOrphaned', message };
 }
 
-/** Why it will not go on before a person acts; undefined where it will. */
+/** Why the account needs a person to act; undefined if it does not. */
 export function stalled(observed: Observed): Unreadiness | undefined {
   const { installation } = observed;
   const summary = ready(observed);

@@ -80,13 +80,14 @@ function sourcesOf(
   };
 }
 
-/** What the accounts of this process learn is looked at; a refusal makes the key be read again first. */
+/** Enqueues an account when its session changes or its login was polled; a refusal makes the next pass read the key again. */
 function enqueueOnEvents(controller: Controller, options: MarketplaceAccountControllerOptions): void {
   const { accounts, registry, keyChecks } = options;
   registry.onChange((ref) => controller.queue.add(accountKey(ref)));
-  registry.onEvent((ref, news) => {
+  registry.onEvent((ref, event) => {
     const uid = accounts.get(accountKey(ref))?.metadata.uid;
-    if (uid !== undefined && news.type === 'failed' && REFUSALS.has(news.error.kind)) keyChecks.refused(uid);
+    if (uid !== undefined && event.type === 'failed' && REFUSALS.has(event.error.kind))
+      keyChecks.refused(uid);
     controller.queue.add(accountKey(ref));
   });
 }
@@ -107,7 +108,7 @@ function onceStarted(controller: Controller, accounts: Informer<MarketplaceAccou
   };
 }
 
-/** What makes a key worth reading again at once. */
+/** Failures after which the key is read again at once. */
 const REFUSALS: ReadonlySet<MarketplaceErrorKind> = new Set<MarketplaceErrorKind>([
   'unauthorized',
   'forbidden',
@@ -115,7 +116,7 @@ const REFUSALS: ReadonlySet<MarketplaceErrorKind> = new Set<MarketplaceErrorKind
   'twoFactorRequired',
 ]);
 
-/** Someone else wrote first; the next pass reads from the API server. */
+/** Another writer was first; the next pass reads from the API server. */
 const LOST_RACE_MS = 20;
 
 function refFromKey(key: string): AccountRef {

@@ -59,12 +59,15 @@ describe('Authenticated', () => {
   test.each([
     ['refused', failed('unauthorized'), 'The marketplace does not accept the key.'],
     ['too narrow', proven({ mayDestroy: false }), 'The key may not destroy machines'],
-  ])('where the kept key stands in for one that is %s, that is told', (_, insteadOf, message) => {
-    const { reason, message: told } = authenticated(
-      observed({ proof: proven({ source: 'kept', insteadOf }) }),
-    );
-    expect([reason, told]).toEqual(['UsingKeptKey', expect.stringContaining(message)]);
-  });
+  ])(
+    'names what is wrong with the key when the kept one is used for one that is %s',
+    (_, insteadOf, message) => {
+      const { reason, message: told } = authenticated(
+        observed({ proof: proven({ source: 'kept', insteadOf }) }),
+      );
+      expect([reason, told]).toEqual(['UsingKeptKey', expect.stringContaining(message)]);
+    },
+  );
 
   test('a marketplace that is not allowed is named as what the account says, or as that of its login', () => {
     const url = { type: 'refused', url: 'https://x.example', allowed: ['https://y.example'] } as const;
@@ -77,7 +80,7 @@ describe('Authenticated', () => {
     );
   });
 
-  test('another user’s key is told before what it may not do', () => {
+  test('reports the key of another user before what it may not do', () => {
     const both = observed({ proof: proven({ mayDestroy: false }), account: pinnedTo(9).account });
     expect(authenticated(both).reason).toBe('LoginChanged');
   });
@@ -270,7 +273,7 @@ describe('what is done', () => {
     expect(types(decide(observed({ proof: failed('unavailable') })).actions)).toEqual(['setReadiness']);
   });
 
-  test('another user’s key ends the session, keeps the pinned login and tells it once', () => {
+  test('another user’s key ends the session, keeps the pinned login and emits one event', () => {
     const decision = decide(pinnedTo(9));
     expect(types(decision.actions)).toEqual(['disconnect', 'setReadiness', 'event']);
     expect(decision.status.login?.userId).toBe(9);
@@ -318,7 +321,7 @@ describe('an event', () => {
     ],
     ['a marketplace that answers rubbish', observed({ proof: failed('malformedReply') })],
     ['a key that is refused', observed({ proof: failed('unauthorized') })],
-  ])('tells of %s, once', (_, given) => {
+  ])('emits one event for %s', (_, given) => {
     expect(toldOf(given)).toEqual([ready(given).reason]);
     const told = { ...given, account: { ...given.account, status: decide(given).status } };
     expect(toldOf(told)).toEqual([]);
@@ -328,7 +331,7 @@ describe('an event', () => {
     ['what is well', observed()],
     ['what has not been tried', observed({ proof: none })],
     ['what goes away by itself', observed({ proof: failed('unavailable') })],
-  ])('does not tell of %s', (_, given) => {
+  ])('emits no event for %s', (_, given) => {
     expect(toldOf(given)).toEqual([]);
   });
 });
@@ -379,7 +382,7 @@ describe('deletion', () => {
 describe('the breaker on record', () => {
   const open = { type: 'open', since: 1_000, cause: 'massFailure', unhealthy: 6, message: 'six' } as const;
 
-  test('a mass failure is written down and told once', () => {
+  test('records a mass failure and emits one event', () => {
     const decision = decide(observed({ session: session({ breaker: open }) }));
     expect(decision.status.breaker).toEqual({ open: true, since: '1970-01-01T00:00:01Z', unhealthy: 6 });
     expect(types(decision.actions)).toContain('event');
@@ -436,7 +439,7 @@ describe('a word that is to close the breaker', () => {
     expect(decide(given).status.breaker).toEqual({ ...breaker, closedBy: 'v1' });
   });
 
-  test('waits for a session: before, nobody knows what stands', () => {
+  test('waits for a session: before, the state of the breaker is unknown', () => {
     const breaker = { open: true, since: '2026-11-20T00:00:00Z', unhealthy: 6 };
     const given = observed({ account: annotated({ breaker }), session: undefined });
     expect(decide(given).status.breaker).toEqual(breaker);

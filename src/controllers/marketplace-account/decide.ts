@@ -20,14 +20,14 @@ export function decide(observed: Observed): Decision {
   };
 }
 
-/** While the account is wanted: its session follows its key. */
+/** While the account is not deleted: its session follows its key. */
 function upkeep(observed: Observed): readonly Action[] {
   return [...service(observed), ...events(observed)];
 }
 
 /**
- * What every object of the account needs, up to the destroy of its last machine. What needs nobody's answer comes first: a
- * person's word is on record as handled by then.
+ * What every object of the account needs, up to the destroy of its last machine. What waits for no reply comes first: a
+ * person's request is recorded as handled by then.
  */
 function service(observed: Observed): readonly Action[] {
   return [...breaker(observed), ...session(observed), ...identity(observed), readiness(observed)];
@@ -51,7 +51,7 @@ function deletionEvents(orphans: OrphansOnDeletion): readonly Action[] {
   return [{ type: 'event', severity: 'Warning', reason: 'OrphanFound', note: orphans.message }];
 }
 
-/** A key that may not destroy takes the place of no kept one: what was rented by that is destroyed by it. */
+/** A key that may not destroy replaces no kept one, which can still destroy what was rented with it. */
 function session(observed: Observed): readonly Action[] {
   const { proof, account, keyKept } = observed;
   if (provesPinned(proof, account.status?.login)) {
@@ -62,7 +62,7 @@ function session(observed: Observed): readonly Action[] {
   return isStillTrusted(observed) ? [] : [{ type: 'disconnect' }];
 }
 
-/** A proof that only failed to arrive says nothing about the key: what was proven before still holds. */
+/** A proof that only failed to arrive proves nothing about the key: the previous one still counts. */
 function isStillTrusted({ proof }: Observed): boolean {
   return proof.type === 'failed' && isInconclusive(proof.failure);
 }
@@ -80,12 +80,12 @@ function readiness(observed: Observed): Action {
   return { type: 'setReadiness', why: unreadiness(observed) };
 }
 
-/** One event when the account comes to need a person, or its breaker opens; conditions tell the rest. */
+/** One event when the account needs a person, or its breaker opens; conditions show the rest. */
 function events(observed: Observed): readonly Action[] {
   return [...troubleEvent(observed), ...breakerEvent(observed)];
 }
 
-/** What a person has to mend, although the operator goes on by itself once it is mended. */
+/** What a person has to fix, although the operator goes on by itself afterwards. */
 const NEEDS_A_FIX: ReadonlySet<Reason> = new Set<Reason>([
   'SecretMissing',
   'SecretKeyMissing',

@@ -199,7 +199,7 @@ const MAX_NAMED = 10;
 
 /** As text; undefined if there are none. Before the first sweep of a process, as the status counts them. */
 function orphanNames({ session, account }: Observed): string | undefined {
-  const ids = session?.unclaimed;
+  const ids = session?.pendingOrphans;
   if (!ids) {
     const count = account.status?.machines?.orphaned ?? 0;
     return count === 0 ? undefined : `${count} machines of the login`;

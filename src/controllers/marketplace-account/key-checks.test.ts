@@ -150,7 +150,7 @@ describe('whether a key may destroy', () => {
     ['it would not', fails('refused'), true],
     ['the key may not', fails('forbidden'), false],
     ['the key is none', fails('unauthorized'), false],
-  ])('is told by a service that says that %s', async (_, destroy, mayDestroy) => {
+  ])('is proven by a service that answers that %s', async (_, destroy, mayDestroy) => {
     const { marketplace, check } = await bench();
     marketplace.destroy = destroy;
     expect((await check()).proof).toMatchObject({ type: 'proven', mayDestroy });
@@ -162,7 +162,7 @@ describe('whether a key may destroy', () => {
     expect(paced).toEqual([{ url: 'https://market.example', userId: 7 }]);
   });
 
-  test('is not told by a service that fails: then nothing is proven', async () => {
+  test('is not proven by a service that fails', async () => {
     const { marketplace, check } = await bench();
     marketplace.destroy = fails('unavailable');
     expect((await check()).proof).toMatchObject({ type: 'failed', source: 'user' });
@@ -187,7 +187,7 @@ describe('whether a key may destroy', () => {
 describe('a check of a key', () => {
   const proofs = (asked: readonly string[]) => asked.filter((line) => line.startsWith('whose')).length;
 
-  test('stands for its interval and is made again after it', async () => {
+  test('counts for its interval and is made again after it', async () => {
     const { asked, clock, check } = await bench();
     expect((await check()).againInMs).toBe(INTERVAL_MS);
     await clock.advance(INTERVAL_MS - 1);
@@ -198,7 +198,7 @@ describe('a check of a key', () => {
     expect(proofs(asked)).toBe(2);
   });
 
-  test('is stale at once where another Secret is named, or someone asks for it', async () => {
+  test('is stale at once when another Secret is named, or an annotation requests it', async () => {
     const { asked, put, named, check } = await bench();
     await check();
     await put('other', 'second');
@@ -254,7 +254,7 @@ describe('a check of a key', () => {
   });
 });
 
-test('an account that is checked no more is forgotten, though nobody says that it is gone', async () => {
+test('forgets an account that is no longer checked, even if its deletion was not seen', async () => {
   const { asked, checks, clock, named, check } = await bench();
   const other = { ...named(), metadata: { ...named().metadata, uid: 'another-account' } };
   checks.nowKept(UID, new Secret('first'));
@@ -269,7 +269,7 @@ test('an account that is checked no more is forgotten, though nobody says that i
 });
 
 describe('the kept key', () => {
-  test('stands in for a Secret that is gone, and is kept already', async () => {
+  test('replaces a Secret that is gone, and is kept already', async () => {
     const { kept, named, check } = await bench();
     await kept.save(UID, new Secret('former'));
     const { reading, proof, keyKept } = await check(named('gone'));
@@ -291,7 +291,7 @@ describe('the kept key', () => {
       key === name ? { id: 7 } : otherwise();
 
     test.each(['unauthorized', 'sessionExpired', 'twoFactorRequired', 'forbidden'] as const)(
-      'stands in for one that is refused (%s), and is kept already',
+      'replaces one that is refused (%s), and is kept already',
       async (kind) => {
         const { kept, marketplace, check } = await bench();
         await kept.save(UID, new Secret('former'));
@@ -307,7 +307,7 @@ describe('the kept key', () => {
       },
     );
 
-    test('stands in for one that may not destroy', async () => {
+    test('replaces one that may not destroy', async () => {
       const { kept, marketplace, check } = await bench();
       await kept.save(UID, new Secret('former'));
       marketplace.destroy = (key) => fails(key === 'first' ? 'forbidden' : 'notFound')();
@@ -359,7 +359,7 @@ describe('the kept key', () => {
     });
   });
 
-  test('is believed to be there for an hour: someone may have deleted its Secret since', async () => {
+  test('is assumed to exist for an hour: its Secret may have been deleted since', async () => {
     const { checks, clock, check } = await bench();
     checks.nowKept(UID, new Secret('first'));
     await clock.advance(3_600_000 - 1);

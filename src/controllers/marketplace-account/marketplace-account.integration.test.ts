@@ -175,7 +175,7 @@ test('scenario 19: 404 for a bad key is no proof that a machine is gone', async 
 });
 
 describe('scenario 32: a key of another user', () => {
-  test('changes nothing, destroys nothing, says LoginChanged, and the right key mends it', async () => {
+  test('changes nothing, destroys nothing, sets LoginChanged, and the right key resolves it', async () => {
     const bench = await readyAccount();
     await runningInstance(bench, 'worker');
     const pinned = (await bench.account())?.status?.login;
@@ -248,7 +248,7 @@ describe('the kept key', () => {
     expect(bench.callsTo('PUT', /asks/)).toHaveLength(1);
   });
 
-  test('destroys what is left while the marketplace refuses what stands in the Secret', async () => {
+  test('destroys what is left while the marketplace refuses the key in the Secret', async () => {
     const bench = await readyAccount();
     await runningInstance(bench, 'worker');
     await bench.putKey('no-key-of-anyone');

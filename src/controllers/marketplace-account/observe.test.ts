@@ -26,7 +26,7 @@ interface Setting {
   /** Of accounts that have a session. */
   readonly connectedUids?: readonly string[];
   /** Undefined: no sweep was made. */
-  readonly unclaimed?: readonly number[];
+  readonly pendingOrphans?: readonly number[];
   /** The operator allows these alone. */
   readonly allowed?: readonly string[];
 }
@@ -34,7 +34,7 @@ interface Setting {
 /** What is observed of an account with this URL and these objects, and the URLs for which its key was read. */
 async function seen(setting: Setting = {}) {
   const { url, pinnedUrl, objects = [], allowed = ALLOWED, time = UNKNOWN, isConnected = true } = setting;
-  const { status, others = [], unclaimed, connectedUids = [] } = setting;
+  const { status, others = [], pendingOrphans, connectedUids = [] } = setting;
   const login = pinnedUrl === undefined ? {} : { login: { ...LOGIN, url: pinnedUrl, provenAt: '' } };
   const account = accountWith({ spec: url === undefined ? {} : { url }, status: { ...login, ...status } });
   const keyReadFor: string[] = [];
@@ -59,7 +59,7 @@ async function seen(setting: Setting = {}) {
         admission: { sums: () => ({}) },
         observer: { breaker: { type: 'closed' }, labelEcho: 'unknown' },
         findings: { orphans: [], unsettled: [], rolledBack: [], confirmedAt: 0, copied: [] },
-        unclaimed: () => unclaimed,
+        pendingOrphans: () => pendingOrphans,
       }),
     },
     installation: { state: () => ({ type: 'pending' }) },
@@ -174,9 +174,9 @@ describe('machines that no object claims', () => {
   const machines = { objects: 0, rented: 0, billing: 2, retained: 0, orphaned: 2, foreign: 0 };
 
   test('are counted as on record until the first sweep, and then by what that found', async () => {
-    const counted = async (unclaimed?: readonly number[]) =>
-      (await seen({ status: { machines }, ...(unclaimed && { unclaimed }) })).observed.session?.counts
-        ?.orphaned;
+    const counted = async (pendingOrphans?: readonly number[]) =>
+      (await seen({ status: { machines }, ...(pendingOrphans && { pendingOrphans }) })).observed.session
+        ?.counts?.orphaned;
     expect(await counted()).toBe(2);
     expect(await counted([])).toBe(0);
   });
@@ -221,7 +221,7 @@ describe('machines that no object claims', () => {
   });
 });
 
-test('the session hears of the account as it is now', async () => {
+test('updates the session with the account as it is now', async () => {
   const { account, updates } = await seen();
   expect(updates).toEqual([account]);
 });

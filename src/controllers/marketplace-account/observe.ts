@@ -38,7 +38,7 @@ export async function observe(
   const { registry, clock } = sources;
   const ref = refOf(account);
   const url = checkUrl(account, sources.allowedUrls);
-  const check = url.type === 'allowed' ? await sources.keyChecks.check(account, url.url, aside) : NOT_TRIED;
+  const check = url.type === 'allowed' ? await sources.keyChecks.check(account, url.url, aside) : NOT_CHECKED;
   const { reading, proof, keyKept, againInMs } = check;
   const objects = registry.objectsOf(account);
   const session = registry.session(ref);
@@ -61,7 +61,7 @@ export async function observe(
   });
 }
 
-const NOT_TRIED: KeyCheck = {
+const NOT_CHECKED: KeyCheck = {
   reading: { type: 'secretMissing', secret: '' },
   proof: { type: 'none' },
   keyKept: false,
@@ -73,9 +73,10 @@ const NOT_TRIED: KeyCheck = {
  * operator that is given another first one takes no account to another marketplace, and shows no key there.
  */
 export function checkUrl({ spec, status }: MarketplaceAccount, allowed: readonly string[]): UrlCheck {
-  const wanted = (spec.url ?? status?.login?.url ?? allowed[0] ?? '').replace(/\/+$/, '');
-  if (allowed.includes(wanted)) return { type: 'allowed', url: wanted };
-  const url = URL.canParse(wanted) && new URL(wanted).pathname === '/' ? new URL(wanted).origin : wanted;
+  const requested = (spec.url ?? status?.login?.url ?? allowed[0] ?? '').replace(/\/+$/, '');
+  if (allowed.includes(requested)) return { type: 'allowed', url: requested };
+  const url =
+    URL.canParse(requested) && new URL(requested).pathname === '/' ? new URL(requested).origin : requested;
   return allowed.includes(url) ? { type: 'allowed', url } : { type: 'refused', url, allowed };
 }
 
@@ -127,7 +128,7 @@ async function sessionFacts(
     labelEcho: session.observer.labelEcho,
     avoid: session.avoid.durable(),
     findings: session.findings,
-    unclaimed: session.unclaimed(),
+    pendingOrphans: session.pendingOrphans(),
   };
 }
 
@@ -136,16 +137,16 @@ function machineCounts(
   { objects, sources }: SessionContext,
   { status }: MarketplaceAccount,
 ): MachineCounts | undefined {
-  const census = session.inventory(sources.allObjects());
-  if (!census) return undefined;
-  const count = (...types: readonly (typeof census)[number]['type'][]) =>
-    census.filter(({ type }) => types.includes(type)).length;
+  const inventory = session.inventory(sources.allObjects());
+  if (!inventory) return undefined;
+  const count = (...types: readonly (typeof inventory)[number]['type'][]) =>
+    inventory.filter(({ type }) => types.includes(type)).length;
   return {
     objects: objects.length,
     rented: count('claimed'),
-    billing: count('claimed', 'unclaimed', 'retained'),
+    billing: count('claimed', 'orphan', 'retained'),
     retained: count('retained'),
-    orphaned: session.unclaimed() ? session.findings.orphans.length : (status?.machines?.orphaned ?? 0),
+    orphaned: session.pendingOrphans() ? session.findings.orphans.length : (status?.machines?.orphaned ?? 0),
     ...(count('copied') > 0 && { copied: count('copied') }),
     foreign: count('foreign'),
   };

@@ -492,25 +492,25 @@ describe('an account that is deleted', () => {
     ['goes when there are none', { account: going }, GOES],
     [
       'waits for machines that no object claims, where its policy is to destroy them',
-      { account: destroying(), session: session({ unclaimed: [5, 6] }) },
+      { account: destroying(), session: session({ pendingOrphans: [5, 6] }) },
       WAITS,
     ],
     [
       'waits for those of its objects first, and names them',
-      { account: destroying(), session: session({ unclaimed: [5] }), blockers: ['team/a'] },
+      { account: destroying(), session: session({ pendingOrphans: [5] }), blockers: ['team/a'] },
       WAITS,
     ],
     [
       'names ten machines that no object claims and counts the others',
       {
         account: destroying(),
-        session: session({ unclaimed: Array.from({ length: 12 }, (_, index) => index + 1) }),
+        session: session({ pendingOrphans: Array.from({ length: 12 }, (_, index) => index + 1) }),
       },
       WAITS,
     ],
     [
       'waits for those on record while this process has not swept yet',
-      { account: destroying(ON_RECORD), session: session({ unclaimed: undefined }) },
+      { account: destroying(ON_RECORD), session: session({ pendingOrphans: undefined }) },
       WAITS,
     ],
     [
@@ -522,29 +522,29 @@ describe('an account that is deleted', () => {
       'waits for them while it is being found out who this installation is',
       {
         account: destroying(),
-        session: session({ unclaimed: [5] }),
+        session: session({ pendingOrphans: [5] }),
         installation: { type: 'pending', why: { reason: 'IdentityPending', message: '' } },
       },
       ['keepKey', 'connect', 'resolveIdentity', 'ready MachinesRemain'],
     ],
     [
       'goes where none is on record and this process has not swept yet',
-      { account: destroying(), session: session({ unclaimed: undefined }) },
+      { account: destroying(), session: session({ pendingOrphans: undefined }) },
       GOES,
     ],
     [
       'goes where another account of the login sweeps them',
-      { account: destroying(), session: session({ unclaimed: [5] }), beside: 'sweeps' },
+      { account: destroying(), session: session({ pendingOrphans: [5] }), beside: 'sweeps' },
       GOES,
     ],
     [
       'names them and goes where an account of the login that nobody can use wants them reported',
-      { account: destroying(), session: session({ unclaimed: [5] }), beside: 'reports' },
+      { account: destroying(), session: session({ pendingOrphans: [5] }), beside: 'reports' },
       ['event OrphanFound', ...GOES],
     ],
     [
       'names them and goes where its policy is to report them',
-      { account: going, session: session({ unclaimed: [5, 6] }) },
+      { account: going, session: session({ pendingOrphans: [5, 6] }) },
       ['event OrphanFound', ...GOES],
     ],
     [
@@ -556,7 +556,7 @@ describe('an account that is deleted', () => {
       'names them and goes where its key may not destroy',
       {
         account: destroying(),
-        session: session({ unclaimed: [5] }),
+        session: session({ pendingOrphans: [5] }),
         proof: proven({ mayDestroy: false }),
       },
       ['event OrphanFound', ...GOES],
@@ -565,14 +565,14 @@ describe('an account that is deleted', () => {
       'names them and goes where nothing is swept before a person has looked',
       {
         account: destroying(),
-        session: session({ unclaimed: [5] }),
+        session: session({ pendingOrphans: [5] }),
         installation: { ...observed().installation, sweep: 'scopeShrunk' } as Observed['installation'],
       },
       ['event OrphanFound', ...GOES],
     ],
     [
       'names them and goes where memory was rolled back',
-      { account: destroying({ rolledBack: [5] }), session: session({ unclaimed: [5] }) },
+      { account: destroying({ rolledBack: [5] }), session: session({ pendingOrphans: [5] }) },
       ['event OrphanFound', ...GOES],
     ],
     [

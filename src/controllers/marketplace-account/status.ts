@@ -7,7 +7,7 @@ import { sameJson } from '../../lib/json.ts';
 import { formatDollars, type MicroDollars, parseDollars } from '../../lib/money.ts';
 import { formatDuration, formatTime } from '../../lib/time.ts';
 import { setConditions } from '../../runtime/conditions.ts';
-import { authenticated, funded, reachable, ready, stalled, type Verdict } from './conditions.ts';
+import { authenticated, type ConditionState, funded, reachable, ready, stalled } from './conditions.ts';
 import { breakerRecord, massOrphanRecord, provenGone, rollbackRecord } from './incidents.ts';
 import { provesPinned } from './key-proof.ts';
 import type { Observed } from './types.ts';
@@ -42,15 +42,15 @@ function conditionsOf(observed: Observed): NonNullable<Status['conditions']> {
   const summary = ready(observed);
   const judged = status?.conditions !== undefined && status.observedGeneration === metadata.generation;
   if (summary.reason === 'Pending' && judged) return status.conditions ?? [];
-  const all = verdicts(observed, summary);
-  const wanted = Object.entries(all).flatMap(([type, verdict]) =>
-    verdict ? [withPage({ type, ...pick(verdict) })] : [],
+  const all = conditionStates(observed, summary);
+  const desired = Object.entries(all).flatMap(([type, state]) =>
+    state ? [withPage({ type, ...pick(state) })] : [],
   );
   const absent = Object.keys(all).filter((type) => all[type] === undefined);
   return [
     ...setConditions({
       previous: observed.account.status?.conditions as Parameters<typeof setConditions>[0]['previous'],
-      wanted,
+      wanted: desired,
       absent,
       generation: observed.account.metadata.generation,
       now: formatTime(observed.now),
@@ -58,7 +58,10 @@ function conditionsOf(observed: Observed): NonNullable<Status['conditions']> {
   ] as NonNullable<Status['conditions']>;
 }
 
-function verdicts(observed: Observed, summary: Verdict): Record<string, Verdict | undefined> {
+function conditionStates(
+  observed: Observed,
+  summary: ConditionState,
+): Record<string, ConditionState | undefined> {
   const stall = stalled(observed);
   const working = summary.status !== 'True' && !stall;
   return {
@@ -71,7 +74,7 @@ function verdicts(observed: Observed, summary: Verdict): Record<string, Verdict 
   };
 }
 
-function pick({ status, reason, message }: Verdict): Verdict {
+function pick({ status, reason, message }: ConditionState): ConditionState {
   return { status, reason, message };
 }
 
@@ -191,12 +194,12 @@ function figures(
   return figuresToWrite({
     before,
     now: figuresOf({ credit, pricePerHour: session.sums.dollarsPerHour }),
-    isWrittenAnyway: isNews(conditions, session.counts, account.status),
+    isWrittenAnyway: isChanged(conditions, session.counts, account.status),
     sinceLastWriteMs: now - (figuresWrittenAt ?? 0),
   });
 }
 
-function isNews(
+function isChanged(
   conditions: NonNullable<Status['conditions']>,
   counts: Status['machines'],
   { conditions: before = [], machines }: Status = {},

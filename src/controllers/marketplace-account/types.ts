@@ -39,7 +39,7 @@ export interface SessionFacts {
    * Ids of machines of ours that no object claims and that are not gone for sure; followed only while the account is being
    * deleted. Undefined before this process's first sweep.
    */
-  readonly unclaimed: readonly number[] | undefined;
+  readonly pendingOrphans: readonly number[] | undefined;
 }
 
 /** Everything one pass needs, in one frozen value. */

@@ -64,7 +64,7 @@ async function done(
 }
 
 describe('an orphan', () => {
-  test('is destroyed, counted and told', async () => {
+  test('is destroyed, counted and reported by event', async () => {
     expect(await done(destroy)).toEqual([
       'recorded default 5',
       'destroy 5',
@@ -89,7 +89,7 @@ describe('an orphan', () => {
     expect(happened).toEqual(['recorded default 5']);
   });
 
-  test('that could not be destroyed is told, and not counted', async () => {
+  test('that could not be destroyed is reported, and not counted', async () => {
     const fails = new MarketplaceError('told to fail', { kind: 'unavailable', outcome: 'unknown' });
     expect(await done(destroy, { fails })).toEqual([
       'recorded default 5',
@@ -98,7 +98,7 @@ describe('an orphan', () => {
     ]);
   });
 
-  test('is not destroyed and told with its price when no account of the login has a key that may (H3)', async () => {
+  test('is not destroyed and reported with its price when no account of the login has a key that may (H3)', async () => {
     expect(await done(destroy, { mayDestroy: false })).toEqual([
       expect.stringMatching(
         /^OrphanDestroyFailed: Machine 5, which bills \$0\.50\/h .* no account of this login/,
@@ -111,7 +111,7 @@ describe('an orphan', () => {
   });
 });
 
-test('a second look is asked for, and an event is told', async () => {
+test('requests a second poll, and emits an event', async () => {
   expect(await done({ type: 'lookAgain' })).toEqual(['look']);
   expect(await done({ type: 'event', reason: 'Orphan', note: 'n' })).toEqual(['Orphan: n']);
 });

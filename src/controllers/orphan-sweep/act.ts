@@ -37,7 +37,7 @@ export async function act(
       sweep.sessions[0].feed.lookNow();
       return;
     case 'event':
-      tell(account, action, effects.events);
+      recordEvent(account, action, effects.events);
       return;
     case 'destroy':
       await destroyOrphan(action, target, effects);
@@ -60,7 +60,7 @@ async function destroyOrphan(
   if (!mayLeave()) return;
   const session = sweep.sessions.find((each) => each.user.mayDestroy);
   if (!session) {
-    tell(account, { reason: 'OrphanDestroyFailed', note: noteNoKey(action) }, events);
+    recordEvent(account, { reason: 'OrphanDestroyFailed', note: noteNoKey(action) }, events);
     return;
   }
   await recordSwept(session, instanceId);
@@ -71,20 +71,20 @@ async function destroyOrphan(
     if (!mayLeave()) return;
     log.warn('orphan could not be destroyed', { instanceId, kind: error.kind });
     const note = `Machine ${instanceId}, which ${hourly(pricePerHour)} and no GpuInstance claims, could not be destroyed.`;
-    tell(account, { reason: 'OrphanDestroyFailed', note }, events);
+    recordEvent(account, { reason: 'OrphanDestroyFailed', note }, events);
     return;
   }
   log.info('orphan destroyed', { instanceId });
   metrics.orphanDestroyed(session.ref);
   const note = `Machine ${instanceId}, which ${hourly(pricePerHour)} and no GpuInstance claimed, was destroyed.`;
-  tell(account, { reason: 'OrphanDestroyed', note }, events);
+  recordEvent(account, { reason: 'OrphanDestroyed', note }, events);
 }
 
 function noteNoKey({ instanceId, pricePerHour }: Extract<Action, { type: 'destroy' }>): string {
   return `Machine ${instanceId}, which ${hourly(pricePerHour)} and no GpuInstance claims, was not destroyed: no account of this login has a key that may. Put one with the category instance_write into a Secret.`;
 }
 
-function tell(
+function recordEvent(
   account: MarketplaceAccount,
   { reason, note }: { readonly reason: string; readonly note: string },
   events: EventRecorder,

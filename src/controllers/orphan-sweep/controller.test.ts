@@ -48,7 +48,7 @@ function sweeper({ users, knowsIdentity = true, withoutAccount, openBreakerOf, s
     ref: { namespace: 'team', name },
     user: { mayDestroy: true },
     login: { ...LOGIN, userId },
-    inventory: () => [{ type: 'unclaimed', row: ORPHAN, facts }],
+    inventory: () => [{ type: 'orphan', row: ORPHAN, facts }],
     serviceClock: { now: () => ({ type: 'unknown' }) },
     observer: { breaker: { type: name === openBreakerOf ? 'open' : 'closed' } },
     findings: FINDINGS,
@@ -69,11 +69,11 @@ function sweeper({ users, knowsIdentity = true, withoutAccount, openBreakerOf, s
   const accounts = Object.keys(users)
     .filter((name) => name !== withoutAccount)
     .map((name) => accountWith({ metadata: { name }, spec: { orphanPolicy: 'Destroy' } }));
-  let hear: (ref: AccountRef, news: AccountEvent) => void = () => {};
+  let hear: (ref: AccountRef, events: AccountEvent) => void = () => {};
   const controller = createOrphanSweep({
     registry: {
       proven: () => sessions,
-      book: ({ name }: AccountRef) => ({
+      statusWriter: ({ name }: AccountRef) => ({
         recordSwept: async ({ instanceId, at }: SweptMachine) => {
           const index = accounts.findIndex(({ metadata }) => metadata.name === name);
           const account = accounts[index];
@@ -107,7 +107,7 @@ function sweeper({ users, knowsIdentity = true, withoutAccount, openBreakerOf, s
   } as unknown as OrphanSweepOptions);
   running = controller;
   controller.start();
-  /** What news of that kind, which every account hears, make the sweeper do. */
+  /** What events of that kind, which every account hears, make the sweeper do. */
   const hears = async (type: AccountEvent['type']) => {
     did.length = 0;
     told.length = 0;
@@ -122,7 +122,7 @@ function sweeper({ users, knowsIdentity = true, withoutAccount, openBreakerOf, s
 describe('of a login that two accounts have', () => {
   const users = { second: 7, first: 7 };
 
-  test('there is one sweep per list, by the first of them, and all sessions are told', async () => {
+  test('there is one sweep per list, by the first of them, and all sessions are updated', async () => {
     const { hears } = sweeper({ users });
     expect((await hears('list')).told).toEqual([
       ['first', []],
@@ -193,7 +193,7 @@ test('a login whose marketplace takes a minute to answer keeps the sweep of no o
   await clock.advance(60_000);
 });
 
-test('each of two logins is swept by its own account, and told of that alone', async () => {
+test('sweeps each of two logins by its own account, and reports to that alone', async () => {
   const { hears } = sweeper({ users: { one: 7, two: 8 } });
   await hears('list');
   const { did, told } = await hears('list');
@@ -205,7 +205,7 @@ test('each of two logins is swept by its own account, and told of that alone', a
 });
 
 test.each(['failed', 'row', 'status'] as const)(
-  'news of the kind “%s” are no complete list: nothing is swept after them',
+  'events of the kind “%s” are no complete list: nothing is swept after them',
   async (type) => {
     const { hears } = sweeper({ users: { one: 7 } });
     await hears(type);

@@ -29,7 +29,7 @@ export function createOrphanSweep(options: OrphanSweepOptions): Controller {
     recordSwept: async (session, instanceId) => {
       const { clock } = options;
       const at = serviceNow(session.serviceClock.now(), clock.now()) ?? clock.now();
-      await registry.book(session.ref)?.recordSwept({ instanceId, at });
+      await registry.statusWriter(session.ref)?.recordSwept({ instanceId, at });
     },
   };
 
@@ -51,8 +51,8 @@ export function createOrphanSweep(options: OrphanSweepOptions): Controller {
   };
 
   const controller = createController({ ...options, name: 'orphansweep', reconcile });
-  registry.onEvent((ref, news) => {
-    if (news.type === 'list') controller.queue.add(accountKey(ref));
+  registry.onEvent((ref, events) => {
+    if (events.type === 'list') controller.queue.add(accountKey(ref));
   });
   return controller;
 }

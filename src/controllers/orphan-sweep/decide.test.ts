@@ -61,7 +61,7 @@ test.each([
   ['too young', { startedAt: NOW }, [5]],
   ['unclaimed once', { sweeps: 1 }, [5]],
   ['without a start date, which makes no orphan of it ever', { startedAt: undefined }, []],
-] as const)('what is unclaimed and may become an orphan yet: %s', (_, changes, unsettled) => {
+] as const)('counts what may still become an orphan as unsettled: %s', (_, changes, unsettled) => {
   expect(decide(observed({ candidates: [candidate(changes)] })).findings).toMatchObject({ unsettled });
 });
 
@@ -70,7 +70,7 @@ test('nothing is old enough while the time of the service is stale (H2)', () => 
   expect(findings).toMatchObject({ orphans: [], unsettled: [5] });
 });
 
-test('scenario 87: a late machine is told once, with its price, and is an orphan after an hour (H6)', () => {
+test('scenario 87: reports a late machine once, with its price, and as an orphan after an hour (H6)', () => {
   const late = candidate({ isLate: true, startedAt: NOW - MINUTE });
   const { findings, actions } = decide(observed({ candidates: [late] }));
   expect(findings).toMatchObject({ orphans: [], unsettled: [5], late: [5] });
@@ -132,7 +132,7 @@ describe('what keeps orphans from being destroyed', () => {
   });
 });
 
-describe('what is told', () => {
+describe('events', () => {
   test('an orphan once, with its price', () => {
     const [event] = decide(observed()).actions;
     expect(event).toEqual({
@@ -151,7 +151,7 @@ describe('what is told', () => {
   });
 });
 
-test('a machine that is old enough and unclaimed for the first time is looked at again at once', () => {
+test('polls again at once when a machine is old enough and an orphan for the first time', () => {
   expect(decide(observed({ candidates: [candidate({ sweeps: 1 })] })).actions).toEqual([
     { type: 'lookAgain' },
   ]);
@@ -159,7 +159,7 @@ test('a machine that is old enough and unclaimed for the first time is looked at
   expect(decide(observed({ candidates: [young] })).actions).toEqual([]);
 });
 
-describe('what is remembered of unclaimed machines', () => {
+describe('what is remembered of orphans', () => {
   /** The sweep of the list that begins at this moment, with nothing on record. */
   const at = (listBegunAt: number, newestRecordAt = 0) => ({ listBegunAt, newestRecordAt });
 
@@ -170,7 +170,7 @@ describe('what is remembered of unclaimed machines', () => {
     expect(memory.count('login', at(2), [5]).get(5)?.sweeps).toBe(2);
   });
 
-  test('a machine that was claimed in between starts anew', () => {
+  test('starts counting again when a machine was claimed in between', () => {
     const memory = new SweepMemory();
     memory.count('login', at(1), [5]);
     memory.count('login', at(2), []);
@@ -180,8 +180,8 @@ describe('what is remembered of unclaimed machines', () => {
   test('a machine is judged by the records of its first sweep, whatever is rented later', () => {
     const memory = new SweepMemory();
     memory.count('login', at(1, 700), [5]);
-    const sights = memory.count('login', at(2, 900), [5, 6]);
-    expect([sights.get(5)?.newestRecordAt, sights.get(6)?.newestRecordAt]).toEqual([700, 900]);
+    const sightings = memory.count('login', at(2, 900), [5, 6]);
+    expect([sightings.get(5)?.newestRecordAt, sightings.get(6)?.newestRecordAt]).toEqual([700, 900]);
   });
 
   test('logins do not meet', () => {
@@ -194,7 +194,7 @@ describe('what is remembered of unclaimed machines', () => {
 describe('what a consistent list settled', () => {
   test('speaks for the same machines for a minute', () => {
     const memory = new SweepMemory();
-    memory.settle('login', { unclaimed: [5, 6], suspects: [5, 6] }, 0);
+    memory.settle('login', { orphans: [5, 6], suspects: [5, 6] }, 0);
     expect(memory.isSettled('login', [5, 6], 59_999)).toBe(true);
     expect(memory.isSettled('login', [5, 6], 60_000)).toBe(false);
   });
@@ -202,7 +202,7 @@ describe('what a consistent list settled', () => {
   test('is forgotten once another sweep found others', () => {
     const memory = new SweepMemory();
     const sweep = { listBegunAt: 1, newestRecordAt: 0 };
-    memory.settle('login', { unclaimed: [5], suspects: [5] }, 0);
+    memory.settle('login', { orphans: [5], suspects: [5] }, 0);
     memory.count('login', sweep, [5]);
     expect(memory.isSettled('login', [5], 1)).toBe(true);
     memory.count('login', sweep, []);
@@ -211,7 +211,7 @@ describe('what a consistent list settled', () => {
 
   test('says nothing about others', () => {
     const memory = new SweepMemory();
-    memory.settle('login', { unclaimed: [5], suspects: [5] }, 0);
+    memory.settle('login', { orphans: [5], suspects: [5] }, 0);
     expect(memory.isSettled('login', [5, 6], 1)).toBe(false);
     expect(memory.isSettled('other', [5], 1)).toBe(false);
   });
@@ -249,7 +249,7 @@ describe('many machines that lost their objects at once (H5)', () => {
     expect(destroyed({ candidates: many(3), swept: swept(2, 1, 2) })).toEqual([1, 2, 3]);
   });
 
-  test('are no news where they are only reported', () => {
+  test('are no events where they are only reported', () => {
     expect(decide(observed({ candidates: many(9), policy: 'Report' })).findings.massOrphaned).toBeUndefined();
   });
 

@@ -59,7 +59,11 @@ export function decide(observed: Observed): Decision {
   };
   const kept = orphans.length === 0 ? undefined : KEPT.find((rule) => rule.applies(findings, observed))?.name;
   const destroys = kept === undefined ? sweepable(observed, orphans).map(destroy) : [];
-  return { findings, kept, actions: [...news(observed, orphans), ...destroys, ...lookAgain(observed)] };
+  return {
+    findings,
+    kept,
+    actions: [...events(observed, orphans), ...destroys, ...sweepAgainSoon(observed)],
+  };
 }
 
 /**
@@ -115,7 +119,7 @@ function isOldEnough({ startedAt, isLate }: Candidate, { now, ...ages }: Observe
 }
 
 /** A machine that was seen unclaimed once and is old enough is worth a second look at once. */
-function lookAgain(observed: Observed): readonly Action[] {
+function sweepAgainSoon(observed: Observed): readonly Action[] {
   const fresh = observed.candidates.some(
     (candidate) => candidate.sweeps < SWEEPS_TO_BELIEVE && isOldEnough(candidate, observed),
   );
@@ -123,7 +127,7 @@ function lookAgain(observed: Observed): readonly Action[] {
 }
 
 /** One event per machine, when it is found. */
-function news(
+function events(
   { before, copied, candidates, others = [] }: Observed,
   orphans: readonly Candidate[],
 ): readonly Action[] {

@@ -26,7 +26,7 @@ function session(name: string, { breaker }: Login = {}): ProvenSession {
     const isClaimed = objects.some(({ uid }) => uid === claimant.uid);
     return rows.map((machine) => {
       if (kept?.includes(machine.id)) return { type: 'retained', row: machine };
-      return isClaimed ? { type: 'claimed', row: machine } : { type: 'unclaimed', row: machine, facts };
+      return isClaimed ? { type: 'claimed', row: machine } : { type: 'orphan', row: machine, facts };
     });
   };
   return {
@@ -166,7 +166,7 @@ function sweepAmong(
   return { sweep: { sessions: sessions as unknown as Sweep['sessions'], list }, sources };
 }
 
-test('a machine that the cache does not know is unclaimed only where objects read afterwards do not claim it', async () => {
+test('a machine that the cache does not know is an orphan only when objects read afterwards do not claim it', async () => {
   expect((await sweepOf(['Destroy'], [claimant])).candidates).toEqual([]);
   expect((await sweepOf(['Destroy'], [])).candidates).toMatchObject([{ instanceId: 5 }]);
 });
@@ -234,7 +234,7 @@ describe('an account of the login whose key proves nothing any more', () => {
   });
 });
 
-test('a machine that was listed as kept a moment ago is kept, although the cache has not heard of it', async () => {
+test('a machine that was retained a moment ago is retained, although the cache does not show it yet', async () => {
   const cached = [accountWith({ metadata: { name: 'account-0' }, spec: { orphanPolicy: 'Destroy' } })];
   const logins = [{ status: listing(5) }];
   expect((await sweepOf(['Destroy'], [], { logins, cached })).candidates).toEqual([]);

@@ -13,7 +13,7 @@ import type { PurchaseConstants } from '../../ownership/constants.ts';
 import { loginText } from '../../ownership/login.ts';
 import type { Informer } from '../../runtime/list-watch/informer.ts';
 import { decide } from './decide.ts';
-import type { Sight, SweepMemory } from './sweep-memory.ts';
+import type { Sighting, SweepMemory } from './sweep-memory.ts';
 import type { Candidate, Observed } from './types.ts';
 
 /** An object together with the account that it names (namespace/name). */
@@ -49,8 +49,8 @@ export interface Sweep {
  * not claim every machine, so that an intent which preceded its machine is certainly seen.
  */
 export async function observe(sweep: Sweep, sources: SweepSources): Promise<Observed> {
-  const cached = cachedCensus(sweep, sources);
-  const suspects = idsOf(unclaimedOf(cached.entries));
+  const cached = cachedInventory(sweep, sources);
+  const suspects = idsOf(orphansOf(cached.entries));
   if (suspects.length === 0) return countedIn(cached, sweep, sources);
   const login = loginText(sweep.sessions[0].login);
   if (sources.memory.isSettled(login, suspects, sources.clock.monotonic())) {
@@ -58,7 +58,7 @@ export async function observe(sweep: Sweep, sources: SweepSources): Promise<Obse
     const again = countedIn(cached, sweep, sources);
     if (!decide(again).actions.some(({ type }) => type === 'destroy')) return again;
   }
-  return countedIn(await settledCensus(sweep, suspects, sources), sweep, sources);
+  return countedIn(await settledInventory(sweep, suspects, sources), sweep, sources);
 }
 
 /**
@@ -72,34 +72,34 @@ export function observeAgain({ sessions }: Sweep, sources: SweepSources): Observ
   const sweep = { sessions, list };
   const login = loginText(sessions[0].login);
   const missed = sources.memory.missedByCache(login);
-  const { entries, ...cached } = cachedCensus(sweep, sources);
+  const { entries, ...cached } = cachedInventory(sweep, sources);
   const known = entries.map((entry): InventoryEntry => {
-    const isMissed = entry.type === 'unclaimed' && missed.has(entry.row.id);
+    const isMissed = entry.type === 'orphan' && missed.has(entry.row.id);
     return isMissed ? { type: 'claimed', row: entry.row } : entry;
   });
-  return observedBy({ ...cached, entries: known }, sources.memory.sights(login), { sweep, sources });
+  return observedBy({ ...cached, entries: known }, sources.memory.sightings(login), { sweep, sources });
 }
 
 /** The unclaimed machines of this sweep are remembered. */
-function countedIn(census: Census, sweep: Sweep, sources: SweepSources): Observed {
-  const { newestRecordAt, entries } = census;
+function countedIn(inventory: SweepInventory, sweep: Sweep, sources: SweepSources): Observed {
+  const { newestRecordAt, entries } = inventory;
   const login = loginText(sweep.sessions[0].login);
   const counted = { listBegunAt: sweep.list.begunAt, newestRecordAt };
-  const sights = sources.memory.count(login, counted, idsOf(unclaimedOf(entries)));
-  return observedBy(census, sights, { sweep, sources });
+  const sightings = sources.memory.count(login, counted, idsOf(orphansOf(entries)));
+  return observedBy(inventory, sightings, { sweep, sources });
 }
 
 function observedBy(
-  census: Census,
-  sights: ReadonlyMap<number, Sight>,
+  inventory: SweepInventory,
+  sightings: ReadonlyMap<number, Sighting>,
   { sweep, sources }: { readonly sweep: Sweep; readonly sources: SweepSources },
 ): Observed {
   const [first] = sweep.sessions;
-  const { accounts, newestRecordAt, entries } = census;
+  const { accounts, newestRecordAt, entries } = inventory;
   const state = sources.installation.state();
   const observed: Observed = {
     now: serviceNow(first.serviceClock.now(), sources.clock.now()),
-    candidates: candidatesOf(unclaimedOf(entries), { sights, newestRecordAt }),
+    candidates: candidatesOf(orphansOf(entries), { sightings, newestRecordAt }),
     copied: entries.flatMap((entry) => (entry.type === 'copied' ? [entry.row.id] : [])),
     others: othersOf(entries),
     before: first.findings,
@@ -147,10 +147,10 @@ function policyOf(accounts: readonly MarketplaceAccount[]): Observed['policy'] {
 /** How many machines may be orphaned at once, and what is known of those that were. */
 function massOf(
   { sessions: [session] }: Sweep,
-  { accounts, entries }: Pick<Census, 'accounts' | 'entries'>,
+  { accounts, entries }: Pick<SweepInventory, 'accounts' | 'entries'>,
   { clock }: SweepSources,
 ): Pick<Observed, 'maxOrphans' | 'swept' | 'massLatched' | 'massConfirmed' | 'machines'> {
-  const machines = entries.filter(({ type }) => type === 'claimed' || type === 'unclaimed').length;
+  const machines = entries.filter(({ type }) => type === 'claimed' || type === 'orphan').length;
   const now = serviceNow(session.serviceClock.now(), clock.now()) ?? clock.now();
   const confirmed = accounts.flatMap(({ status }) => status?.orphansConfirmed ?? []);
   return {
@@ -184,7 +184,7 @@ function openBreaker({ sessions }: Sweep): BreakerState | undefined {
   return sessions.map((session) => session.observer.breaker).find(isUnresolved);
 }
 
-interface Census {
+interface SweepInventory {
   /** Of the login. */
   readonly accounts: readonly MarketplaceAccount[];
   /** The newest rental that anything durable of the login knows of; 0 where nothing does, or where nobody asked. */
@@ -193,58 +193,58 @@ interface Census {
 }
 
 /** By the caches: enough if they claim every machine, or if the same machines were settled a moment ago. */
-function cachedCensus(sweep: Sweep, sources: SweepSources): Census {
+function cachedInventory(sweep: Sweep, sources: SweepSources): SweepInventory {
   const accounts = accountsOf(sweep, sources.accounts.list());
   const entries = sweep.sessions[0].inventory(sources.allObjects(), retainedOf(accounts), sweep.list) ?? [];
   return { accounts, newestRecordAt: 0, entries };
 }
 
 /** By objects read now, and by accounts read after them: a machine is listed as kept before its object goes. */
-async function settledCensus(
+async function settledInventory(
   sweep: Sweep,
   suspects: readonly number[],
   sources: SweepSources,
-): Promise<Census> {
+): Promise<SweepInventory> {
   const [session] = sweep.sessions;
   const login = loginText(session.login);
   const now = sources.clock.monotonic();
   const objects = await sources.listObjects();
   const accounts = accountsOf(sweep, await sources.listAccounts());
   const settled = session.inventory(objects, retainedOf(accounts), sweep.list) ?? [];
-  sources.memory.settle(login, { unclaimed: idsOf(unclaimedOf(settled)), suspects }, now);
+  sources.memory.settle(login, { orphans: idsOf(orphansOf(settled)), suspects }, now);
   return { accounts, newestRecordAt: newestRecord(objects, accounts), entries: settled };
 }
 
 /** The first few: anybody with access to the console can write labels. */
 function othersOf(entries: readonly InventoryEntry[]): readonly string[] {
   const named = entries.flatMap((entry) => (entry.type === 'foreign' ? (entry.installation ?? []) : []));
-  return [...new Set(named)].sort().slice(0, MOST_OTHERS);
+  return [...new Set(named)].sort().slice(0, MAX_OTHERS);
 }
 
-const MOST_OTHERS = 3;
+const MAX_OTHERS = 3;
 
-const idsOf = (unclaimed: readonly Unclaimed[]) => unclaimed.map(({ row }) => row.id);
+const idsOf = (orphans: readonly OrphanEntry[]) => orphans.map(({ row }) => row.id);
 
-type Unclaimed = Extract<InventoryEntry, { type: 'unclaimed' }>;
+type OrphanEntry = Extract<InventoryEntry, { type: 'orphan' }>;
 
-function unclaimedOf(entries: readonly InventoryEntry[]): readonly Unclaimed[] {
-  return entries.filter((entry) => entry.type === 'unclaimed');
+function orphansOf(entries: readonly InventoryEntry[]): readonly OrphanEntry[] {
+  return entries.filter((entry) => entry.type === 'orphan');
 }
 
 function candidatesOf(
-  unclaimed: readonly Unclaimed[],
+  orphans: readonly OrphanEntry[],
   {
-    sights,
+    sightings,
     newestRecordAt,
-  }: { readonly sights: ReadonlyMap<number, Sight>; readonly newestRecordAt: number },
+  }: { readonly sightings: ReadonlyMap<number, Sighting>; readonly newestRecordAt: number },
 ): readonly Candidate[] {
-  return unclaimed.map(({ row, facts, isLate }) => ({
+  return orphans.map(({ row, facts, isLate }) => ({
     instanceId: row.id,
     issuedAt: facts.issuedAt,
     startedAt: row.startedAt,
     ...(isLate && { isLate }),
     pricePerHour: row.pricePerHour,
-    ...(sights.get(row.id) ?? { sweeps: 1, newestRecordAt }),
+    ...(sightings.get(row.id) ?? { sweeps: 1, newestRecordAt }),
   }));
 }
 

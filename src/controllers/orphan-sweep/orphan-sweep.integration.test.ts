@@ -79,11 +79,11 @@ async function severalSweeps(bench: OperatorBench): Promise<void> {
 }
 
 describe('scenario 63: a finalizer removed by hand', () => {
-  test('with orphanPolicy Destroy the machine is destroyed, told by event and metric', async () => {
+  test('with orphanPolicy Destroy the machine is destroyed, reported by event and metric', async () => {
     const bench = await withMachine();
     await removeByHand(bench);
     await until('the machine is gone', () => bench.billing().length === 0);
-    await until('events tell it', async () => (await eventsOf(bench)).includes('OrphanDestroyed'));
+    await until('events recordEvent it', async () => (await eventsOf(bench)).includes('OrphanDestroyed'));
     expect(await eventsOf(bench)).toContain('OrphanFound');
     expect(await bench.metrics()).toMatch(/gpu_rental_orphans_destroyed_total\{.*\} 1/);
     expect(destroys(bench)).toBe(1);

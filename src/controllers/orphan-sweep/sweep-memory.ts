@@ -2,7 +2,7 @@
 const SETTLED_MS = 60_000;
 
 /** What is remembered of an unclaimed machine. */
-export interface Sight {
+export interface Sighting {
   /** In how many sweeps in a row it was unclaimed. */
   readonly sweeps: number;
   /** The newest rental on record in the first of them. */
@@ -13,7 +13,7 @@ export interface Sight {
 export class SweepMemory {
   readonly #byLogin = new Map<
     string,
-    { readonly listBegunAt: number; readonly sights: ReadonlyMap<number, Sight> }
+    { readonly listBegunAt: number; readonly sightings: ReadonlyMap<number, Sighting> }
   >();
 
   readonly #settled = new Map<string, { readonly ids: string; readonly at: number }>();
@@ -25,11 +25,11 @@ export class SweepMemory {
    */
   settle(
     login: string,
-    { unclaimed, suspects }: { readonly unclaimed: readonly number[]; readonly suspects: readonly number[] },
+    { orphans, suspects }: { readonly orphans: readonly number[]; readonly suspects: readonly number[] },
     at: number,
   ): void {
-    this.#settled.set(login, { ids: unclaimed.join(), at });
-    this.#missedByCache.set(login, new Set(suspects.filter((id) => !unclaimed.includes(id))));
+    this.#settled.set(login, { ids: orphans.join(), at });
+    this.#missedByCache.set(login, new Set(suspects.filter((id) => !orphans.includes(id))));
   }
 
   /** Machines that the last consistent list of objects claimed, and the cache did not. */
@@ -38,14 +38,14 @@ export class SweepMemory {
   }
 
   /** Whether the very same machines were settled a moment ago, so that reporting them needs no other list. */
-  isSettled(login: string, unclaimed: readonly number[], now: number): boolean {
+  isSettled(login: string, orphans: readonly number[], now: number): boolean {
     const settled = this.#settled.get(login);
-    return settled !== undefined && settled.ids === unclaimed.join() && now - settled.at < SETTLED_MS;
+    return settled !== undefined && settled.ids === orphans.join() && now - settled.at < SETTLED_MS;
   }
 
   /** What is remembered of the unclaimed machines of the login by the sweeps that were counted. */
-  sights(login: string): ReadonlyMap<number, Sight> {
-    return this.#byLogin.get(login)?.sights ?? new Map();
+  sightings(login: string): ReadonlyMap<number, Sighting> {
+    return this.#byLogin.get(login)?.sightings ?? new Map();
   }
 
   /**
@@ -55,19 +55,19 @@ export class SweepMemory {
   count(
     login: string,
     sweep: { readonly listBegunAt: number; readonly newestRecordAt: number },
-    unclaimed: readonly number[],
-  ): ReadonlyMap<number, Sight> {
+    orphans: readonly number[],
+  ): ReadonlyMap<number, Sighting> {
     const { listBegunAt, newestRecordAt } = sweep;
     const before = this.#byLogin.get(login);
     const step = before?.listBegunAt === listBegunAt ? 0 : 1;
-    const sights = new Map(
-      unclaimed.map((id) => {
-        const seen = before?.sights.get(id) ?? { sweeps: 0, newestRecordAt };
+    const sightings = new Map(
+      orphans.map((id) => {
+        const seen = before?.sightings.get(id) ?? { sweeps: 0, newestRecordAt };
         return [id, { ...seen, sweeps: Math.max(1, seen.sweeps + step) }] as const;
       }),
     );
-    this.#byLogin.set(login, { listBegunAt, sights });
-    if (this.#settled.get(login)?.ids !== unclaimed.join()) this.#settled.delete(login);
-    return sights;
+    this.#byLogin.set(login, { listBegunAt, sightings });
+    if (this.#settled.get(login)?.ids !== orphans.join()) this.#settled.delete(login);
+    return sightings;
   }
 }

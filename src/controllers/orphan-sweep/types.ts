@@ -27,7 +27,7 @@ export interface Observed {
   readonly copied: readonly number[];
   /** Other installations that labels of the login name; none of their machines is ever touched. */
   readonly others?: readonly string[];
-  /** What the sweep before this one found, so that only news becomes an event. */
+  /** What the sweep before this one found, so that only events becomes an event. */
   readonly before: SweepFindings;
   /** `Destroy` only where every account of the login says so. */
   readonly policy: 'Report' | 'Destroy';

@@ -41,8 +41,9 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     name: 'unknown-price-is-free',
     loses: 'the highest allowed price as that of a machine of unknown price',
     file: 'accounts/admission.ts',
-    find: 'return pricePerHour ?? maxRentalPrice(dearest, limits(), settings.maxDollarsPerHour);',
-    replace: 'return pricePerHour ?? 0 * maxRentalPrice(dearest, limits(), settings.maxDollarsPerHour);',
+    find: 'return pricePerHour ?? maxRentalPrice(instancePrice, limits(), settings.maxDollarsPerHour);',
+    replace:
+      'return pricePerHour ?? 0 * maxRentalPrice(instancePrice, limits(), settings.maxDollarsPerHour);',
     also: [
       {
         file: 'instance/cost.ts',
@@ -88,7 +89,7 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
   {
     name: 'higher-price-limit-counts',
     loses: 'the lower of two limits of a price',
-    file: 'controllers/gpu-instance/offers.ts',
+    file: 'controllers/gpu-instance/offers/offer-price.ts',
     find: 'return Math.min(own, maxPricePerHour);',
     replace: 'return Math.max(own, maxPricePerHour);',
   },
@@ -114,7 +115,7 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
       },
       {
         file: 'controllers/marketplace-account/conditions.ts',
-        find: "  if (lastCompleteAt === undefined) return unsure('Pending', 'The machines of the login are being listed.');\n",
+        find: "  if (lastCompleteAt === undefined)\n    return isUnknown('Pending', 'The machines of the login are being listed.');\n",
         replace: '',
       },
     ],
@@ -286,7 +287,7 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     name: 'missed-account-remembers-nothing',
     loses: 'the account in the cluster, if the cache lacks it and an object goes whose machine stays',
     file: 'accounts/registry.ts',
-    find: 'return isWatched(ref.namespace) ? this.#recordsOf({ ...ref, uid: undefined }) : undefined;',
-    replace: 'return isWatched(ref.namespace) ? undefined : this.#recordsOf({ ...ref, uid: undefined });',
+    find: 'return isWatched(ref.namespace) ? this.#writerFor({ ...ref, uid: undefined }) : undefined;',
+    replace: 'return isWatched(ref.namespace) ? undefined : this.#writerFor({ ...ref, uid: undefined });',
   },
 ];

@@ -50,7 +50,7 @@ export const OUTAGE_MUTANTS: readonly Mutant[] = [
     name: 'tolerance-goes-on',
     loses: 'the tolerance that stands still while the breaker is open',
     file: 'accounts/breaker.ts',
-    find: 'return until - from - held;',
+    find: 'return until - from - within;',
     replace: 'return until - from - 0 * held;',
   },
   {
@@ -127,8 +127,8 @@ export const OUTAGE_MUTANTS: readonly Mutant[] = [
     name: 'missed-object-orphans',
     loses: 'the claim of an object that the cache lacks, when the destroy of another orphan is decided again',
     file: 'controllers/orphan-sweep/observe.ts',
-    find: "const isMissed = entry.type === 'unclaimed' && missed.has(entry.row.id);",
-    replace: "const isMissed = entry.type === 'unclaimed' && missed.has(-entry.row.id);",
+    find: "const isMissed = entry.type === 'orphan' && missed.has(entry.row.id);",
+    replace: "const isMissed = entry.type === 'orphan' && missed.has(-entry.row.id);",
   },
   {
     name: 'breaker-closes-while-recovering',

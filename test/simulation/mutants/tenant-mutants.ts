@@ -21,7 +21,7 @@ export const TENANT_MUTANTS: readonly Mutant[] = [
     name: 'identity-waits-for-all',
     loses: 'the first start that waits for no new account, and for none whose list fails',
     file: 'accounts/installation/rental-traces.ts',
-    find: 'unlisted: former.filter((account) => isAwaited(account, registry)).length,',
+    find: 'unlisted: former.filter((account) => isListPending(account, registry)).length,',
     replace: 'unlisted: accounts.filter((account) => !registry.session(refOf(account))?.connected()).length,',
   },
   {
@@ -38,8 +38,8 @@ export const TENANT_MUTANTS: readonly Mutant[] = [
       },
       {
         file: 'accounts/installation/rental-traces.ts',
-        find: 'unlisted: former.filter((account) => isAwaited(account, registry)).length,',
-        replace: 'unlisted: accounts.filter((account) => isAwaited(account, registry)).length,',
+        find: 'unlisted: former.filter((account) => isListPending(account, registry)).length,',
+        replace: 'unlisted: accounts.filter((account) => isListPending(account, registry)).length,',
       },
     ],
   },

@@ -11,9 +11,9 @@ import type { KubeClient } from '../../../runtime/kube/kube-client.ts';
 import { isKubeError } from '../../../runtime/kube/kube-error.ts';
 import type { KubeObject } from '../../../runtime/kube/kube-object.ts';
 import { wholeObject } from '../../../runtime/kube/whole-object.ts';
-import { wrongOfferFields } from '../offers.ts';
 import type { InputsView } from '../views.ts';
 import { imageLogin } from './image-login.ts';
+import { wrongOfferFields } from './offer-fields.ts';
 
 interface SecretObject extends KubeObject {
   readonly type?: string;

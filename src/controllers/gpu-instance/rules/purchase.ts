@@ -5,18 +5,13 @@ import { type Reason, reasons } from '../../../api/v1alpha1/reasons.ts';
 import { parseTime } from '../../../lib/time.ts';
 import { makeLabel } from '../../../ownership/label.ts';
 import { workerToken } from '../../../ownership/worker-token.ts';
+import { type ChoiceInput, chooseOffer, type Exclusions, wouldMatchWithout } from '../choose-offer.ts';
 import { say } from '../conditions.ts';
 import { backoffMs, decision } from '../decision.ts';
 import type { Facts } from '../facts.ts';
 import { carriedFields } from '../machine-fields.ts';
-import {
-  type ChoiceInput,
-  chooseOffer,
-  type Exclusions,
-  hasPriceRule,
-  offerQuery,
-  wouldMatchWithout,
-} from '../offers.ts';
+import { offerQuery } from '../offers/offer-checks.ts';
+import { hasPriceRule } from '../offers/offer-price.ts';
 import { rentRequest } from '../rental/rent-request.ts';
 import type { Stage } from '../stage.ts';
 import type { Decision, EventNote, Look, ReadRequest, Says, Step } from '../types.ts';

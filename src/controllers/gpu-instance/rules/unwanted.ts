@@ -2,7 +2,7 @@ import { driftOf, satisfiedOffers } from '../../../api/v1alpha1/machine-drift.ts
 import { decision, firstOf, type Rule } from '../decision.ts';
 import type { Facts } from '../facts.ts';
 import { limitToApply, priceRise, replaceIsDue } from '../limits.ts';
-import { highestCap } from '../offers.ts';
+import { highestCap } from '../offers/offer-price.ts';
 import type { Step } from '../types.ts';
 import { labelAdopted } from './adopting.ts';
 import type { EndWish } from './end-wish.ts';

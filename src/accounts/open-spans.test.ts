@@ -27,7 +27,7 @@ test.each([
   expect(timeOutsideSpans(spans, { from, until })).toBe(free);
 });
 
-test('tells whether it was open at a moment', () => {
+test('returns whether it was open at a moment', () => {
   expect([99, 100, 199, 200, 300, 999].map((at) => isOpenAt(spans, at))).toEqual([
     ...[false, true, true, false, true, true],
   ]);

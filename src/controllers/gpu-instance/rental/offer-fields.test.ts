@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { spec } from '../../../test/builders/observed.ts';
-import { wrongOfferFields } from './offers.ts';
+import { spec } from '../../../../test/builders/observed.ts';
+import { wrongOfferFields } from './offer-fields.ts';
 
 interface Named {
   readonly filters?: readonly string[];

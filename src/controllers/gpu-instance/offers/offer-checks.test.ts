@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { offer, spec } from '../../../test/builders/observed.ts';
-import type { OfferRequirements } from '../../api/v1alpha1/offer-requirements.ts';
-import type { Offer, OfferScalar } from '../../marketplace/offers/offers.ts';
-import { offerChecks, offerQuery, totalPrice } from './offers.ts';
+import { offer, spec } from '../../../../test/builders/observed.ts';
+import type { OfferRequirements } from '../../../api/v1alpha1/offer-requirements.ts';
+import type { Offer, OfferScalar } from '../../../marketplace/offers/offers.ts';
+import { offerChecks, offerQuery } from './offer-checks.ts';
+import { totalPrice } from './offer-price.ts';
 
 function requirements(change: Record<string, unknown>): OfferRequirements {
   const [first] = spec({ offers: [change] }).offers ?? [];
