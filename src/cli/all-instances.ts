@@ -2,7 +2,7 @@ import type { MarketplaceClient } from '../marketplace/client.ts';
 import { MarketplaceError } from '../marketplace/errors/errors.ts';
 import type { Instance } from '../marketplace/instances/instance.ts';
 
-const MOST_PAGES = 1_000;
+const MAX_PAGES = 1_000;
 
 /** Every machine of the login: the list of the specification, or, where that is no longer served, all pages. */
 export async function allInstances({ instances }: MarketplaceClient): Promise<readonly Instance[]> {
@@ -17,7 +17,7 @@ export async function allInstances({ instances }: MarketplaceClient): Promise<re
 async function everyPage({ instances }: Pick<MarketplaceClient, 'instances'>): Promise<readonly Instance[]> {
   const rows: Instance[] = [];
   let afterToken: string | undefined;
-  for (let page = 0; page < MOST_PAGES; page += 1) {
+  for (let page = 0; page < MAX_PAGES; page += 1) {
     const { instances: more, nextToken } = await instances.page(
       afterToken === undefined ? {} : { afterToken },
     );
@@ -25,7 +25,7 @@ async function everyPage({ instances }: Pick<MarketplaceClient, 'instances'>): P
     if (nextToken === null) return rows;
     afterToken = nextToken;
   }
-  throw new MarketplaceError(`list instances: more than ${MOST_PAGES} pages`, {
+  throw new MarketplaceError(`list instances: more than ${MAX_PAGES} pages`, {
     kind: 'malformedReply',
     outcome: 'refused',
   });

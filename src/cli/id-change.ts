@@ -23,8 +23,8 @@ export interface IdChange {
 }
 
 /** The command of such a change: it does one id after another and ends at the first that fails. */
-export function idChangeCommand(wanted: IdChange): Command {
-  const { verb, kind, did, change, ownedInstead, question, ...texts } = wanted;
+export function idChangeCommand(definition: IdChange): Command {
+  const { verb, kind, did, change, ownedInstead, question, ...texts } = definition;
   const options = [...(question === undefined ? [] : [YES]), ...(ownedInstead === undefined ? [] : [FORCE])];
   return {
     ...texts,

@@ -8,8 +8,8 @@ export function nearest(typed: string, candidates: readonly string[]): string | 
 }
 
 /** Two characters may be wrong, of a long word a third. */
-function isNear(howFar: number, word: string): boolean {
-  return howFar <= Math.max(2, Math.floor(word.length / 3));
+function isNear(howFar: number, text: string): boolean {
+  return howFar <= Math.max(2, Math.floor(text.length / 3));
 }
 
 /** Least number of characters added, removed or replaced (Levenshtein). */

@@ -10,9 +10,9 @@ function partsOf(version: string): readonly number[] {
  */
 export function nodeProblem(found: string, needed: string): string | undefined {
   const least = needed.replace('>=', '');
-  const wanted = partsOf(least);
+  const required = partsOf(least);
   const difference = partsOf(found)
-    .map((part, at) => part - (wanted[at] ?? 0))
+    .map((part, at) => part - (required[at] ?? 0))
     .find((part) => part !== 0);
   if (difference === undefined || difference > 0) return undefined;
   return `Error: gpu-rent needs Node.js ${least} or newer, and this is Node.js ${found}.\nWhat to do: Install a newer Node.js, or put one before it in PATH: node --version shows which is found.\n`;

@@ -11,7 +11,7 @@ import { type MarketplaceSession, withMarketplace } from '../sessions/marketplac
 
 const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH'];
 const DEADLINE_MS = 60_000;
-const MOST_BYTES = 64 * 1024 * 1024;
+const MAX_BYTES = 64 * 1024 * 1024;
 
 /** Any call of the service, for what has no command of its own. Sent once, whatever its method. */
 export const apiCommand: Command = {
@@ -102,7 +102,7 @@ async function send(
         ...(body === undefined ? {} : { body }),
         signal,
       });
-      const text = await readBody(response, MOST_BYTES);
+      const text = await readBody(response, MAX_BYTES);
       return { status: response.status, headers: response.headers, text };
     });
   } catch (error) {
@@ -112,13 +112,13 @@ async function send(
 
 /** No whole reply came: why, and what to look at before a change is sent again. */
 async function unanswered(error: unknown, call: string, isRead: boolean): Promise<Error> {
-  const { LOOK_FIRST, OPEN_OUTCOME } = await import('../failures/describe-failure.ts');
+  const { CHECK_FIRST, OPEN_OUTCOME } = await import('../failures/describe-failure.ts');
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : '';
   const why = [error instanceof Error ? error.message : String(error), cause].filter((text) => text !== '');
   const what = `${call}: ${why.join(': ')}.${isRead ? '' : ` ${OPEN_OUTCOME}`}`;
   const isLate = error instanceof DeadlineError;
   const advice = isLate ? 'Give it longer: --request-timeout.' : 'Check the address (--url) and the network.';
-  const remedy = isRead ? advice : `${LOOK_FIRST} ${advice}`;
+  const remedy = isRead ? advice : `${CHECK_FIRST} ${advice}`;
   return isLate ? timedOut(what, remedy) : failed(what, remedy, error);
 }
 

@@ -169,7 +169,7 @@ function accountNamed(cluster: ClusterSession, name: string | undefined): Promis
   return getObject<MarketplaceAccount>(cluster, marketplaceAccountResource, name ?? 'default');
 }
 
-const MOST_TRIES = 5;
+const MAX_TRIES = 5;
 
 /** Changes the list under the object's version; a lost race reads again. */
 async function changeAvoidList(
@@ -177,7 +177,7 @@ async function changeAvoidList(
   name: string | undefined,
   change: (entries: readonly AvoidEntry[]) => readonly AvoidEntry[],
 ): Promise<void> {
-  for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
     const object = await accountNamed(cluster, name);
     const status: MarketplaceAccountStatus = {
       ...object.status,

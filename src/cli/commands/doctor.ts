@@ -12,7 +12,7 @@ import {
   wrong,
 } from '../doctor/check.ts';
 import { EXIT } from '../failures/command-error.ts';
-import { tellFailure } from '../failures/describe-failure.ts';
+import { failureParts } from '../failures/describe-failure.ts';
 import { listAccounts } from '../objects/cluster-objects.ts';
 import { counted } from '../output/amounts.ts';
 import { createOutput, createPaint, type Paint } from '../output/output.ts';
@@ -194,5 +194,5 @@ function lineText(line: CheckLine, paint: Paint): string {
 }
 
 function textOf(error: unknown): string {
-  return tellFailure(error).what.join(' ');
+  return failureParts(error).what.join(' ');
 }

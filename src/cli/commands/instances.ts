@@ -39,12 +39,12 @@ export const listInstances: Command = {
     const instances = await withMarketplace(input, context, ({ client }) => allInstances(client));
     const label = textOption(input.options, '--label');
     const status = textOption(input.options, '--status');
-    const wanted = instances.filter(
+    const selected = instances.filter(
       (instance) =>
         (label === undefined || (instance.label ?? '') === label) &&
         (status === undefined || (instance.actualStatusWord ?? 'provisioning') === status),
     );
-    await createOutput(input, context).rows(instanceView(Date.now()), wanted.map(instanceRow));
+    await createOutput(input, context).rows(instanceView(Date.now()), selected.map(instanceRow));
     return 0;
   },
 };
@@ -146,16 +146,16 @@ async function uncertain(
   error: MarketplaceError,
   { label, before }: Sought,
 ): Promise<Error> {
-  const look = await lookFor(client, { label, before, named: error.instanceId });
-  return uncertainPurchase(error, afterLook(look, `gpu-rent list instances --label '${label}'`));
+  const result = await findRented(client, { label, before, named: error.instanceId });
+  return uncertainPurchase(error, evidenceOf(result, `gpu-rent list instances --label '${label}'`));
 }
 
-function afterLook(look: Look, command: string): PurchaseEvidence {
-  switch (look.type) {
+function evidenceOf(result: SearchResult, command: string): PurchaseEvidence {
+  switch (result.type) {
     case 'found':
       return {
-        found: `The machine exists all the same: instance ${look.id}. It bills.`,
-        remedy: `Use it, or end it: gpu-rent destroy instance ${look.id}.`,
+        found: `The machine exists all the same: instance ${result.id}. It bills.`,
+        remedy: `Use it, or end it: gpu-rent destroy instance ${result.id}.`,
         isBought: true,
       };
     case 'absent':
@@ -171,7 +171,7 @@ function afterLook(look: Look, command: string): PurchaseEvidence {
   }
 }
 
-type Look = { readonly type: 'found'; readonly id: number } | { readonly type: 'absent' | 'unknown' };
+type SearchResult = { readonly type: 'found'; readonly id: number } | { readonly type: 'absent' | 'unknown' };
 
 interface Sought extends Pick<Rent, 'before'> {
   readonly label: string;
@@ -179,7 +179,10 @@ interface Sought extends Pick<Rent, 'before'> {
   readonly named?: number | undefined;
 }
 
-async function lookFor(client: MarketplaceClient, { label, before, named }: Sought): Promise<Look> {
+async function findRented(
+  client: MarketplaceClient,
+  { label, before, named }: Sought,
+): Promise<SearchResult> {
   try {
     const instances = await allInstances(client);
     const isNew = (row: Instance) => carries(row, label) && before !== undefined && !before.has(row.id);
@@ -295,9 +298,9 @@ export const destroyInstance: Command = {
     const output = createOutput(input, context);
     return withMarketplace(input, context, async ({ client }) => {
       const listed = await allInstances(client);
-      const wanted = ids.map((id) => listedInstance(listed, id));
-      await refuseOwned(wanted, input, DESTROY);
-      await confirmed(question(wanted), input, context);
+      const selected = ids.map((id) => listedInstance(listed, id));
+      await refuseOwned(selected, input, DESTROY);
+      await confirmed(question(selected), input, context);
       await changeOneByOne(output, ids, async (id) => {
         await client.instances.destroy(id);
         return { kind: 'instance', name: id, did: 'destroyed' };
@@ -316,12 +319,12 @@ function listedInstance(listed: readonly Instance[], id: number): Instance {
   );
 }
 
-function question(wanted: readonly Instance[]): string {
-  const names = wanted.map(({ id, gpuName, pricePerHour }) => {
+function question(selected: readonly Instance[]): string {
+  const names = selected.map(({ id, gpuName, pricePerHour }) => {
     const price = dollarText(inDollars(pricePerHour));
     return `${id}${gpuName ? ` (${printableLine(gpuName)}${price ? `, ${price}/h` : ''})` : ''}`;
   });
-  return `Destroy ${names.join(', ')} with everything on ${wanted.length === 1 ? 'it' : 'them'}?`;
+  return `Destroy ${names.join(', ')} with everything on ${selected.length === 1 ? 'it' : 'them'}?`;
 }
 
 /** An instance as JSON shows it: prices in dollars, times in ISO 8601. */

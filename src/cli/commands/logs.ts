@@ -20,9 +20,9 @@ import {
 } from '../sessions/marketplace-session.ts';
 
 /** As often and as long as the service's own clients look for the text (it is made while they wait). */
-const LOOK_EVERY_MS = 300;
-const MOST_LOOKS = 30;
-const MOST_BYTES = 64 * 1024 * 1024;
+const POLL_EVERY_MS = 300;
+const MAX_POLLS = 30;
+const MAX_BYTES = 64 * 1024 * 1024;
 
 /** Shows the log of a machine's container. */
 export const logsCommand: Command = {
@@ -91,10 +91,10 @@ async function readLog(
   if (answer.resultUrl === undefined) return answer.message ?? '';
   const url = URL.parse(answer.resultUrl);
   if (!url) throw failed('The service names no address for the log.');
-  for (let look = 0; look < MOST_LOOKS; look += 1) {
+  for (let poll = 0; poll < MAX_POLLS; poll += 1) {
     const text = await fetchText(transport, url, signal);
     if (text) return text;
-    await sleep(systemClock, LOOK_EVERY_MS, signal);
+    await sleep(systemClock, POLL_EVERY_MS, signal);
   }
   throw timedOut('The log did not come within 9 s.', 'Try again; the host may be slow or away.');
 }
@@ -108,7 +108,7 @@ async function fetchText(transport: Transport, url: URL, signal: AbortSignal): P
     headers: { accept: 'text/plain, */*' },
     signal: AbortSignal.any([signal, AbortSignal.timeout(30_000)]),
   });
-  if (response.status === 200) return readBody(response, MOST_BYTES);
+  if (response.status === 200) return readBody(response, MAX_BYTES);
   response.destroy();
   return undefined;
 }

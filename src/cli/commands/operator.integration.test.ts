@@ -199,7 +199,7 @@ function prometheusGroup(namespace: string): KubeObject {
   } as KubeObject;
 }
 
-test('an address that is taken is told by the name of its flag', async () => {
+test('names the flag of an address that is taken', async () => {
   const simulator = createSimulator();
   const listening = await simulator.listen(0);
   const { host } = new URL(listening.url);

@@ -70,7 +70,7 @@ describe('a machine that bills', () => {
     expect(said({ label: null, objects: [object(ID)] })).toEqual([]);
   });
 
-  test('is none either where its object has it on record and somebody changed its label or its start', () => {
+  test('is none if its object records it, also after its label or start changed', () => {
     const objects = [object(ID)];
     expect(said({ objects, startedAt: STARTED - 3_600_000 })).toEqual([]);
     expect(said({ objects, label: labelBy({ ...identity, keys: OTHER.keys }) })).toEqual([]);

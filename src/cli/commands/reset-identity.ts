@@ -32,7 +32,7 @@ export const resetIdentity: Command = {
         'Read --help, then add --confirm.',
       );
     }
-    const place = await withCluster(input, context, (cluster) => drawAnew(cluster, input));
+    const place = await withCluster(input, context, (cluster) => drawAgain(cluster, input));
     const text = `Secret ${place} holds a new identity. Restart the operator: kubectl rollout restart deployment -n ${place.split('/')[0]}`;
     await createOutput(input, context).value({ secret: place }, text);
     return 0;
@@ -43,7 +43,7 @@ export const resetIdentity: Command = {
  * Stores a new identity in one write, so that a write which fails leaves what was there: an existing Secret is
  * replaced as it was read, and nothing is created over one that somebody else made meanwhile. Resolves to where it is.
  */
-async function drawAnew(cluster: ClusterSession, { options }: CommandInput): Promise<string> {
+async function drawAgain(cluster: ClusterSession, { options }: CommandInput): Promise<string> {
   const stored = replaceable(await readIdentity(cluster), switchOption(options, '--force'));
   const { kube, operatorNamespace: namespace } = cluster;
   const place = {

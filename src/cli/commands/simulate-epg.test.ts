@@ -231,7 +231,7 @@ workers:
       says: 'workers.yaml:1: [0].pricePerHour: is above the 0.40 that the template allows',
     },
     {
-      title: 'a beginning told twice',
+      title: 'a beginning given twice',
       workers: '- state: Hot\n',
       trace: 'seconds,load,hot\n0,1,2\n',
       says: 'load.csv says with how many workers the group begins, and the workers file does, too',

@@ -48,7 +48,7 @@ describe('gpu-rent simulator', () => {
     await expect(fetch(url)).rejects.toThrow();
   });
 
-  test('tells that there is no control', async () => {
+  test('reports that there is no control', async () => {
     const { line, stop } = await ready({ offers: '1' });
     expect(JSON.parse(line).control).toBeNull();
     await stop();

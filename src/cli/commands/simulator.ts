@@ -126,7 +126,7 @@ function optionsOf(flags: SimulatorFlags): SimulatorOptions {
 }
 
 /** As many offers as a process holds in some 300 MB; many more end it. */
-const MOST_OFFERS = 100_000;
+const MAX_OFFERS = 100_000;
 
 /** Eleven days a second; a process that runs for a month stays before the year 9999, which HTTP dates end with. */
 const FASTEST = 1_000_000;
@@ -144,7 +144,7 @@ export function readFlags(options: OptionValues): SimulatorFlags {
     data: textOption(options, '--data'),
     bootScale: atLeast0('--boot-scale'),
     listLag: atLeast0('--list-lag'),
-    offers: numberOption(options, '--offers', { min: 1, max: MOST_OFFERS, whole: true }),
+    offers: numberOption(options, '--offers', { min: 1, max: MAX_OFFERS, whole: true }),
     serveMachines: switchOption(options, '--serve-machines'),
     rateLimits: options.rateLimits !== false,
   };

@@ -7,7 +7,7 @@ import { failed, usageError } from '../failures/command-error.ts';
 import { switchOption, textOption } from '../options/option-values.ts';
 import { createOutput } from '../output/output.ts';
 import { printableLine } from '../output/printable.ts';
-import { lookForApiKey, sessionKeyPath } from '../secrets/api-key.ts';
+import { searchApiKey, sessionKeyPath } from '../secrets/api-key.ts';
 import { replaceSecret } from '../secrets/secret-file.ts';
 import { withLoggedOut, withMarketplace } from '../sessions/marketplace-session.ts';
 import {
@@ -223,7 +223,7 @@ async function secretInsteadOfKey(
 /** A key that an option names is not read for this: it may come from stdin, which is read once. */
 async function hasKey(options: OptionValues, context: CommandContext): Promise<boolean> {
   const isNamed = ['--api-key', '--api-key-file'].some((flag) => textOption(options, flag) !== undefined);
-  return isNamed || (await lookForApiKey(options, context)) !== undefined;
+  return isNamed || (await searchApiKey(options, context)) !== undefined;
 }
 
 /** What proves the second factor, and the client whose secret goes with it. */

@@ -20,7 +20,7 @@ import { ageText } from '../output/amounts.ts';
 import { createOutput, createProgress } from '../output/output.ts';
 import { withCluster } from '../sessions/cluster-session.ts';
 
-const LOOK_EVERY_MS = 1_000;
+const POLL_EVERY_MS = 1_000;
 
 /** Waits until an object is as wanted; exit code 4 when it is not in time. */
 export const waitCommand: Command = {
@@ -48,10 +48,10 @@ export const waitCommand: Command = {
     const shown = shownName(resource, name);
     const progress = createProgress(context);
     const took = await withCluster(input, context, (cluster) => {
-      const look = () =>
+      const poll = () =>
         cluster.kube.get<Judged & KubeObject>(resource, { namespace: cluster.namespace, name });
       const missing = () => absent(cluster, resource, name);
-      return waitFor({ look, goal, shown, missing, timeoutMs, progress }, context);
+      return waitFor({ poll, goal, shown, missing, timeoutMs, progress }, context);
     }).finally(() => progress.clear());
     await createOutput(input, context).changed([
       { kind: shown.split('/')[0] ?? '', name, did: `is ${goal.state} after ${ageText(took)}` },
@@ -61,7 +61,7 @@ export const waitCommand: Command = {
 };
 
 interface Waiting {
-  readonly look: () => Promise<Judged | undefined>;
+  readonly poll: () => Promise<Judged | undefined>;
   readonly goal: Goal;
   readonly shown: string;
   readonly missing: () => Promise<Error>;
@@ -77,28 +77,28 @@ function unlessPassing(error: unknown): Progress {
 
 /** Resolves to how long it took in milliseconds. */
 async function waitFor(
-  { look, goal, shown, missing, timeoutMs, progress }: Waiting,
+  { poll, goal, shown, missing, timeoutMs, progress }: Waiting,
   { signal }: CommandContext,
 ): Promise<number> {
   const begun = systemClock.monotonic();
-  for (let looks = 0; ; looks += 1) {
-    const judged = await look()
+  for (let polls = 0; ; polls += 1) {
+    const judged = await poll()
       .then(goal.judge)
-      .catch((error: unknown) => (looks === 0 ? Promise.reject(error) : unlessPassing(error)));
+      .catch((error: unknown) => (polls === 0 ? Promise.reject(error) : unlessPassing(error)));
     const took = systemClock.monotonic() - begun;
     if (judged === 'reached') return took;
     if (judged === 'hopeless') throw await missing();
     const message = judged.state === 'Current' ? 'It is as its spec says.' : judged.message;
     if (judged.state === 'Failed')
       throw failed(`${shown} is stalled: ${message}`, `gpu-rent status ${shown} tells more.`);
-    if (took + LOOK_EVERY_MS > timeoutMs) {
+    if (took + POLL_EVERY_MS > timeoutMs) {
       throw timedOut(
         `${shown} was not ${goal.state} within ${ageText(timeoutMs)}: ${message}`,
         `gpu-rent explain ${shown} tells why.`,
       );
     }
     progress.say(`${shown}: ${message}`);
-    await sleep(systemClock, LOOK_EVERY_MS, signal);
+    await sleep(systemClock, POLL_EVERY_MS, signal);
   }
 }
 

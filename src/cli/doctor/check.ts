@@ -1,5 +1,5 @@
 import { MarketplaceError } from '../../marketplace/errors/errors.ts';
-import { tellFailure } from '../failures/describe-failure.ts';
+import { failureParts } from '../failures/describe-failure.ts';
 
 /** How a check ended. Everything but `ok` says what to do. */
 export type Finding =
@@ -41,7 +41,7 @@ export async function runChecks(
 }
 
 function unexpected(error: unknown): Finding {
-  const { what, remedy = 'Correct this first, then run gpu-rent doctor again.' } = tellFailure(error);
+  const { what, remedy = 'Correct this first, then run gpu-rent doctor again.' } = failureParts(error);
   const isThrottled = error instanceof MarketplaceError && error.kind === 'throttled';
   return isThrottled ? skipped(what.join(' '), 'Run gpu-rent doctor again.') : wrong(what.join(' '), remedy);
 }

@@ -16,7 +16,7 @@ import { type Check, clockFinding, type Finding, ok, skipped, warning, wrong } f
 import { guardChecks } from './guard-checks.ts';
 import { rightsChecks } from './rights-checks.ts';
 
-const MOST_BYTES = 1_000_000;
+const MAX_BYTES = 1_000_000;
 const OUR_KINDS = [gpuInstanceResource, endpointGroupResource, marketplaceAccountResource];
 
 /** The cluster, the definitions, rights, and the operator in it. */
@@ -33,7 +33,7 @@ export function clusterChecks(cluster: ClusterSession): readonly Check[] {
 
 async function getJson(cluster: ClusterSession, path: string): Promise<{ status: number; value: unknown }> {
   const response = await cluster.get(path);
-  const text = await readBody(response, MOST_BYTES);
+  const text = await readBody(response, MAX_BYTES);
   return { status: response.status, value: response.status === 200 ? JSON.parse(text) : undefined };
 }
 

@@ -7,7 +7,7 @@ import { printable } from '../output/printable.ts';
 import { CommandError, EXIT, Interrupted } from './command-error.ts';
 
 /** A failure in words. */
-interface ToldFailure {
+interface FailureParts {
   /** What happened and why; one thought per line. */
   readonly what: readonly string[];
   /** What to do. */
@@ -43,25 +43,25 @@ const KUBECONFIG_ADVICE = 'Name another kubeconfig or context: --kubeconfig, KUB
 
 /** Said of a change whose reply does not tell whether it happened. */
 export const OPEN_OUTCOME = 'Whether it took effect is not known.';
-export const LOOK_FIRST = 'Look whether it took effect before you repeat it.';
+export const CHECK_FIRST = 'Look whether it took effect before you repeat it.';
 
 /** Kinds whose own advice leaves out what was perhaps changed. */
 const LOST: readonly MarketplaceErrorKind[] = ['unavailable', 'aborted', 'malformedReply'];
 
 /** Turns any error into what a person reads, and into the exit code that scripts read. */
 export function describeFailure(error: unknown): FailureText {
-  const { what, remedy, exitCode } = tellFailure(error);
+  const { what, remedy, exitCode } = failureParts(error);
   const lines = [`Error: ${what.join('\n')}`, ...(remedy === undefined ? [] : [`What to do: ${remedy}`])];
   return { lines, exitCode };
 }
 
 /** Any error in words, what happened apart from what to do; nothing in them can steer a terminal. */
-export function tellFailure(error: unknown): ToldFailure {
+export function failureParts(error: unknown): FailureParts {
   const { what, remedy, exitCode } = wordsOf(error);
   return { what: what.map(printable), remedy: remedy && printable(remedy), exitCode };
 }
 
-function wordsOf(error: unknown): ToldFailure {
+function wordsOf(error: unknown): FailureParts {
   if (error instanceof MarketplaceError) return marketplaceFailure(error);
   if (error instanceof KubeError) return kubeFailure(error);
   if (error instanceof CommandError) {
@@ -72,7 +72,7 @@ function wordsOf(error: unknown): ToldFailure {
   return { what: [message], remedy, exitCode: exitCodeOf(error) };
 }
 
-function marketplaceFailure(error: MarketplaceError): ToldFailure {
+function marketplaceFailure(error: MarketplaceError): FailureParts {
   const advice = error.advice ?? ADVICE_BY_KIND[error.kind];
   // The message ends with the advice; here it gets a line of its own.
   const message = error.message.replace(advice, '').trimEnd();
@@ -86,11 +86,11 @@ function marketplaceFailure(error: MarketplaceError): ToldFailure {
   if (error.retryAfterMs !== undefined) what.push(`Try again in ${Math.ceil(error.retryAfterMs / 1000)} s.`);
   // "Try again" would make a second one of what was made, and "nothing to do" is not so.
   const isLost = error.outcome === 'unknown' && LOST.some((kind) => advice === ADVICE_BY_KIND[kind]);
-  const remedy = isLost ? LOOK_FIRST : advice;
+  const remedy = isLost ? CHECK_FIRST : advice;
   return { what, remedy, exitCode: MARKETPLACE_EXIT[error.kind] ?? EXIT.failure };
 }
 
-function kubeFailure(error: KubeError): ToldFailure {
+function kubeFailure(error: KubeError): FailureParts {
   const remedy = breakGlass(error.message) ?? KUBE_ADVICE[error.kind];
   return { what: [error.message], remedy, exitCode: kubeExit(error) };
 }
@@ -118,8 +118,8 @@ function exitCodeOf(error: unknown): number {
  */
 export function describeInterruption(error: unknown, exitCode: number): FailureText {
   const isCall = error instanceof MarketplaceError || error instanceof KubeError;
-  const isTold = isCall && error.outcome === 'unknown' && !(error.cause instanceof Interrupted);
-  const lines = isTold || error instanceof CommandError ? describeFailure(error).lines : [];
+  const isReported = isCall && error.outcome === 'unknown' && !(error.cause instanceof Interrupted);
+  const lines = isReported || error instanceof CommandError ? describeFailure(error).lines : [];
   return { lines: ['Interrupted.', ...lines], exitCode };
 }
 

@@ -32,8 +32,8 @@ export async function uncertainPurchase(
   error: MarketplaceError,
   { found, remedy, isBought = false }: PurchaseEvidence,
 ): Promise<CommandError> {
-  const { OPEN_OUTCOME, tellFailure } = await import('./describe-failure.ts');
-  const { what, remedy: advice } = tellFailure(error);
+  const { OPEN_OUTCOME, failureParts } = await import('./describe-failure.ts');
+  const { what, remedy: advice } = failureParts(error);
   const [first = error.message, ...more] = what;
   const words = more.filter((line) => line !== OPEN_OUTCOME);
   const message = [`${first.replace(/\.$/, '')}. ${found}`, ...words].join('\n');

@@ -131,7 +131,7 @@ export async function operatorTimes({ kube, operatorNamespace }: ClusterSession)
   }
 }
 
-const MOST_BYTES = 1_000_000;
+const MAX_BYTES = 1_000_000;
 
 export const GROUP_VERSION = `${GROUP}/${VERSION}`;
 
@@ -142,7 +142,7 @@ export const INSTALL_DEFINITIONS =
 /** The plural names of our kinds that the cluster serves; none where it knows nothing of the group. */
 export async function servedKinds({ get }: ClusterSession): Promise<readonly string[]> {
   const response = await get(`/apis/${GROUP_VERSION}`);
-  const text = await readBody(response, MOST_BYTES);
+  const text = await readBody(response, MAX_BYTES);
   if (response.status === 404) return [];
   if (response.status !== 200) throw new Error(`/apis/${GROUP_VERSION} answers ${response.status}.`);
   return namesIn(parseJson(text));

@@ -33,8 +33,8 @@ async function stoppedAt(
   index: number,
 ): Promise<unknown> {
   if (things.length === 1) return error;
-  const { tellFailure } = await import('../failures/describe-failure.ts');
-  const { what, remedy, exitCode } = tellFailure(error);
+  const { failureParts } = await import('../failures/describe-failure.ts');
+  const { what, remedy, exitCode } = failureParts(error);
   const untried = things.slice(index + 1).join(', ');
   const rest = untried === '' ? ', the last of them.' : `. Not tried after it: ${untried}.`;
   const message = [...what, `That was ${things[index]}${rest}`].join('\n');

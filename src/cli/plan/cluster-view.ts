@@ -2,7 +2,7 @@ import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.
 import { accountRefOf } from '../../instance/account-ref.ts';
 import type { CommandContext, CommandInput } from '../command.ts';
 import { usageError } from '../failures/command-error.ts';
-import { tellFailure } from '../failures/describe-failure.ts';
+import { failureParts } from '../failures/describe-failure.ts';
 import { accountTarget } from '../sessions/account-access.ts';
 import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';
 import type { SessionTarget } from '../sessions/marketplace-session.ts';
@@ -40,7 +40,7 @@ export async function clusterViews(
       views.push(...(await viewAll(cluster, verdicts, asked)));
     });
   } catch (error) {
-    return withoutCluster(planned, tellFailure(error).what.join(' '));
+    return withoutCluster(planned, failureParts(error).what.join(' '));
   }
   refuse(verdicts);
   return views;
@@ -124,7 +124,7 @@ async function targetOf(cluster: ClusterSession, account: MarketplaceAccount, as
   try {
     return { target: await accountTarget(cluster, account, asked), note: [] };
   } catch (error) {
-    const why = tellFailure(error).what.join(' ');
+    const why = failureParts(error).what.join(' ');
     return { target: undefined, note: [`your own key is used: ${why}`] };
   }
 }

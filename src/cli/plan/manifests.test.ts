@@ -54,7 +54,7 @@ describe('a manifest to plan', () => {
     });
   });
 
-  test('is told all that is wrong with it at once, and which number wants quotes', async () => {
+  test('gets all its faults at once, and which number needs quotes', async () => {
     const wrong = { image: 'x', powerstate: 'Stopped', offers: [{ maxPricePerHour: 0.6, gpuCount: 'two' }] };
     const other = manifest('GpuInstance', { image: 7, offers });
     const failure = await read(`${manifest('GpuInstance', wrong)}\n---\n${other}`).catch((error) => error);
@@ -80,7 +80,7 @@ describe('a manifest to plan', () => {
     expect(await read(manifest('GpuInstance', { image: 'x', offers, env }))).toHaveLength(1);
   });
 
-  test('that holds nothing of ours, or no YAML, is told by its name', async () => {
+  test('without objects of the operator, or without YAML, is reported by its name', async () => {
     await expect(read('kind: Pod\napiVersion: v1\n')).rejects.toThrow('x.yaml holds no GpuInstance');
     await expect(read('a: [\n')).rejects.toMatchObject({ exitCode: 2 });
   });

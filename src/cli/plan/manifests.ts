@@ -121,10 +121,10 @@ function issueText({ path, message, ...issue }: z.core.$ZodIssue, spec: unknown)
   return `spec.${path.join('.')}: ${isUnquoted ? `write it in quotes: "${given}"` : message}`;
 }
 
-const MOST_ISSUES = 20;
+const MAX_ISSUES = 20;
 
 function notAsDefined(what: string, kind: string, issues: readonly string[]): Error {
-  const shown = issues.slice(0, MOST_ISSUES).map((issue) => `  ${issue}`);
+  const shown = issues.slice(0, MAX_ISSUES).map((issue) => `  ${issue}`);
   return usageError(
     `${what} is not as its definition wants it:\n${shown.join('\n')}`,
     `kubectl explain ${kind.toLowerCase()}.spec shows every field.`,

@@ -28,7 +28,7 @@ async function asked(refusal?: Refusal, manifest = MANIFEST) {
   return { verdict: await askServer(session, { manifest, namespace: 'team' }), requests };
 }
 
-test('nothing is stored by the question, and unknown fields are told', async () => {
+test('stores nothing, and reports unknown fields', async () => {
   const { verdict, requests } = await asked();
   expect(verdict).toEqual({ type: 'accepted' });
   expect(requests.map(({ method }) => method)).toEqual(['PATCH']);

@@ -31,7 +31,7 @@ export async function findApiKey(
   context: CommandContext,
   { skipSession = false }: { readonly skipSession?: boolean } = {},
 ): Promise<FoundKey> {
-  const key = await lookForApiKey(options, context, skipSession);
+  const key = await searchApiKey(options, context, skipSession);
   if (key) return key;
   throw new CommandError('No API key was found.', {
     exitCode: EXIT.usage,
@@ -40,7 +40,7 @@ export async function findApiKey(
 }
 
 /** The same; undefined where there is none. */
-export async function lookForApiKey(
+export async function searchApiKey(
   options: OptionValues,
   context: CommandContext,
   skipSession = false,

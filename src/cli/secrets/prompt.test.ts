@@ -33,6 +33,6 @@ test('a terminal that hangs up confirms nothing', async () => {
 test.each([
   ['through a pipe', { isTTY: false }],
   ['with --yes', { options: { yes: true } }],
-])('nobody is asked %s', async (_, situation) => {
+])('does not ask %s', async (_, situation) => {
   expect(await answerTo('n\n', situation)).toEqual({ said: 'yes', shown: '' });
 });

@@ -2,7 +2,7 @@ import type { Transport, TransportRequest, TransportResponse } from '../../lib/t
 import { printable } from '../output/printable.ts';
 import { redactedBody } from './redaction.ts';
 
-const MOST_BODY = 2_000;
+const MAX_BODY = 2_000;
 
 /**
  * Shows each call and its reply as they go over the wire: method, address, bodies. Keys, codes and other
@@ -49,5 +49,5 @@ function shownPath(path: string): string {
 
 function shownBody(text: string): string {
   const shown = printable(redactedBody(text));
-  return shown.length <= MOST_BODY ? shown : `${shown.slice(0, MOST_BODY)}… (${shown.length} characters)`;
+  return shown.length <= MAX_BODY ? shown : `${shown.slice(0, MAX_BODY)}… (${shown.length} characters)`;
 }

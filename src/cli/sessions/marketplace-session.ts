@@ -68,20 +68,20 @@ export async function withMarketplaceAt<Result>(
   try {
     return await work(attempt.session);
   } catch (error) {
-    if (!key.session || attempt.door.answered() > 0 || !hasSessionEnded(error))
-      throw told(error, attempt.door, context);
+    if (!key.session || attempt.connection.answered() > 0 || !hasSessionEnded(error))
+      throw told(error, attempt.connection, context);
     context.stderr.write(`The session key of ${key.source} has ended; the ordinary key is used.\n`);
   } finally {
-    await attempt.door.close();
+    await attempt.connection.close();
   }
   const ordinary = await findApiKey(input.options, context, { skipSession: true });
   const again = await openSession(input, context, { ...target, key: ordinary });
   try {
     return await work(again.session);
   } catch (error) {
-    throw told(error, again.door, context);
+    throw told(error, again.connection, context);
   } finally {
-    await again.door.close();
+    await again.connection.close();
   }
 }
 
@@ -94,24 +94,24 @@ export async function withLoggedOut<Result>(
   context: CommandContext,
   work: (tfaWith: (secret: Secret) => LoggedOutTfa) => Promise<Result>,
 ): Promise<Result> {
-  const door = await openDoor(input, context, {});
+  const connection = await openConnection(input, context, {});
   const { createLoggedOutClient } = await import('../../marketplace/client.ts');
   try {
-    return await work((secret) => createLoggedOutClient({ ...door.parts, secret }));
+    return await work((secret) => createLoggedOutClient({ ...connection.parts, secret }));
   } catch (error) {
-    throw told(error, door, context);
+    throw told(error, connection, context);
   } finally {
-    await door.close();
+    await connection.close();
   }
 }
 
 /** A failure whose cause is the address, in words that say so; any other as it is. */
-function told(error: unknown, door: Door, { signal }: CommandContext): unknown {
+function told(error: unknown, connection: Connection, { signal }: CommandContext): unknown {
   if (signal.aborted || !(error instanceof MarketplaceError)) return error;
-  const { baseUrl } = door.parts;
+  const { baseUrl } = connection.parts;
   const { kind, status, outcome, code } = error;
   if (kind === 'blockedAddress') return notAsked(error, baseUrl);
-  if (isNotOffered(error, door.lastRefused())) return notOffered(error, door);
+  if (isNotOffered(error, connection.lastRefused())) return notOffered(error, connection);
   if (kind !== 'unavailable' || status !== undefined || outcome !== 'refused') return error;
   const why = code === undefined ? '' : ` (${code})`;
   return failed(
@@ -140,10 +140,10 @@ const namesThing = (path: string): boolean => /[/=]\d/.test(path) || path.includ
 
 const hasNoCodeOfThing = ({ code }: MarketplaceError): boolean => code === undefined || code === 'not_found';
 
-function notOffered(error: MarketplaceError, door: Door): Error {
-  const { method, path = '', status } = door.lastRefused() ?? {};
+function notOffered(error: MarketplaceError, connection: Connection): Error {
+  const { method, path = '', status } = connection.lastRefused() ?? {};
   return failed(
-    `The service at ${door.parts.baseUrl} does not offer ${method} ${path.split('?')[0]} (HTTP ${status}).`,
+    `The service at ${connection.parts.baseUrl} does not offer ${method} ${path.split('?')[0]} (HTTP ${status}).`,
     'Check the address (--url, GPU_RENT_URL), or use a service that has this call.',
     error,
   );
@@ -167,7 +167,7 @@ function hasSessionEnded(error: unknown): boolean {
 
 interface OpenSession {
   readonly session: MarketplaceSession;
-  readonly door: Door;
+  readonly connection: Connection;
 }
 
 /** A call that the service answered. */
@@ -178,7 +178,7 @@ interface Sent {
 }
 
 /** The way to one marketplace, for whoever calls. */
-interface Door {
+interface Connection {
   /** What a client is made of beside its credential. */
   readonly parts: Omit<MarketplaceClientOptions, 'apiKey'>;
   /** Calls that were answered with success. */
@@ -188,11 +188,11 @@ interface Door {
   close(): Promise<void>;
 }
 
-async function openDoor(
+async function openConnection(
   { options }: CommandInput,
   context: CommandContext,
   target: SessionTarget,
-): Promise<Door> {
+): Promise<Connection> {
   const [{ createPacer }, { createMarketplaceTransport }, { CallGivenUp }] = await Promise.all([
     import('../../marketplace/pacing/pacing.ts'),
     import('../../marketplace/http/transport.ts'),
@@ -224,20 +224,20 @@ async function openSession(
   context: CommandContext,
   target: SessionTarget & { readonly key: FoundKey },
 ): Promise<OpenSession> {
-  const door = await openDoor(input, context, target);
+  const connection = await openConnection(input, context, target);
   const { createMarketplaceClient } = await import('../../marketplace/client.ts');
-  const client = createMarketplaceClient({ ...door.parts, apiKey: target.key.key });
-  const { baseUrl, transport } = door.parts;
-  return { session: { client, baseUrl, key: target.key, transport }, door };
+  const client = createMarketplaceClient({ ...connection.parts, apiKey: target.key.key });
+  const { baseUrl, transport } = connection.parts;
+  return { session: { client, baseUrl, key: target.key, transport }, connection };
 }
 
 /** A door whose calls end with the command, and then count as given up: the service did not fail. */
-function endedWith(door: Transport, command: AbortSignal, givenUp: () => Error) {
+function endedWith(connection: Transport, command: AbortSignal, givenUp: () => Error) {
   let answered = 0;
   let last: Sent | undefined;
   const counted: Transport = async (request) => {
     try {
-      const response = await door({ ...request, signal: signalOf(request.signal, command) });
+      const response = await connection({ ...request, signal: signalOf(request.signal, command) });
       if (response.status < 300) answered += 1;
       last = { method: request.method, path: request.path, status: response.status };
       return response;

@@ -30,7 +30,7 @@ describe('what happens next', () => {
     ]);
   });
 
-  test('is what a person can mend, also while all that is wanted holds', () => {
+  test('is what a person can fix, also while the object is as desired', () => {
     expect(next(['Ready', 'True', 'Ready'], ['WithinBudget', 'False', 'LimitReached'])).toHaveLength(1);
   });
 

@@ -120,7 +120,7 @@ function conditionTable(conditions: readonly Condition[], now: number, paint: Pa
   return byTime.length === 0 ? '' : formatTable(columns, byTime);
 }
 
-const MOST_EVENTS = 12;
+const MAX_EVENTS = 12;
 
 function eventTable(events: readonly ShownEvent[], now: number, paint: Paint): string {
   const columns: readonly Column<ShownEvent>[] = [
@@ -136,7 +136,7 @@ function eventTable(events: readonly ShownEvent[], now: number, paint: Paint): s
       text: ({ note, count }) => `${note}${count > 1 ? ` (${count} times)` : ''}`,
     },
   ];
-  return events.length === 0 ? '' : formatTable(columns, events.slice(-MOST_EVENTS));
+  return events.length === 0 ? '' : formatTable(columns, events.slice(-MAX_EVENTS));
 }
 
 /** How long ago a timestamp was. */
