@@ -32,7 +32,7 @@ export interface TicketRequest {
   /** Called when a rental slot is there, if none is now. */
   readonly wake: () => void;
   readonly offerId: number;
-  /** Of the offer, disk included. Undefined where the service names no price. */
+  /** Of the offer, disk included. Undefined if the service names no price. */
   readonly pricePerHour: MicroDollars | undefined;
 }
 

@@ -138,7 +138,7 @@ function unshown(grant: Grant, object: InstanceSummary | undefined): readonly Pe
 /** What a start asks for. */
 export interface StartRequest {
   readonly objectUid: string;
-  /** Of the running machine, disk included. Undefined where the service names no price. */
+  /** Of the running machine, disk included. Undefined if the service names no price. */
   readonly pricePerHour: MicroDollars | undefined;
   /** Within how many milliseconds of its answer the machine has to run. */
   readonly timeoutMs: number;
@@ -221,7 +221,7 @@ export class OfferReservations {
     this.#clock = clock;
   }
 
-  /** False where another object holds the offer. Reserving again prolongs. */
+  /** False if another object holds the offer. Reserving again prolongs. */
   reserve(offerId: number, objectUid: string): boolean {
     this.#forgetOld();
     const known = this.#byOffer.get(offerId);

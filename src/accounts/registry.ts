@@ -204,7 +204,7 @@ export class AccountRegistry {
     return session;
   }
 
-  /** Says why the account may not be used for new rentals; undefined where it may. */
+  /** Says why the account may not be used for new rentals; undefined if it may. */
   setNotReady(account: MarketplaceAccount, why: NotReady | undefined): void {
     const known = this.#known(account);
     const changed = known.notReady?.reason !== why?.reason;

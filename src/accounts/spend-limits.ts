@@ -66,7 +66,7 @@ export interface AccountSums {
   readonly rentalsLastHour: number;
   /** Those of them that are under way: allowed, or open on a record, so that they may still come to nothing. */
   readonly rentalsUnderWay: number;
-  /** Epoch milliseconds of the oldest of the others; undefined where there is none. */
+  /** Epoch milliseconds of the oldest of the others; undefined if there is none. */
   readonly oldestRentalAt: number | undefined;
   readonly liveMachines: number;
   readonly dollarsPerHour: MicroDollars;
@@ -74,7 +74,7 @@ export interface AccountSums {
   readonly orphanMachines: number;
   readonly orphanDollarsPerHour: MicroDollars;
   readonly spentThisMonth: MicroDollars;
-  /** Undefined where the key may not read it. */
+  /** Undefined if the key may not read it. */
   readonly credit: MicroDollars | undefined;
 }
 

@@ -44,7 +44,7 @@ export interface InstallationOptions {
   readonly scope: string;
   readonly random: Random;
   readonly log: Logger;
-  /** Asked only where no identity is stored. Rejects where the API server does not answer. */
+  /** Asked only if no identity is stored. Rejects if the API server does not answer. */
   readonly traces: () => Promise<RentalTraces>;
 }
 

@@ -107,7 +107,7 @@ function joined(field: string, queries: readonly Pick<OfferQuery, 'filters'>[]):
   );
 }
 
-/** The values that filters on one field let through; undefined where they say it otherwise. */
+/** The values that filters on one field let through; undefined if they say it otherwise. */
 function valuesOf(filters: readonly OfferFilter[]): readonly OfferScalar[] | undefined {
   const [filter] = filters;
   if (filters.length > 1 || !filter) return undefined;

@@ -102,7 +102,7 @@ export class KeyChecks {
   }
 
   /**
-   * The latest check, made again where it is due; the marketplace is waited for `aside`. Rejects where the API server does
+   * The latest check, made again where it is due; the marketplace is waited for `aside`. Rejects if the API server does
    * not answer.
    */
   async check(account: MarketplaceAccount, url: string, aside: Aside): Promise<KeyCheck> {

@@ -22,7 +22,7 @@ export type KeyProof =
       readonly key: Secret;
       readonly login: Login;
       readonly user: User;
-      /** False where the key may not destroy. */
+      /** False if the key may not destroy. */
       readonly mayDestroy: boolean;
       /** Of a kept key: what the key in the user's Secret proved, where there is one and it serves worse. */
       readonly insteadOf?: KeyProof;

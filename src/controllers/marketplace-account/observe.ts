@@ -27,7 +27,7 @@ export interface AccountSources extends BlockerSources {
 }
 
 /**
- * Gathers everything one pass needs. The Secret and the marketplace are asked only where a check is due; what the
+ * Gathers everything one pass needs. The Secret and the marketplace are asked only if a check is due; what the
  * marketplace is asked is waited for `aside`, since a slow one is no reason to let other accounts wait.
  */
 export async function observe(

@@ -65,7 +65,7 @@ export interface Observed {
   readonly newestRentalAt: number | undefined;
   /** The kept key is this very key already. */
   readonly keyKept: boolean;
-  /** Epoch milliseconds at which credit and runway were last written; undefined where not by this process. */
+  /** Epoch milliseconds at which credit and runway were last written; undefined if not by this process. */
   readonly figuresWrittenAt: number | undefined;
   /** Until the key has to be checked again. */
   readonly keyCheckAgainInMs: number;

@@ -46,7 +46,7 @@ export async function act(
 }
 
 /**
- * In the name of an account whose own key may destroy: the sweep destroys only where every account of the login has
+ * In the name of an account whose own key may destroy: the sweep destroys only if every account of the login has
  * `orphanPolicy: Destroy`. A destroy that fails is tried again by the next sweep, which finds the
  * machine still listed.
  */

@@ -64,7 +64,7 @@ function isStillOrphan(sweep: Sweep, instanceId: number, sources: SweepSources):
   return actions.some((action) => action.type === 'destroy' && action.instanceId === instanceId);
 }
 
-/** The sweep that an account's key stands for; undefined where another account of the login does it. */
+/** The sweep that an account's key stands for; undefined if another account of the login does it. */
 function sweepOf(key: string, { registry, installation }: OrphanSweepOptions): Sweep | undefined {
   const { namespace = '', name } = refOfKey(key);
   const session = registry.session({ namespace, name });

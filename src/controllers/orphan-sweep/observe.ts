@@ -45,7 +45,7 @@ export interface Sweep {
 }
 
 /**
- * Gathers one sweep. The machines were listed first; objects are read after, and only where the cache does
+ * Gathers one sweep. The machines were listed first; objects are read after, and only if the cache does
  * not claim every machine, so that an intent which preceded its machine is certainly seen.
  */
 export async function observe(sweep: Sweep, sources: SweepSources): Promise<Observed> {
@@ -187,7 +187,7 @@ function openBreaker({ sessions }: Sweep): BreakerState | undefined {
 interface SweepInventory {
   /** Of the login. */
   readonly accounts: readonly MarketplaceAccount[];
-  /** The newest rental that anything durable of the login knows of; 0 where nothing does, or where nobody asked. */
+  /** The newest rental that anything durable of the login knows of; 0 if nothing does, or where nobody asked. */
   readonly newestRecordAt: number;
   readonly entries: readonly InventoryEntry[];
 }
@@ -258,7 +258,7 @@ function newestRecord(objects: readonly ListedObject[], accounts: readonly Marke
   return fromObjects.reduce((a, b) => Math.max(a, b), fromAccounts);
 }
 
-/** Epoch milliseconds of the newest of these timestamps; 0 where there is none. */
+/** Epoch milliseconds of the newest of these timestamps; 0 if there is none. */
 function newestOf(timestamps: readonly (string | undefined)[]): number {
   return timestamps.reduce((newest, text) => Math.max(newest, Date.parse(text ?? '') || 0), 0);
 }

@@ -14,7 +14,7 @@ export interface Candidate {
   readonly pricePerHour: MicroDollars | undefined;
   /** In how many sweeps in a row it was unclaimed, this one included. */
   readonly sweeps: number;
-  /** The newest rental that anything durable of its login knew of in the first of these; 0 where nothing did. */
+  /** The newest rental that anything durable of its login knew of in the first of these; 0 if nothing did. */
   readonly newestRecordAt: number;
 }
 
@@ -29,7 +29,7 @@ export interface Observed {
   readonly others?: readonly string[];
   /** What the sweep before this one found, so that only events becomes an event. */
   readonly before: SweepFindings;
-  /** `Destroy` only where every account of the login says so. */
+  /** `Destroy` only if every account of the login says so. */
   readonly policy: 'Report' | 'Destroy';
   readonly breaker: BreakerState;
   readonly sweep: 'allowed' | 'clusterChanged' | 'scopeShrunk';
@@ -61,6 +61,6 @@ export type Action =
 export interface Decision {
   readonly findings: SweepFindings;
   readonly actions: readonly Action[];
-  /** Why orphans are left alone, for the log; undefined where they are destroyed or there are none. */
+  /** Why orphans are left alone, for the log; undefined if they are destroyed or there are none. */
   readonly kept: string | undefined;
 }
