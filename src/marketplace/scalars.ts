@@ -53,7 +53,7 @@ export const looseText = loosely((value) => {
   return typeof text === 'string' ? text : undefined;
 });
 
-/** Text, or null where the service says null or nothing. */
+/** Text, or null if the service says null or nothing. */
 export const textOrNull = z.string().nullable().catch(null);
 
 /** A boolean, also as a word or 0 and 1, or undefined for null, absent and anything else. */

@@ -14,9 +14,9 @@ export interface User {
   readonly username: string | undefined;
   /** Below zero when the account owes money. */
   readonly credit: MicroDollars | undefined;
-  /** The registered public key; undefined where there is none or the service does not say. */
+  /** The registered public key; undefined if there is none or the service does not say. */
   readonly sshKey: string | undefined;
-  /** undefined where the key may not read it. */
+  /** undefined if the key may not read it. */
   readonly twoFactor: TwoFactorStatus | undefined;
 }
 

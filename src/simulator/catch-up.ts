@@ -11,7 +11,7 @@ import type { WorldStore } from './world/world-store.ts';
 
 /** Instants of one part; a world is put in place and written down after each. */
 const ROUNDS = 5000;
-/** What one caller waits for at max: milliseconds of the process, and parts where its clock stands still. */
+/** What one caller waits for at max: milliseconds of the process, and parts if its clock stands still. */
 const PATIENCE_MS = 5000;
 const MAX_PARTS = 200;
 

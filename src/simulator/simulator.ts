@@ -94,7 +94,7 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
 interface OpenWorld {
   readonly store: WorldStore;
   readonly time: SimulatedTime;
-  /** Writes what changed to the file, where there is one. */
+  /** Writes what changed to the file, if there is one. */
   readonly saved: () => void;
 }
 
@@ -156,7 +156,7 @@ function resumed(world: World, options: SimulatorOptions): World {
 const isFullKey = (key: ApiKey): boolean =>
   key.instanceId === null && key.revokedAt === null && key.permissions === null && !key.session;
 
-/** The key that callers are told; one that was asked for is added where a kept world lacks it or revoked it. */
+/** The key that callers are told; one that was asked for is added if a kept world lacks it or revoked it. */
 function ensureKey(store: WorldStore, requested: string | undefined): string {
   const { users, apiKeys } = store.current().tables;
   if (requested === undefined) return Object.values(apiKeys).find(isFullKey)?.secret ?? '';

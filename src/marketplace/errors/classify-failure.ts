@@ -21,7 +21,7 @@ export interface CallContext {
   readonly operation: string;
   readonly area: ErrorArea;
   readonly effect: 'read' | 'write';
-  /** Epoch milliseconds, where the reply carries no `Date`. */
+  /** Epoch milliseconds, if the reply carries no `Date`. */
   readonly now: number;
 }
 

@@ -10,10 +10,10 @@ export interface ErrorCodeRow {
   /** The HTTP statuses it is documented with. */
   readonly statuses: readonly number[];
   readonly area: ErrorArea;
-  /** Only where the service's text contains this. */
+  /** Only if the service's text contains this. */
   readonly text?: string;
   readonly kind: MarketplaceErrorKind;
-  /** `refused` only where the effect certainly did not happen. */
+  /** `refused` only if the effect certainly did not happen. */
   readonly outcome: Outcome;
   readonly advice: string;
 }

@@ -65,7 +65,7 @@ export interface MarketplaceFailure {
 
 /**
  * The one error of this client. `message` is made of our own words, status and code alone, so it may be
- * shown anywhere; `outcome` is `refused` only where the effect certainly did not happen.
+ * shown anywhere; `outcome` is `refused` only if the effect certainly did not happen.
  */
 export class MarketplaceError extends Error {
   readonly kind: MarketplaceErrorKind;

@@ -18,7 +18,7 @@ export interface Feed {
   stop(): void;
   latest(): CompleteList | undefined;
   /**
-   * Begin times (clock.now) of the complete lists since which `id` is missing, oldest first: [] where it is
+   * Begin times (clock.now) of the complete lists since which `id` is missing, oldest first: [] if it is
    * in the latest, or where there is none yet. Only recent lists are remembered (256).
    */
   absences(id: number): readonly number[];
@@ -167,7 +167,7 @@ class PollingFeed implements Feed {
   }
 
   /**
-   * The specification's list, or the paged one: whichever the service served last, and the other one where it says that
+   * The specification's list, or the paged one: whichever the service served last, and the other one if it says that
    * it serves that no more. One wrong word about it, as a proxy may say it, is not for good.
    */
   async #everyInstance(): Promise<readonly Instance[]> {

@@ -6,15 +6,15 @@ const NOT_PUBLIC = Object.values(NETWORKS).flat();
 
 /** Which addresses may be connected to. */
 export interface AddressRules {
-  /** Why a request to this origin must not be made, in a few words; undefined where it may. */
+  /** Why a request to this origin must not be made, in a few words; undefined if it may. */
   refuseOrigin(origin: URL): string | undefined;
-  /** Why this resolved address of the host must not be connected to; undefined where it may. */
+  /** Why this resolved address of the host must not be connected to; undefined if it may. */
   refuseAddress(host: string, address: string): string | undefined;
 }
 
 /**
- * https only outside loopback; loopback only where the origin itself says so; private, link-local and other
- * non-public ranges only where `allowedNetworks` (CIDR) names them.
+ * https only outside loopback; loopback only if the origin itself says so; private, link-local and other
+ * non-public ranges only if `allowedNetworks` (CIDR) names them.
  */
 export function createAddressRules(allowedNetworks: readonly string[] = []): AddressRules {
   const isLoopback = networkSet(NETWORKS.loopback);

@@ -33,7 +33,7 @@ export interface Call<Schema extends z.ZodType> {
   /** A read may be repeated; a write never is. */
   readonly effect: 'read' | 'write';
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** Below the base address, with its final slash where the service spells one. */
+  /** Below the base address, with its final slash if the service spells one. */
   readonly path: string;
   readonly query?: QueryValues;
   readonly body?: unknown;

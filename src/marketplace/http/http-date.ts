@@ -11,7 +11,7 @@ function daysSinceEpoch(year: number, month: number, day: number): number {
   return era * 146_097 + dayOfEra - 719_468;
 }
 
-/** Epoch milliseconds of an HTTP date (RFC 9110, IMF-fixdate); undefined where it is none. */
+/** Epoch milliseconds of an HTTP date (RFC 9110, IMF-fixdate); undefined if it is none. */
 export function parseHttpDate(text: string | undefined): number | undefined {
   const match = IMF_FIXDATE.exec(text ?? '');
   if (!match) return undefined;

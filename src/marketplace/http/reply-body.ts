@@ -16,7 +16,7 @@ export interface ReplyText {
 
 /**
  * The whole body as text. Gives the connection up at the first byte over `maxBytes` (counted after
- * decompression) or at the first byte that is not UTF-8. Rejects with what the transport throws where the
+ * decompression) or at the first byte that is not UTF-8. Rejects with what the transport throws if the
  * connection breaks.
  */
 export async function readBody(response: TransportResponse, maxBytes: number): Promise<string> {
@@ -32,7 +32,7 @@ export async function readBody(response: TransportResponse, maxBytes: number): P
   }
 }
 
-/** The body's bytes as they come, up to the first over `maxBytes`, where it rejects with {@link UnreadableBody}. */
+/** The body's bytes as they come, up to the first over `maxBytes`: then it rejects with {@link UnreadableBody}. */
 export async function* boundedChunks(
   response: TransportResponse,
   maxBytes: number,

@@ -87,7 +87,7 @@ class PacedRequester implements Requester {
     });
   }
 
-  /** A write is tried once; a read again where a second look may mend what failed. */
+  /** A write is tried once; a read again if a second look may mend what failed. */
   async #repeated<T>(call: Call<z.ZodType>, attemptOnce: (allowance: Allowance) => Promise<T>): Promise<T> {
     const { clock } = this.#options;
     const allowance = new Allowance(clock, call.bounds?.deadlineMs);
@@ -244,7 +244,7 @@ export class Allowance {
     this.#wallStart = clock.now();
   }
 
-  /** Milliseconds that are left; 0 where none are. */
+  /** Milliseconds that are left; 0 if none are. */
   leftMs(): number {
     const elapsed = Math.max(
       this.#clock.monotonic() - this.#monotonicStart,
@@ -254,7 +254,7 @@ export class Allowance {
   }
 }
 
-/** `?a=b&…`, form-encoded as public clients do; empty where nothing is set. */
+/** `?a=b&…`, form-encoded as public clients do; empty if nothing is set. */
 export function queryString(values: QueryValues = {}): string {
   const pairs = Object.entries(values)
     .filter(([, value]) => value !== undefined)

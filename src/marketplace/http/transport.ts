@@ -109,7 +109,7 @@ export interface ConnectorOptions {
 }
 
 /**
- * Connects only where the rules allow: every resolved address is checked before it is tried, so a name cannot
+ * Connects only if the rules allow: every resolved address is checked before it is tried, so a name cannot
  * lead elsewhere between check and use, and the peer of the socket once more before a byte is written.
  */
 export function guardedConnector(options: ConnectorOptions): buildConnector.connector {
@@ -133,7 +133,7 @@ export function guardedConnector(options: ConnectorOptions): buildConnector.conn
   };
 }
 
-/** Resolves a name to those of its addresses that may be connected to; fails where none is left. */
+/** Resolves a name to those of its addresses that may be connected to; fails if none is left. */
 function guardedLookup(rules: AddressRules, lookup: LookupFunction): LookupFunction {
   return (hostname, options, callback) => {
     lookup(hostname, { ...options, all: true }, (error, found) => {

@@ -20,7 +20,7 @@ export interface Instance {
   /** null: it carries none. undefined: the service does not echo labels. */
   readonly label: string | null | undefined;
   readonly actualStatus: ActualStatus;
-  /** The service's own word, also where it is not recognized. */
+  /** The service's own word, also if it is not recognized. */
   readonly actualStatusWord: string | null;
   /** What the service wants it to do: `running`, `stopped`, `frozen`, or a word of its own. */
   readonly intendedStatus: string | undefined;
@@ -32,7 +32,7 @@ export interface Instance {
   readonly pricePerHour: MicroDollars | undefined;
   /** The disk's part, which goes on while stopped. */
   readonly storagePricePerHour: MicroDollars | undefined;
-  /** Where to reach SSH: the direct address where one is mapped, otherwise the service's proxy. */
+  /** Where to reach SSH: the direct address if one is mapped, otherwise the service's proxy. */
   readonly sshHost: string | undefined;
   readonly sshPort: number | undefined;
   readonly publicAddress: string | undefined;
@@ -129,7 +129,7 @@ export const instancesPageReply = z.object({
   next_token: textOrNull,
 });
 
-/** Reply of reading one instance: null where it is absent. */
+/** Reply of reading one instance: null if it is absent. */
 export const instanceReply = z.object({ instances: instanceRow.nullable() });
 
 /** Reply of asking for logs: where they can be read, or a message while there is nothing. */
@@ -140,7 +140,7 @@ function toStatus(status: string | null): ActualStatus {
   return isKnownStatus(status) ? status : 'unrecognized';
 }
 
-/** By `22/tcp`. A key that says the same in other words counts where that one is missing; any other is none of ours. */
+/** By `22/tcp`. A key that says the same in other words counts if that one is missing; any other is none of ours. */
 function hostPorts(ports: WireInstance['ports']): Record<string, number> {
   const mapped: Record<string, number> = {};
   for (const [key, bindings] of Object.entries(ports ?? {})) {
@@ -165,7 +165,7 @@ function isPort(value: number | undefined): value is number {
 }
 
 /**
- * The direct address where port 22 is mapped, otherwise the proxy's, whose port is one higher for images
+ * The direct address if port 22 is mapped, otherwise the proxy's, whose port is one higher for images
  * started in a jupyter mode.
  */
 function sshAddress(row: WireInstance, ports: Readonly<Record<string, number>>) {

@@ -44,7 +44,7 @@ export interface InstancesResource extends RentCalls {
   listAll(options?: CallOptions): Promise<InstanceList>;
   /** One page of the paged list, ordered by id. */
   page(query?: PageQuery, options?: CallOptions): Promise<InstancePage>;
-  /** null where the service says that it is absent: one witness, never proof. */
+  /** null if the service says that it is absent: one witness, never proof. */
   get(id: number, options?: CallOptions): Promise<Instance | null>;
   stop(id: number, options?: CallOptions): Promise<ChangeAnswer>;
   start(id: number, options?: CallOptions): Promise<ChangeAnswer>;
@@ -167,7 +167,7 @@ async function get(
   }
 }
 
-/** The rows, where they are as many as the service counted and each machine stands there once. */
+/** The rows, if they are as many as the service counted and each machine stands there once. */
 function assertComplete(instances: readonly Instance[], found: number | undefined): readonly Instance[] {
   if (found !== instances.length) {
     throw incompleteList(`it names ${found ?? 'no'} instances and holds ${instances.length}`);
@@ -199,7 +199,7 @@ export interface PagedQuery extends CallOptions {
   readonly filters?: PageQuery['filters'];
 }
 
-/** All machines, whole or by pages: pages where the service says that the whole list is gone. */
+/** All machines, whole or by pages: pages if the service says that the whole list is gone. */
 export async function listInAnyForm(
   instances: Pick<InstancesResource, 'list' | 'page'>,
   options: CallOptions = {},
@@ -214,7 +214,7 @@ export async function listInAnyForm(
 
 /**
  * All pages of the paged list, or a MarketplaceError: never a part. Rejected are a token that comes twice, more
- * pages than the cap, a machine named twice, and a sum that the service's own counts rule out; where nothing is filtered,
+ * pages than the cap, a machine named twice, and a sum that the service's own counts rule out; if nothing is filtered,
  * an empty list that counts nothing, too. Machines may come and go between pages, so the sum must lie between the least
  * and the greatest count named.
  */

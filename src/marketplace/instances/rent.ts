@@ -249,7 +249,7 @@ export function packOnStart(script: string): PackedOnStart {
   };
 }
 
-/** The interpreter that the script names in its first line runs it; otherwise bash where there is one. */
+/** The interpreter that the script names in its first line runs it; otherwise bash if there is one. */
 function runnable(base64: string, script: string): string {
   const interpreter = /^#!\s*(\/[^\n]*)/.exec(script)?.[1]?.trim() ?? '$(command -v bash || echo sh)';
   return `f=$(mktemp)&&echo ${base64}|base64 -d|gzip -d>$f&&${interpreter} $f`;

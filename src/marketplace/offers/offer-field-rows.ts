@@ -2,7 +2,7 @@
 export interface OfferFieldRow {
   readonly name: string;
   readonly type: 'number' | 'text' | 'boolean';
-  /** On the wire; empty where it has none. */
+  /** On the wire; empty if it has none. */
   readonly unit: string;
   readonly meaning: string;
   /** It can be filtered by, but no offer carries it. */

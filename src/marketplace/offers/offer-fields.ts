@@ -23,7 +23,7 @@ export type FieldLookup =
   /** `nearest`: what was probably meant. */
   | { readonly type: 'unknown'; readonly nearest: string | undefined };
 
-/** The field of that name or alias; otherwise the nearest name, where one is near. */
+/** The field of that name or alias; otherwise the nearest name, if one is near. */
 export function findOfferField(name: string): FieldLookup {
   const field = OFFER_FIELDS.get(FIELD_ALIASES.get(name) ?? name);
   return field ? { type: 'known', field } : { type: 'unknown', nearest: nearestName(name) };

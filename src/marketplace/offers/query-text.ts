@@ -255,7 +255,7 @@ const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
   ['False', false],
 ]);
 
-/** The value of a written word for that field, in wire units; undefined where it is none. */
+/** The value of a written word for that field, in wire units; undefined if it is none. */
 export function readQueryValue(field: OfferFieldRow, text: string): OfferScalar | undefined {
   if (text === 'None' || text === 'null') return null;
   switch (field.type) {

@@ -40,9 +40,9 @@ export interface AcquireOptions {
 export interface Pacer {
   /** Waits for a place. Rejects with a MarketplaceError of outcome `refused`, or the signal's reason. */
   acquire(endpointClass: EndpointClass, options?: AcquireOptions): Promise<Permit>;
-  /** Takes the next place now for a call that follows within `holdMs`. undefined where none is free. */
+  /** Takes the next place now for a call that follows within `holdMs`. undefined if none is free. */
   reserve(endpointClass: EndpointClass, holdMs: number): Slot | undefined;
-  /** Milliseconds until a call of this class that asked now could start; 0 where at once. */
+  /** Milliseconds until a call of this class that asked now could start; 0 if at once. */
   nextSlotMs(endpointClass: EndpointClass): number;
   /** A 429 arrived: the class slows down, for at least `retryAfterMs`, and recovers by itself. */
   slowDown(endpointClass: EndpointClass, retryAfterMs?: number): void;
@@ -294,7 +294,7 @@ export class Lane {
     this.#nextStart = Math.max(this.#nextStart, now + pause);
   }
 
-  /** Takes a waiter out of the queue; false where it was no longer in it. */
+  /** Takes a waiter out of the queue; false if it was no longer in it. */
   remove(waiter: Waiter): boolean {
     const index = this.waiting.indexOf(waiter);
     if (index < 0) return false;

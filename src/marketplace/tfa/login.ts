@@ -12,7 +12,7 @@ interface SentCode {
   readonly method: 'sms' | 'email';
   /** Six digits. */
   readonly code: string;
-  /** Needed where several methods of one kind are set up. */
+  /** Needed if several methods of one kind are set up. */
   readonly methodId?: number;
   readonly backupCode?: never;
 }

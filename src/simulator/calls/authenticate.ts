@@ -130,7 +130,7 @@ export function scopeAllows(category: JsonObject, call: Call, keyParams: string 
 
 /**
  * The name of an endpoint in a permissions object: `api.`, the resource in the singular, and the rest of
- * the path, or a verb where nothing is left (`api.instance.request_logs`, `api.instance.show`).
+ * the path, or a verb if nothing is left (`api.instance.request_logs`, `api.instance.show`).
  */
 export function endpointName(route: Pick<Route, 'method' | 'path'>): string {
   const parts = route.path

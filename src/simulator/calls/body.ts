@@ -82,7 +82,7 @@ function childrenOf(value: Json): Json[] {
 
 /*
  * The file of an upload: the part of a multipart form (RFC 7578) that has a file name, byte for byte, or
- * the whole body where it is no form. PURE.
+ * the whole body if it is no form. PURE.
  */
 
 /** The bytes of the file that an upload of that content type carries. */

@@ -69,7 +69,7 @@ const LARGE_BYTES = 256 * 1_048_576;
 const FORM_BYTES = 65_536;
 
 /**
- * Bytes that a body may have: a whole world where control is served, the announced size of a file that was asked
+ * Bytes that a body may have: a whole world if control is served, the announced size of a file that was asked
  * for, the limit of the settings elsewhere. Uploads need no key, so one that nobody announced is not waited for.
  */
 export function bodyLimit(world: World, url: string, hasControl: boolean): number {

@@ -32,11 +32,11 @@ export interface Caller {
   readonly user: User;
 }
 
-/** What a handler sees. `body` is `{}` where none came; `query` holds decoded strings. */
+/** What a handler sees. `body` is `{}` if none came; `query` holds decoded strings. */
 export interface RouteContext {
   /** The world of this moment, already advanced to `now`. */
   readonly world: World;
-  /** Taken back where the call is refused, but for what it keeps. */
+  /** Taken back if the call is refused, but for what it keeps. */
   readonly write: CallWriter;
   readonly now: number;
   readonly settings: Settings;
@@ -55,7 +55,7 @@ export interface RouteContext {
   readonly origin: string;
 }
 
-/** A JSON reply, also as ready text; `text` where the body is not JSON, also as bytes. Errors are thrown as `Refusal`. */
+/** A JSON reply, also as ready text; `text` if the body is not JSON, also as bytes. Errors are thrown as `Refusal`. */
 export type Reply =
   | {
       readonly type: 'json';
@@ -73,7 +73,7 @@ export type Reply =
 
 /**
  * One endpoint. `path` is a find-my-way pattern without final slash (`/api/v0/instances/:id`); both slash
- * spellings are served. `access`: `key` needs a good key; `optional` looks at one where it came (the 2FA
+ * spellings are served. `access`: `key` needs a good key; `optional` looks at one if it came (the 2FA
  * calls that a secret may make); `open` ignores it. `pause` names the class of the rate limit. A handler
  * is synchronous: it reads `ctx.world`, writes by `ctx.write`, and answers; that makes every call atomic.
  */

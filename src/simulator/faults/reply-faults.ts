@@ -101,7 +101,7 @@ function bodyOf(reply: HttpReply): JsonObject | undefined {
 const listKey = (body: JsonObject): string | undefined =>
   LIST_KEYS.find((key) => body[key] !== undefined && body[key] !== null);
 
-/** Replies without a list stay as they are; one instance counts as a list of one where rows are edited. */
+/** Replies without a list stay as they are; one instance counts as a list of one if rows are edited. */
 function edited(reply: HttpReply, edit: Edit): Answer {
   const body = bodyOf(reply);
   const list = body && listKey(body);

@@ -96,7 +96,7 @@ export function containerPorts(runtype: string, env: Readonly<Record<string, str
   return [...ports];
 }
 
-/** Host ports by container port; empty where the machine has no direct ports. */
+/** Host ports by container port; empty if the machine has no direct ports. */
 export function assignPorts(
   world: World,
   requested: readonly string[],

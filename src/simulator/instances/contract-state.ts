@@ -108,7 +108,7 @@ export function forceStatus(
 }
 
 /**
- * Machines whose outage is over. What ran on them runs on, or, where a lost machine never runs again
+ * Machines whose outage is over. What ran on them runs on, or, if a lost machine never runs again
  * (specification 3.1), keeps the word that it was last seen with.
  */
 export function machinesBack(world: World, machines: readonly Machine[]): World {
@@ -129,7 +129,7 @@ export function withDiskOnly(contract: Contract, now: number): Contract {
   return rebill(contract, now, { gpuPerHour: 0, diskPerHour: contract.diskPricePerHour });
 }
 
-/** Disk and compute are billed from `now`, at the bid where there is one. */
+/** Disk and compute are billed from `now`, at the bid if there is one. */
 export function withCompute(contract: Contract, now: number): Contract {
   return rebill(contract, now, {
     gpuPerHour: contract.bidPerHour ?? contract.gpuPricePerHour,

@@ -38,7 +38,7 @@ export interface Order {
 
 const invalidArgs = (msg: string): Refusal => new Refusal(400, 'invalid_args', msg);
 
-/** The order of a body, over its template where it names one; throws the refusal of what cannot be rented. */
+/** The order of a body, over its template if it names one; throws the refusal of what cannot be rented. */
 export function readOrder(ctx: RouteContext, given: JsonObject): Order {
   const template = findTemplate(ctx.world, given);
   const body = template ? mergeTemplate(template, given) : given;

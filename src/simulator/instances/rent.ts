@@ -85,7 +85,7 @@ function checkCredit(ctx: RouteContext): void {
   }
 }
 
-/** The volume to mount, rented now where the order wants a new one. It has to be within reach of the machine. */
+/** The volume to mount, rented now if the order wants a new one. It has to be within reach of the machine. */
 function mounted(ctx: RouteContext, request: VolumeRequest, machine: Machine): MountedVolume {
   const source = request.createNew ? rentableListing(ctx, request.id, 'local') : ownVolume(ctx, request.id);
   if (source.machineId !== null && source.machineId !== machine.id) {

@@ -36,7 +36,7 @@ function oneTemplate(found: readonly Template[]): Template | undefined {
   );
 }
 
-/** The template of that hash, else of that id, where there is one. */
+/** The template of that hash, else of that id, if there is one. */
 export function knownTemplate(
   world: World,
   { hash, id }: { readonly hash: string | null; readonly id: number | null },

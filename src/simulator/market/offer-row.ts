@@ -50,7 +50,7 @@ const perDollar = (offer: Offer, view: OfferView, name: string): number =>
 const reservedMicros = (offer: Offer, view: OfferView): number =>
   totalMicros(offer, view) - gpuMicros(offer, view) * number(offer, 'discount_rate');
 
-/** Seconds until the host takes the offer back; 0 where that is past. */
+/** Seconds until the host takes the offer back; 0 if that is past. */
 export const secondsLeft = (offer: Offer, view: Pick<OfferView, 'now'>): number =>
   Math.max(0, number(offer, 'end_date') - Math.floor(view.now / 1000));
 

@@ -83,7 +83,7 @@ export function comparison(operator: Operator, operand: Column | readonly Column
   }
 }
 
-/** Above, equal or below as a number's sign; NaN, which no test accepts, where the two cannot be compared. */
+/** Above, equal or below as a number's sign; NaN, which no test accepts, if the two cannot be compared. */
 function relation(value: Column, bound: Column): number {
   if (value === null || bound === null || typeof value !== typeof bound) return Number.NaN;
   if (value === bound) return 0;

@@ -142,7 +142,7 @@ function remove(ctx: RouteContext): Reply {
   return json('Successfully Deleted API Key');
 }
 
-/** Replaces the key of the caller, or the oldest full one where a session calls, by a new secret. */
+/** Replaces the key of the caller, or the oldest full one if a session calls, by a new secret. */
 function reset(ctx: RouteContext): Reply {
   const { key } = callerOf(ctx);
   const old = key.session ? listed(ctx).find(({ permissions }) => permissions === null) : key;

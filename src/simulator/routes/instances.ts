@@ -176,7 +176,7 @@ const changeHint = (ctx: RouteContext): string =>
     ? 'The body must hold state ("running" or "stopped") or label.'
     : 'state must be "stopped".';
 
-/** The label of the body, undefined if it holds none; throws before anything changes where it is too long. */
+/** The label of the body, undefined if it holds none; throws before anything changes if it is too long. */
 function newLabel(ctx: RouteContext): string | undefined {
   const label = stringField(ctx.body, 'label');
   if (label !== undefined && label.length > ctx.settings.limits.label) {

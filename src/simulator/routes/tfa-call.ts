@@ -39,11 +39,11 @@ export function bearerOrSecretCaller(ctx: RouteContext, missing: (ctx: RouteCont
   return caller;
 }
 
-/** Neither a Bearer token nor a secret, where a code could be sent (specification 7). */
+/** Neither a Bearer token nor a secret, if a code could be sent (specification 7). */
 export const noAuthentication = (): Refusal => tfaRefusal('auth_error', 'Give a Bearer token or a secret.');
 
 /**
- * The same where a login is completed: 401 if no Bearer token came at all (specification 7,
+ * The same if a login is completed: 401 if no Bearer token came at all (specification 7,
  * `missing_auth_value`), 403 if one came that is worth nothing (`auth_error`).
  */
 export function noAuthValue({ sentKey }: RouteContext): Refusal {

@@ -12,7 +12,7 @@ import { destroyMachine, noSuchEndpoint } from './endpoint-groups.ts';
 
 /* Worker groups: one resource under the names `/autojobs/` and `/workergroups/`. */
 
-/** GB of GPU memory that a group expects where nothing is said (documented default). */
+/** GB of GPU memory that a group expects if nothing is said (documented default). */
 const DEFAULT_GPU_RAM_GB = 24;
 const DEFAULT_TEST_WORKERS = 3;
 

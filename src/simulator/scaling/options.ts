@@ -27,7 +27,7 @@ const OPTIONS: readonly OptionRule[] = [
   { name: 'target_queue_time', fallback: 10, min: 0.1, max: MAX_WORK, isWhole: false },
 ];
 
-/** What a group starts with where nothing is given. */
+/** What a group starts with if nothing is given. */
 export const defaultOptions = {
   ...Object.fromEntries(OPTIONS.map(({ name, fallback }) => [name, fallback])),
   inactivity_timeout: null,

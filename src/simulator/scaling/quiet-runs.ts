@@ -16,7 +16,7 @@ export const tickMs = (world: World): number => Math.max(1, world.settings.worke
 
 /**
  * Runs before this time, ms since the epoch, do nothing as long as nobody and nothing else changes the world;
- * 0 where the next one may act.
+ * 0 if the next one may act.
  */
 export function quietUntil(world: World, endpoint: EndpointGroupRow): number {
   const workers = workersOf(world, endpoint.id);
@@ -68,7 +68,7 @@ function mayShrink(
   return world.settings.workers.scaleDownSeconds <= 0 && (isTooMany || isTooHot);
 }
 
-/** When `inactivity_timeout` lets the last hot worker go; never where that is past or there is none. */
+/** When `inactivity_timeout` lets the last hot worker go; never if that is past or there is none. */
 function inactiveAt(world: World, { options, lastActivityAt }: EndpointGroupRow): number {
   const at = lastActivityAt + Math.max(0, options.inactivity_timeout ?? 0) * 1000;
   return at > world.now ? at : Number.POSITIVE_INFINITY;

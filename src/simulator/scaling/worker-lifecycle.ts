@@ -259,7 +259,7 @@ export function refreshWorkers(world: World, endpointId: number): World {
   );
 }
 
-/** Without its report where that is stale. */
+/** Without its report if that is stale. */
 function trusted(world: World, worker: WorkerRow): WorkerRow {
   const staleMs = world.settings.workers.staleReportSeconds * 1000;
   const isStale = worker.report !== null && world.now - worker.report.at > staleMs;

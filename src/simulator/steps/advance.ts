@@ -11,7 +11,7 @@ export interface AdvanceStep {
   nextAt(world: World): number;
   run(world: World): World;
   /**
-   * Present where nothing else depends on the moment at which the step runs: does all that is due until
+   * Present if nothing else depends on the moment at which the step runs: does all that is due until
    * then in one go, so that a thousand boots cost one new table and not a thousand. `isFree` says that no
    * other step does anything at `until` itself.
    */
@@ -23,7 +23,7 @@ const MAX_ROUNDS_AT_ONCE = 1000;
 
 /**
  * The world brought to `now`, event after event in the order of their times, so that one long step and
- * many short ones end in the same world. Time never goes back: an earlier `now` changes nothing. Throws where steps
+ * many short ones end in the same world. Time never goes back: an earlier `now` changes nothing. Throws if steps
  * never come to rest. PURE.
  */
 export const advance = (world: World, now: number, steps: readonly AdvanceStep[]): World =>

@@ -64,7 +64,7 @@ function costsCompute(contract: Contract): boolean {
   return open !== undefined && open.until === null && open.gpuPerHour > 0;
 }
 
-/** When to look again: at once where nothing is left, at the very second where that is near. */
+/** When to look again: at once if nothing is left, at the very second if that is near. */
 function nextCheckAt(world: World, running: Running): number {
   if (running.leftMicros <= 0) return world.now;
   const hours = running.leftMicros / running.ratePerHour;
@@ -102,7 +102,7 @@ export const creditStep: AdvanceStep = {
 
 const LOST: ReadonlySet<string | null> = new Set(['exited', 'unknown', 'offline']);
 
-/** The contract billed as its status asks for; the same contract where that is so already. */
+/** The contract billed as its status asks for; the same contract if that is so already. */
 function rebilled(world: World, contract: Contract): Contract {
   if (contract.intendedStatus !== 'running' || contract.heldBy !== null) return contract;
   const isLost = LOST.has(shownStatus(contract, world.tables.machines[contract.machineId]));
@@ -143,7 +143,7 @@ export const lostBillingStep: AdvanceStep = {
   run: (world) => withRows(world, 'contracts', due(world)),
 };
 
-/** The contract at its new price; compute is billed at it from `now` where compute is billed at all. PURE. */
+/** The contract at its new price; compute is billed at it from `now` if compute is billed at all. PURE. */
 export function atNewPrice(contract: Contract, increase: PriceIncrease, now: number): Contract {
   const priced = { ...contract, gpuPricePerHour: increase.gpuPricePerHour };
   const computes = ratePerHour(contract) > contract.diskPricePerHour;

@@ -225,7 +225,7 @@ export interface SmsCall extends SmsRequest {
 }
 
 /**
- * `POST /tfa/sms/`: sends a first code. `tfa_challenge_exists` where a code to that number is recent.
+ * `POST /tfa/sms/`: sends a first code. `tfa_challenge_exists` if a code to that number is recent.
  * Admin users need no verified email here (specification 4.8).
  */
 export function sendSmsCode(step: TfaStep, call: SmsCall): Challenge {

@@ -20,7 +20,7 @@ export function between(low: number, high: number, share: number): number {
   return low + (high - low) * share;
 }
 
-/** One of a list; undefined only where it is empty. */
+/** One of a list; undefined only if it is empty. */
 export const pick = <T>(list: readonly T[], random: Random): T | undefined =>
   list[Math.floor(random.next() * list.length)];
 

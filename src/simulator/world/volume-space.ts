@@ -7,7 +7,7 @@ import { rowsOf } from './world-store.ts';
 
 /* What of a host's listed disk is for rent, and where. PURE. */
 
-/** GB of a listing that nobody rents. */
+/** GB of a listing that is not rented. */
 export function freeGB(world: World, listing: VolumeListing): number {
   let free = listing.sizeGB;
   for (const { listingId, sizeGB } of rowsOf(world.tables.volumes)) {
@@ -16,7 +16,7 @@ export function freeGB(world: World, listing: VolumeListing): number {
   return free;
 }
 
-/** Listings by machine, for as long as nobody writes the table. */
+/** Listings by machine, for as long as the table is not written. */
 const byMachine = new WeakMap<readonly VolumeListing[], ReadonlyMap<number | null, VolumeListing>>();
 
 /** The disk that is listed on a machine; undefined if there is none. */

@@ -95,7 +95,7 @@ function sorted(rows: readonly Row[], query: SearchQuery): readonly Row[] {
   });
 }
 
-/** The listing of the first user that nobody rents, and the one that is rented (active). */
+/** The listing of the first user that is not rented, and the one that is rented (active). */
 const OWN_FREE_LISTING = 8;
 const OWN_ACTIVE_LISTING = 9;
 

@@ -32,7 +32,7 @@ const SCHEMA = `
 
 /**
  * Opens or makes the file, for this process alone. One row of SQLite per row of the world, so a change costs
- * what it changes. Throws where the file is no database, another program's, or open elsewhere.
+ * what it changes. Throws if the file is no database, another program's, or open elsewhere.
  */
 export function openWorldFile(path: string): WorldFile {
   const database = new DatabaseSync(path);

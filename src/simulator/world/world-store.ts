@@ -175,7 +175,7 @@ export function withoutRows(world: World, table: TableName, ids: readonly number
 const lists = new WeakMap<object, readonly unknown[]>();
 
 /**
- * The rows of a table as a list, made once for as long as nobody writes the table. Use it within one pass;
+ * The rows of a table as a list, made once for as long as the table is not written. Use it within one pass;
  * a list that is kept over a write goes stale.
  */
 export function rowsOf<Row>(table: Readonly<Record<number, Row>>): readonly Row[] {
