@@ -1,6 +1,6 @@
-import type { WhatIf } from '../../src/controllers/endpoint-group/what-if/replay.ts';
-import type { Trace } from '../../src/controllers/endpoint-group/what-if/trace.ts';
-import type { WorkerModel } from '../../src/controllers/endpoint-group/what-if/worker-model.ts';
+import type { WorkerModel } from '../../src/cli/replay/fleet.ts';
+import type { WhatIf } from '../../src/cli/replay/replay.ts';
+import type { Trace } from '../../src/cli/replay/trace.ts';
 import { type Random, seededRandom } from '../../src/lib/random.ts';
 
 const HOURS = 24;

@@ -1,5 +1,5 @@
 import type { RequestListener } from 'node:http';
-import { serve } from '../../src/controllers/endpoint-group/what-if/serve.ts';
+import { serve } from '../../src/cli/replay/queueing.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { type Transport, TransportError } from '../../src/lib/transport.ts';
 import { shownStatus } from '../../src/simulator/instances/boot.ts';

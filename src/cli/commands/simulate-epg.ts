@@ -1,10 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Tick } from '../../controllers/endpoint-group/what-if/outcome.ts';
-import type { Outcome, WhatIf } from '../../controllers/endpoint-group/what-if/replay.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
 import { usageError } from '../failures/command-error.ts';
 import { textOption } from '../options/option-values.ts';
 import { formatTable } from '../output/table.ts';
+import type { Tick } from '../replay/outcome.ts';
+import type { Outcome, WhatIf } from '../replay/replay.ts';
 import { readTextFile } from '../secrets/secret-input.ts';
 
 /** Replays a load through the operator's own scaling rules: what would these settings have done, and cost? */
@@ -45,7 +45,7 @@ export const simulateEpg: Command = {
 const TICKS_AT_ONCE = 1000;
 
 async function replayed(whatIf: WhatIf, signal: AbortSignal): Promise<Outcome> {
-  const { replayTicks } = await import('../../controllers/endpoint-group/what-if/replay.ts');
+  const { replayTicks } = await import('../replay/replay.ts');
   const ticks = replayTicks(whatIf);
   for (let count = 1; ; count += 1) {
     const step = ticks.next();
@@ -107,14 +107,14 @@ function filesOf({ options }: CommandInput): Files {
 }
 
 async function shown(outcome: Outcome, format: string | undefined, name: string): Promise<string> {
-  const { csvOf, jsonOf, summaryText } = await import('../../controllers/endpoint-group/what-if/report.ts');
+  const { csvOf, jsonOf, summaryText } = await import('../replay/report.ts');
   switch (format) {
     case 'json':
       return jsonOf(outcome);
     case 'csv':
       return csvOf(outcome);
     case 'svg': {
-      const { pictureOf } = await import('../../controllers/endpoint-group/what-if/picture.ts');
+      const { pictureOf } = await import('../replay/chart.ts');
       return pictureOf(outcome, `epg/${name}`);
     }
     default:
@@ -123,7 +123,7 @@ async function shown(outcome: Outcome, format: string | undefined, name: string)
 }
 
 async function tableOf(ticks: readonly Tick[]): Promise<string> {
-  const { short, TICK_COLUMNS } = await import('../../controllers/endpoint-group/what-if/report.ts');
+  const { short, TICK_COLUMNS } = await import('../replay/report.ts');
   const columns = TICK_COLUMNS.map((column) => ({
     header: column,
     text: (tick: Tick) => (column === 'dollars' ? tick.dollars.toFixed(4) : short(tick[column])),

@@ -1,5 +1,5 @@
-import { parseTrace, type Trace, TraceError } from '../../controllers/endpoint-group/what-if/trace.ts';
 import { usageError } from '../failures/command-error.ts';
+import { parseTrace, type Trace, TraceError } from '../replay/trace.ts';
 
 /** The trace of a file. One that cannot be replayed is a usage error that names the line. */
 export function readTrace(text: string, file: string): Trace {

@@ -1,8 +1,8 @@
 import type { EndpointGroupSpec } from '../../api/v1alpha1/endpoint-group.ts';
-import type { WorkerModel } from '../../controllers/endpoint-group/what-if/worker-model.ts';
+import { formatDuration, parseDuration } from '../../lib/duration.ts';
 import { formatDollars, type MicroDollars } from '../../lib/money.ts';
 import { wholeGigabytes } from '../../lib/quantity.ts';
-import { formatDuration, parseDuration } from '../../lib/time.ts';
+import type { WorkerModel } from '../replay/fleet.ts';
 
 const PERF = 100;
 const PRICE_PER_HOUR: MicroDollars = 400_000;

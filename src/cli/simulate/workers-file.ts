@@ -1,9 +1,10 @@
 import * as z from 'zod';
-import type { WhatIf } from '../../controllers/endpoint-group/what-if/replay.ts';
-import type { FirstWorker, WorkerModel } from '../../controllers/endpoint-group/what-if/worker-model.ts';
+import { parseDuration } from '../../lib/duration.ts';
 import { formatDollars, type MicroDollars, parseDollars } from '../../lib/money.ts';
 import { parseDuration } from '../../lib/time.ts';
 import { usageError } from '../failures/command-error.ts';
+import type { FirstWorker, WorkerModel } from '../replay/fleet.ts';
+import type { WhatIf } from '../replay/replay.ts';
 import { type Fault, faultError, type YamlPath, yamlSources } from './yaml-source.ts';
 
 /** Workers that a person describes. */

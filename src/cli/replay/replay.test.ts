@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { EndpointGroupManifestSpec, EndpointGroupSpec } from '../../../api/v1alpha1/endpoint-group.ts';
-import { endpointGroupSpec } from '../../../api/v1alpha1/endpoint-group-spec.ts';
+import type { EndpointGroupManifestSpec, EndpointGroupSpec } from '../../api/v1alpha1/endpoint-group.ts';
+import { endpointGroupSpec } from '../../api/v1alpha1/endpoint-group-spec.ts';
+import type { WorkerModel } from './fleet.ts';
 import type { Tick } from './outcome.ts';
 import { replay, type WhatIf } from './replay.ts';
 import { parseTrace } from './trace.ts';
-import type { WorkerModel } from './worker-model.ts';
 
 const MODEL: WorkerModel = {
   perf: 100,

@@ -1,17 +1,33 @@
-import type { EndpointGroupSpec } from '../../../api/v1alpha1/endpoint-group.ts';
-import { type MicroDollars, parseDollars } from '../../../lib/money.ts';
-import { parseDuration } from '../../../lib/time.ts';
-import { autoscale } from '../autoscale.ts';
-import { chooseWorkers } from '../choose-workers.ts';
-import { EMPTY_HISTORY, type LoadHistory, rolledTo, withArrivals } from '../load/load-history.ts';
-import { scalingOptions } from '../scaling/options.ts';
-import type { Choice, ChoosableWorker } from '../scaling/plan.ts';
-import type { ScalingDecision, ScalingInput, ScalingMemory } from '../scaling/scaling-decision.ts';
-import { defaultTimes } from '../scaling/scaling-times.ts';
-import { dearestOffer } from '../scaling/scaling-workers.ts';
-import { choosableWorkers, type Deadlines, deadlinesOf, perfOfNew } from './choosable.ts';
-import { isCalm, NOTHING_YET, passed, readyWorkers, waitingWork } from './fleet.ts';
-import { ordered } from './orders.ts';
+import type { EndpointGroupSpec } from '../../api/v1alpha1/endpoint-group.ts';
+import { autoscale } from '../../controllers/endpoint-group/autoscale.ts';
+import { chooseWorkers } from '../../controllers/endpoint-group/choose-workers.ts';
+import {
+  EMPTY_HISTORY,
+  type LoadHistory,
+  rolledTo,
+  withArrivals,
+} from '../../controllers/endpoint-group/load/load-history.ts';
+import { scalingOptions } from '../../controllers/endpoint-group/scaling/options.ts';
+import type { Choice, ChoosableWorker } from '../../controllers/endpoint-group/scaling/plan.ts';
+import type {
+  ScalingDecision,
+  ScalingInput,
+  ScalingMemory,
+} from '../../controllers/endpoint-group/scaling/scaling-decision.ts';
+import { defaultTimes } from '../../controllers/endpoint-group/scaling/scaling-times.ts';
+import { dearestOffer } from '../../controllers/endpoint-group/scaling/scaling-workers.ts';
+import { parseDuration } from '../../lib/duration.ts';
+import { type MicroDollars, parseDollars } from '../../lib/money.ts';
+import { choosableWorkers, type Deadlines, deadlinesOf, ordered, perfOfNew } from './autoscaler-adapter.ts';
+import {
+  type FirstWorker,
+  isCalm,
+  NOTHING_YET,
+  passed,
+  readyWorkers,
+  type WorkerModel,
+  waitingWork,
+} from './fleet.ts';
 import {
   type Counted,
   dollarsOf,
@@ -22,7 +38,6 @@ import {
   type Tick,
 } from './outcome.ts';
 import { isSteadyBetween, offeredBetween, type Trace } from './trace.ts';
-import type { FirstWorker, WorkerModel } from './worker-model.ts';
 
 /** What says the wanted numbers: the operator's own rules, or others to compare them with. */
 export type Policy = (

@@ -1,8 +1,32 @@
-import type { MicroDollars } from '../../../lib/money.ts';
-import { amountOf, type FrontQueue, joined, taken, withoutExpired } from './front-queue.ts';
-import { serve } from './serve.ts';
-import { spreadWork } from './spread-work.ts';
-import type { WorkerModel } from './worker-model.ts';
+import type { MicroDollars } from '../../lib/money.ts';
+import {
+  amountOf,
+  type FrontQueue,
+  joined,
+  serve,
+  spreadWork,
+  takenFrom,
+  withoutExpired,
+} from './queueing.ts';
+
+/** What a simulated worker does and costs. */
+export interface WorkerModel {
+  /** Work per second. */
+  readonly perf: number;
+  readonly pricePerHour: MicroDollars;
+  /** While it is stopped. */
+  readonly coldPricePerHour: MicroDollars;
+  /** From the rental until it serves. */
+  readonly bootSeconds: number;
+  /** From a wake until it serves. */
+  readonly wakeSeconds: number;
+}
+
+/** A worker that is there when the replay begins, ready once at least. */
+export interface FirstWorker {
+  readonly model: WorkerModel;
+  readonly wanted: 'Hot' | 'Cold';
+}
 
 /** A simulated worker. Times are milliseconds. */
 export interface FleetWorker {
@@ -17,7 +41,7 @@ export interface FleetWorker {
   readonly isWoken: boolean;
   readonly wasEverReady: boolean;
   readonly drainSince: number | undefined;
-  /** Work taken and not done. */
+  /** Work takenFrom and not done. */
   readonly queue: number;
 }
 
@@ -27,7 +51,7 @@ export interface Totals {
   readonly offered: number;
   readonly served: number;
   readonly rejected: number;
-  /** Units × seconds that work which was taken has waited. */
+  /** Units × seconds that work which was takenFrom has waited. */
   readonly waited: number;
   /** Micro-dollars per hour × seconds: whole numbers, so that no sum is rounded. */
   readonly priceSeconds: number;
@@ -161,7 +185,7 @@ interface FrontAfter {
 function frontAfter(front: FrontQueue, { from, offered }: Span, refused: number): FrontAfter {
   const turnedAway = Math.min(refused, offered);
   const left = refused - turnedAway;
-  return { ...taken(front, amountOf(front) - left, from), turnedAway };
+  return { ...takenFrom(front, amountOf(front) - left, from), turnedAway };
 }
 
 /** Stopped or gone once its work is done, or it may work no longer. One that boots to be cold is ready once first. */

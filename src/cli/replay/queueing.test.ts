@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { spreadWork } from './spread-work.ts';
+import { spreadWork } from './queueing.ts';
 
 describe('work spreads to where it waits least', () => {
   test.each([

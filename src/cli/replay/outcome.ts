@@ -1,5 +1,5 @@
 import { type Fleet, readyWorkers, type Totals, waitingWork } from './fleet.ts';
-import { oldestWaitMs } from './front-queue.ts';
+import { oldestWaitMs } from './queueing.ts';
 
 /**
  * One tick as it is printed. It begins at `seconds` with a decision: `hot`, `cold`, `ready` and what is wanted are

@@ -1,0 +1,114 @@
+/** Work that arrived at one time and found no ready worker. */
+interface Batch {
+  /** Milliseconds. */
+  readonly at: number;
+  readonly amount: number;
+}
+
+/** Work that waits in front of a group which has no ready worker, oldest first. */
+export type FrontQueue = readonly Batch[];
+
+export function amountOf(queue: FrontQueue): number {
+  return queue.reduce((sum, { amount }) => sum + amount, 0);
+}
+
+/** How long its oldest work has waited. */
+export function oldestWaitMs(queue: FrontQueue, now: number): number {
+  const [oldest] = queue;
+  return oldest ? now - oldest.at : 0;
+}
+
+export function joined(queue: FrontQueue, batch: Batch): FrontQueue {
+  return batch.amount > 0 ? [...queue, batch] : queue;
+}
+
+/** Takes so much work out of it, oldest first; `waited` is units × seconds that this work has stood there. */
+export function takenFrom(
+  queue: FrontQueue,
+  wanted: number,
+  now: number,
+): { readonly queue: FrontQueue; readonly waited: number } {
+  let rest = wanted;
+  let waited = 0;
+  const left = queue.flatMap((batch): FrontQueue => {
+    const amount = Math.min(rest, batch.amount);
+    rest -= amount;
+    waited += (amount * (now - batch.at)) / 1000;
+    return batch.amount > amount ? [{ ...batch, amount: batch.amount - amount }] : [];
+  });
+  return { queue: left, waited };
+}
+
+/** Lets go of what has waited for as long as anything may. */
+export function withoutExpired(
+  queue: FrontQueue,
+  now: number,
+  mostSeconds: number,
+): { readonly queue: FrontQueue; readonly expired: number } {
+  const kept = queue.filter(({ at }) => now - at < mostSeconds * 1000);
+  return { queue: kept, expired: amountOf(queue.slice(0, queue.length - kept.length)) };
+}
+
+/** A worker that takes work while the wait before it is within bounds. Work units, seconds. */
+export interface ServeOptions {
+  /** Work per second. */
+  readonly perf: number;
+  readonly seconds: number;
+  readonly maxQueueSeconds: number;
+}
+
+export interface Served {
+  /** Work that is still in the worker. */
+  readonly queue: number;
+  readonly done: number;
+  readonly rejected: number;
+}
+
+/**
+ * What becomes of work offered evenly over a span: the worker does what it can, keeps what may wait, and turns the
+ * rest away. It takes work while the wait before it is at most the maximum.
+ */
+export function serve(queue: number, offered: number, options: ServeOptions): Served {
+  const able = options.perf * options.seconds;
+  const room = Math.max(0, options.perf * options.maxQueueSeconds + able - queue);
+  const taken = Math.min(offered, room);
+  const done = Math.min(queue + taken, able);
+  return { queue: queue + taken - done, done, rejected: offered - taken };
+}
+
+/** A worker as work is spread: what is in it, and what it does per second. */
+export interface Server {
+  /** Work taken and not done. */
+  readonly queue: number;
+  /** Work per second. */
+  readonly perf: number;
+}
+
+/**
+ * How work spreads where each request goes to the worker at which it waits least. Returns the share of each, in the
+ * order given; the shares add up to `amount` but for rounding.
+ */
+export function spreadWork(servers: readonly Server[], amount: number): readonly number[] {
+  if (amount === 0) return servers.map(() => 0);
+  const level = waitLevel(servers, amount);
+  return servers.map(({ queue, perf }) => Math.max(0, level * perf - queue));
+}
+
+/** The wait in seconds up to which each worker is filled, as water finds its level. */
+function waitLevel(servers: readonly Server[], amount: number): number {
+  if (servers.every(({ queue }) => queue === 0))
+    return amount / servers.reduce((sum, { perf }) => sum + perf, 0);
+  const byWait = servers
+    .map(({ queue, perf }) => ({ queue, perf, wait: queue / perf }))
+    .sort((a, b) => a.wait - b.wait);
+  let filled = amount;
+  let perfs = 0;
+  let level = 0;
+  for (const [index, { queue, perf }] of byWait.entries()) {
+    filled += queue;
+    perfs += perf;
+    level = filled / perfs;
+    if (level <= (byWait[index + 1]?.wait ?? level)) break;
+  }
+  return level;
+}
