@@ -138,13 +138,11 @@ const EFFECTS: Readonly<Record<Controller, Readonly<Record<string, string>>>> = 
   },
   'endpoint-group': {
     'controller.ts': 'watches, ticks, and takes keys from the queue',
-    'kept.ts': 'remembers of each group what may be lost',
+    'group-state.ts': 'remembers of each group what may be lost',
     'record.ts': 'writes the status',
-    'act.ts': 'runs the actions of a decision',
-    'carry-out.ts': 'creates, patches and deletes workers',
-    'load/{readers,bounded-get,prometheus-query,push}.ts': 'ask for load, or receive it',
-    'load/books.ts': 'remembers the load of all groups',
-    'publish/{publisher,shared-service,worker-slices,co-owners,written}.ts': 'write Service and slices',
+    'act.ts': 'creates, patches and deletes workers',
+    'load/{sources,get,push}.ts': 'ask for load, or receive it',
+    'publish/{publisher,service,slices}.ts': 'write Service and slices',
     'workers/{children,families}.ts': 'find the workers of a group in a cache',
   },
   'marketplace-account': {

@@ -1,13 +1,9 @@
-import { autoscale } from '../../src/controllers/endpoint-group/autoscale.ts';
-import { chooseWorkers } from '../../src/controllers/endpoint-group/choose-workers.ts';
-import {
-  EMPTY_HISTORY,
-  rolledTo,
-  withArrivals,
-} from '../../src/controllers/endpoint-group/load/load-history.ts';
-import type { ChoosableWorker } from '../../src/controllers/endpoint-group/scaling/plan.ts';
-import type { ScalingInput } from '../../src/controllers/endpoint-group/scaling/scaling-decision.ts';
-import { defaultTimes } from '../../src/controllers/endpoint-group/scaling/scaling-times.ts';
+import { autoscale } from '../../src/controllers/endpoint-group/autoscale/autoscale.ts';
+import type { ScalingInput } from '../../src/controllers/endpoint-group/autoscale/bounds.ts';
+import { chooseWorkers } from '../../src/controllers/endpoint-group/autoscale/choose-workers.ts';
+import type { ChoosableWorker } from '../../src/controllers/endpoint-group/autoscale/plan.ts';
+import { defaultTimes } from '../../src/controllers/endpoint-group/autoscale/times.ts';
+import { EMPTY_HISTORY, rolledTo, withArrivals } from '../../src/controllers/endpoint-group/load/state.ts';
 import { seededRandom } from '../../src/lib/random.ts';
 
 const GROUPS = 200;

@@ -5,14 +5,14 @@ import type { AccountSession } from '../accounts/session.ts';
 import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
 import type { Config } from '../config/options.ts';
 import { mapAddress } from '../config/values.ts';
+import { timesAt } from '../controllers/endpoint-group/autoscale/times.ts';
 import {
   createEndpointGroupController,
   type EndpointGroupController,
 } from '../controllers/endpoint-group/controller.ts';
-import { LoadBooks } from '../controllers/endpoint-group/load/books.ts';
 import { PushIntake } from '../controllers/endpoint-group/load/push.ts';
-import { LoadReaders, type Prometheus } from '../controllers/endpoint-group/load/readers.ts';
-import { timesAt } from '../controllers/endpoint-group/scaling/scaling-times.ts';
+import { LoadSources, type Prometheus } from '../controllers/endpoint-group/load/sources.ts';
+import { LoadStore } from '../controllers/endpoint-group/load/state.ts';
 import { groupKeysOf, isChildOf } from '../controllers/endpoint-group/workers/families.ts';
 import { BY_MACHINE } from '../controllers/gpu-instance/other-objects.ts';
 import { accountRefOf } from '../instance/account-ref.ts';
@@ -51,12 +51,12 @@ export interface EndpointGroups {
 export function createEndpointGroups(wiring: EndpointGroupWiring): EndpointGroups {
   const { config, env, caches, registry } = wiring;
   const { clock, random, log } = env;
-  const books = new LoadBooks();
+  const books = new LoadStore();
   const times = timesAt(config.scalingSpeed);
   const { allowPrivateAddresses } = config;
   const tokenOf = (worker: GpuInstance) => tokenOfWorker(wiring.installation, worker);
   const shared = { clock, books, times, tokenOf };
-  const readers = new LoadReaders({
+  const readers = new LoadSources({
     ...{ ...shared, allowPrivateAddresses },
     transport: wiring.workerTransport ?? unreachable,
     dial: (address) => mapAddress(config.addressMap, address),

@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { groupObject } from '../../test/builders/group-worker.ts';
 import { type SelfSigned, selfSigned } from '../../test/builders/self-signed.ts';
-import { LoadBooks } from '../controllers/endpoint-group/load/books.ts';
-import { LoadReaders } from '../controllers/endpoint-group/load/readers.ts';
-import { defaultTimes } from '../controllers/endpoint-group/scaling/scaling-times.ts';
+import { defaultTimes } from '../controllers/endpoint-group/autoscale/times.ts';
+import { LoadSources } from '../controllers/endpoint-group/load/sources.ts';
+import { LoadStore } from '../controllers/endpoint-group/load/state.ts';
 import { systemClock } from '../lib/clock.ts';
 import { openPrometheusDoor } from './prometheus-door.ts';
 
@@ -49,9 +49,9 @@ function fileOf(text: string): string {
 async function loadFrom(url: string, prometheusCa: string | undefined) {
   const transport = await openPrometheusDoor({ prometheusCa });
   closing.push(() => transport.close());
-  const books = new LoadBooks();
+  const books = new LoadStore();
   const late = Promise.withResolvers<void>();
-  const readers = new LoadReaders({
+  const readers = new LoadSources({
     ...{ clock: systemClock, books, times: defaultTimes },
     prometheus: { tenancy: { type: 'unrestricted' }, url, transport },
     transport: () => Promise.reject(new Error('Prometheus is not asked by the door of workers')),

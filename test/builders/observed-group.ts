@@ -1,6 +1,10 @@
-import { EMPTY_BOOK, type LoadBook, withReport } from '../../src/controllers/endpoint-group/load/book.ts';
-import type { LoadRecord } from '../../src/controllers/endpoint-group/load/record.ts';
-import { defaultTimes } from '../../src/controllers/endpoint-group/scaling/scaling-times.ts';
+import { defaultTimes } from '../../src/controllers/endpoint-group/autoscale/times.ts';
+import {
+  EMPTY_LOAD,
+  type LoadRecord,
+  type LoadState,
+  withReport,
+} from '../../src/controllers/endpoint-group/load/state.ts';
 import type { GroupMemory, Observed } from '../../src/controllers/endpoint-group/types.ts';
 import { templateHash } from '../../src/controllers/endpoint-group/workers/template.ts';
 import type { Worker } from '../../src/controllers/endpoint-group/workers/worker.ts';
@@ -19,7 +23,7 @@ export function observedGroup(overrides: Partial<Observed> = {}): Observed {
     workers: [],
     orphans: [],
     takenNames: new Set(),
-    book: EMPTY_BOOK,
+    book: EMPTY_LOAD,
     source: 'workers',
     times: defaultTimes,
     memory: undefined,
@@ -53,15 +57,19 @@ export function record(overrides: Partial<LoadRecord> = {}): LoadRecord {
 }
 
 /** Reports of the last seconds from these workers, of this much work in ten of them. */
-export function reports(names: readonly string[], amount = 0, overrides: Partial<LoadRecord> = {}): LoadBook {
+export function reports(
+  names: readonly string[],
+  amount = 0,
+  overrides: Partial<LoadRecord> = {},
+): LoadState {
   const times = defaultTimes;
   const arrived = { type: 'amount', newLoad: amount, rejectedLoad: 0 } as const;
-  const told = (before: LoadBook, at: number, of: LoadRecord) =>
+  const told = (before: LoadState, at: number, of: LoadRecord) =>
     names.reduce(
       (book, name) => withReport(book, { reporter: `uid-${name}/7`, record: of, at, times }),
       before,
     );
-  const first = told(EMPTY_BOOK, NOW - 10 * SECOND, record());
+  const first = told(EMPTY_LOAD, NOW - 10 * SECOND, record());
   return told(first, NOW, record({ arrived, ...overrides }));
 }
 

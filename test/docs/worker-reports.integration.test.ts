@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterEach, expect, test } from 'vitest';
 import { WORKER_TOKEN_ENV } from '../../src/api/v1alpha1/names.ts';
-import { readPushed } from '../../src/controllers/endpoint-group/load/pushed-report.ts';
+import { readPushed } from '../../src/controllers/endpoint-group/load/push.ts';
 import type { RunningServer } from '../../src/server/http-server.ts';
 import { serveReports } from '../../src/server/report-server.ts';
 import { codeBlocks, commandsOf } from './code-blocks.ts';

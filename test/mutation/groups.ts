@@ -41,15 +41,15 @@ const GLOBS: readonly Globs[] = [
   {
     name: 'groups',
     files: [
-      'src/controllers/endpoint-group/{autoscale,choose-workers,conditions,counts,decide,deletion,explain,kept,known,refusals,room-to-rent,status,wanted-workers}.ts',
-      'src/controllers/endpoint-group/load/{book,books,counter-series,figures,http-pull,json-reply,load-history,prometheus-query,prometheus-text,push,pushed-report,record,static,view}.ts',
+      'src/controllers/endpoint-group/{conditions,decide,explain,facts,group-state,status}.ts',
+      'src/controllers/endpoint-group/load/{http,http-pull,prometheus,push,state,static,view}.ts',
       'src/controllers/endpoint-group/publish/*.ts',
-      'src/controllers/endpoint-group/scaling/*.ts',
-      'src/controllers/endpoint-group/workers/{families,has-ended,orders,spread,template,wake-since,worker}.ts',
+      'src/controllers/endpoint-group/autoscale/{autoscale,bounds,candidates,capacity,choose-workers,cover,plan,times}.ts',
+      'src/controllers/endpoint-group/workers/{families,orders,template,worker}.ts',
     ],
     tests: [
-      'src/controllers/endpoint-group/{act,autoscale,broken-workers,choose-workers,decide,explain,kept,situations}.test.ts',
-      'src/controllers/endpoint-group/{load,publish,scaling,workers}/*.test.ts',
+      'src/controllers/endpoint-group/{act,broken-workers,decide,explain,group-state,situations}.test.ts',
+      'src/controllers/endpoint-group/{autoscale,load,publish,workers}/*.test.ts',
     ],
   },
   {

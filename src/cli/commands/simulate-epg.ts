@@ -73,10 +73,10 @@ async function readWhatIf(input: CommandInput, context: CommandContext): Promise
       import('../simulate/workers-file.ts'),
       import('../simulate/workers-file.ts'),
     ]);
-  const { dearestOffer } = await import('../../controllers/endpoint-group/scaling/scaling-workers.ts');
+  const { mostExpensiveOffer } = await import('../../controllers/endpoint-group/autoscale/candidates.ts');
   const { name, spec } = readGroup(await readTextFile(files.group, '-f', context), files.group);
   const trace = readTrace(await readTextFile(files.trace, '--trace', context), files.trace);
-  const dearest = dearestOffer(spec);
+  const dearest = mostExpensiveOffer(spec);
   const usual = usualWorker(spec, dearest);
   const question = { spec, trace, traceFile: files.trace };
   if (files.workers === undefined) {

@@ -1,7 +1,7 @@
 import type { EndpointGroupSpec } from '../../api/v1alpha1/endpoint-group.ts';
-import type { Change, ChoosableWorker } from '../../controllers/endpoint-group/scaling/plan.ts';
-import { usualPerf } from '../../controllers/endpoint-group/scaling/usual-perf.ts';
-import { parseDuration } from '../../lib/duration.ts';
+import { usualPerf } from '../../controllers/endpoint-group/autoscale/capacity.ts';
+import type { Change, ChoosableWorker } from '../../controllers/endpoint-group/autoscale/plan.ts';
+import { parseDuration } from '../../lib/time.ts';
 import { type Fleet, type FleetWorker, isServing, type WorkerModel } from './fleet.ts';
 
 /** Spans of a spec by which workers are judged, in milliseconds. */

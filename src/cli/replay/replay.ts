@@ -1,23 +1,23 @@
 import type { EndpointGroupSpec } from '../../api/v1alpha1/endpoint-group.ts';
-import { autoscale } from '../../controllers/endpoint-group/autoscale.ts';
-import { chooseWorkers } from '../../controllers/endpoint-group/choose-workers.ts';
+import { autoscale } from '../../controllers/endpoint-group/autoscale/autoscale.ts';
+import type {
+  ScalingDecision,
+  ScalingInput,
+  ScalingMemory,
+} from '../../controllers/endpoint-group/autoscale/bounds.ts';
+import { mostExpensiveOffer } from '../../controllers/endpoint-group/autoscale/candidates.ts';
+import { scalingOptions } from '../../controllers/endpoint-group/autoscale/capacity.ts';
+import { chooseWorkers } from '../../controllers/endpoint-group/autoscale/choose-workers.ts';
+import type { Choice, ChoosableWorker } from '../../controllers/endpoint-group/autoscale/plan.ts';
+import { defaultTimes } from '../../controllers/endpoint-group/autoscale/times.ts';
 import {
   EMPTY_HISTORY,
   type LoadHistory,
   rolledTo,
   withArrivals,
-} from '../../controllers/endpoint-group/load/load-history.ts';
-import { scalingOptions } from '../../controllers/endpoint-group/scaling/options.ts';
-import type { Choice, ChoosableWorker } from '../../controllers/endpoint-group/scaling/plan.ts';
-import type {
-  ScalingDecision,
-  ScalingInput,
-  ScalingMemory,
-} from '../../controllers/endpoint-group/scaling/scaling-decision.ts';
-import { defaultTimes } from '../../controllers/endpoint-group/scaling/scaling-times.ts';
-import { dearestOffer } from '../../controllers/endpoint-group/scaling/scaling-workers.ts';
-import { parseDuration } from '../../lib/duration.ts';
+} from '../../controllers/endpoint-group/load/state.ts';
 import { type MicroDollars, parseDollars } from '../../lib/money.ts';
+import { parseDuration } from '../../lib/time.ts';
 import { choosableWorkers, type Deadlines, deadlinesOf, ordered, perfOfNew } from './autoscaler-adapter.ts';
 import {
   type FirstWorker,
@@ -121,7 +121,7 @@ function planOf(whatIf: WhatIf): Plan {
     options: scalingOptions(spec),
     deadlines: deadlinesOf(spec),
     drainSeconds: (parseDuration(spec.drainTimeout) ?? 0) / 1000,
-    priceOfNew: dearestOffer(spec) ?? dearest,
+    priceOfNew: mostExpensiveOffer(spec) ?? dearest,
   };
 }
 

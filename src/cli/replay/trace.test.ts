@@ -23,7 +23,7 @@ describe('a trace', () => {
     });
   });
 
-  test('says in its first row how the group stands at the beginning', () => {
+  test('gives the state of the group at the beginning in its first row', () => {
     const { start } = parseTrace('seconds,load,hot,cold,queue\n0,5,2,3,70.5\n10,5,,,\n');
     expect(start).toEqual({ hot: 2, cold: 3, queue: 70.5 });
   });

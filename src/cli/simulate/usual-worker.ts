@@ -1,7 +1,7 @@
 import type { EndpointGroupSpec } from '../../api/v1alpha1/endpoint-group.ts';
-import { formatDuration, parseDuration } from '../../lib/duration.ts';
 import { formatDollars, type MicroDollars } from '../../lib/money.ts';
 import { wholeGigabytes } from '../../lib/quantity.ts';
+import { formatDuration, parseDuration } from '../../lib/time.ts';
 import type { WorkerModel } from '../replay/fleet.ts';
 
 const PERF = 100;

@@ -1,5 +1,4 @@
 import * as z from 'zod';
-import { parseDuration } from '../../lib/duration.ts';
 import { formatDollars, type MicroDollars, parseDollars } from '../../lib/money.ts';
 import { parseDuration } from '../../lib/time.ts';
 import { usageError } from '../failures/command-error.ts';

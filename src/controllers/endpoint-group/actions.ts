@@ -1,8 +1,8 @@
-import type { Change } from './scaling/plan.ts';
+import type { Change } from './autoscale/plan.ts';
 import type { Action } from './types.ts';
 
-/** What an action does, for people. */
-export function deedOf(action: Action): string {
+/** For people. */
+export function describeAction(action: Action): string {
   switch (action.type) {
     case 'create':
       return 'Making a worker';

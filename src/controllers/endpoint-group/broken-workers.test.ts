@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { condition, groupObject, workerObject } from '../../../test/builders/group-worker.ts';
 import { calm, NOW, observedGroup, record, reports, worker } from '../../../test/builders/observed-group.ts';
+import { defaultTimes } from './autoscale/times.ts';
 import { decide } from './decide.ts';
-import { EMPTY_BOOK, withReport } from './load/book.ts';
-import { defaultTimes } from './scaling/scaling-times.ts';
+import { EMPTY_LOAD, withReport } from './load/state.ts';
 import type { Decision } from './types.ts';
 import { workerOf } from './workers/worker.ts';
 
@@ -133,7 +133,7 @@ describe('a worker that reports an error (S2)', () => {
   });
 
   test('is replaced after a minute although the operator restarts, and stays out of the Service before', () => {
-    const restarted = { memory: undefined, book: EMPTY_BOOK };
+    const restarted = { memory: undefined, book: EMPTY_LOAD };
     const early = broken({ ...restarted, group: failingFor(30_000) });
     expect(early.endpoints).toEqual([]);
     expect(deleted(early)).toEqual([]);
@@ -158,7 +158,7 @@ describe('a worker that reports an error (S2)', () => {
     const other = { ...object, status: { ...object.status, instanceId: 8 } as never };
     const moved = broken({
       group: failingFor(600_000),
-      book: EMPTY_BOOK,
+      book: EMPTY_LOAD,
       workers: [worker('a', { object: other, reporter: 'uid-a/8' })],
     });
     expect(moved.status.failingWorkers).toBeUndefined();
@@ -179,7 +179,7 @@ describe('a worker that reports an error (S2)', () => {
   });
 
   test('is forgotten when one source speaks for the whole group', () => {
-    const silent = broken({ group: failingFor(600_000), source: 'group', book: EMPTY_BOOK });
+    const silent = broken({ group: failingFor(600_000), source: 'group', book: EMPTY_LOAD });
     expect(silent.status.failingWorkers).toBeUndefined();
   });
 });

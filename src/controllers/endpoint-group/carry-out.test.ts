@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { workerObject } from '../../../test/builders/group-worker.ts';
 import { worker } from '../../../test/builders/observed-group.ts';
 import { KubeError, type KubeErrorKind } from '../../runtime/kube/kube-error.ts';
+import { execute } from './act.ts';
 import { actionKey, changesBy, cheapestFirst } from './actions.ts';
-import { carryOut } from './carry-out.ts';
-import type { Change } from './scaling/plan.ts';
+import type { Change } from './autoscale/plan.ts';
 import type { Action } from './types.ts';
 
 const create = (ordinal: number, wanted: 'Hot' | 'Cold' = 'Hot'): Action => ({
@@ -28,7 +28,7 @@ function kubeError(kind: KubeErrorKind): KubeError {
 /** Carries out, where some actions fail; tells what was tried. */
 async function bench(actions: readonly Action[], errors: Readonly<Record<string, Error>>, more: object = {}) {
   const tried: string[] = [];
-  const outcome = await carryOut(actions, {
+  const outcome = await execute(actions, {
     act: async (action) => {
       tried.push(actionKey(action));
       const error = errors[actionKey(action)];

@@ -1,17 +1,18 @@
 import type { EndpointGroupCondition } from '../../api/v1alpha1/conditions.ts';
 import type { Reason } from '../../api/v1alpha1/reasons.ts';
-import { formatDollars } from '../../lib/money.ts';
+import { formatDollars, type MicroDollars } from '../../lib/money.ts';
 import { formatTime, parseDuration } from '../../lib/time.ts';
 import type { WantedCondition } from '../../runtime/conditions.ts';
-import type { Counts } from './counts.ts';
-import type { LoadProblem } from './load/book.ts';
+import type { ScalingDecision } from './autoscale/bounds.ts';
+import { isFull, type ScalingOptions } from './autoscale/capacity.ts';
+import type { Choice, ChoosableWorker } from './autoscale/plan.ts';
+import { blockedWorkers } from './blocked-workers.ts';
+import type { LoadProblem } from './load/state.ts';
 import type { LoadView } from './load/view.ts';
 import type { EndpointProblem } from './publish/endpoints.ts';
-import type { Choice } from './scaling/plan.ts';
-import type { ScalingDecision } from './scaling/scaling-decision.ts';
 import type { Observed, Refusal } from './types.ts';
-import { withoutMachine } from './without-machine.ts';
-import { type ReplacementPace, readableError } from './workers/broken.ts';
+import { type ReplacementPace, readableError } from './workers/failing.ts';
+import type { Worker } from './workers/worker.ts';
 
 /** Everything that conditions speak about. */
 export interface Situation {
@@ -80,7 +81,7 @@ function ready(situation: Situation): Says {
 
 /** What is missing of the pool, and why: the load is served without it, and nothing else would tell. */
 function poolGap({ observed }: Situation): string {
-  const why = withoutMachine(observed.workers, 'Cold');
+  const why = blockedWorkers(observed.workers, 'Cold');
   return why === undefined ? '' : ` Of the pool ${why}`;
 }
 
@@ -133,7 +134,7 @@ function short(situation: Situation): Says {
   const { counts, decision, observed } = situation;
   const ready = `${counts.ready} of ${decision.hot} hot workers are ready.${broken(situation)}`;
   if (faults(situation) !== '' && counts.ready === 0) return no('WorkersFailing', ready);
-  const why = withoutMachine(observed.workers, 'Hot');
+  const why = blockedWorkers(observed.workers, 'Hot');
   const wanting = why === undefined ? ready : `${ready} ${why}`;
   if (counts.ready > 0) return no('ScalingUp', wanting);
   return no(counts.waking > 0 ? 'Waking' : 'NoReadyWorkers', wanting);
@@ -279,4 +280,65 @@ function targetQueueTimeTooShort({ isSlow, observed }: Situation): Says | undefi
     'TargetQueueTimeTooShort',
     `Work in the workers has looked like a queue above targetQueueTime ${observed.group.spec.targetQueueTime} for five minutes although the capacity suffices.`,
   );
+}
+
+/** The workers of a group by what they do. */
+export interface Counts {
+  /** Run or are on their way to it, and are wanted to. */
+  readonly hot: number;
+  /** Stopped or on their way to it. */
+  readonly cold: number;
+  /** Published. */
+  readonly ready: number;
+  readonly starting: number;
+  readonly waking: number;
+  readonly draining: number;
+  readonly leaving: number;
+  readonly total: number;
+  readonly updated: number;
+  readonly old: number;
+  readonly stalled: number;
+  /** Ready ones that take no more requests. */
+  readonly full: number;
+  readonly pricePerHour: MicroDollars;
+}
+
+export interface CountsInput {
+  readonly workers: readonly Worker[];
+  readonly scaling: readonly ChoosableWorker[];
+  readonly published: ReadonlySet<string>;
+  readonly options: ScalingOptions;
+}
+
+export function countWorkers({ workers, scaling, published, options }: CountsInput): Counts {
+  const count = (holds: (worker: Worker) => boolean) => workers.filter(holds).length;
+  const staying = (worker: Worker) => !worker.isDeleting && worker.wanted !== 'Gone';
+  const hot = (worker: Worker) => staying(worker) && worker.wanted === 'Hot';
+  const isReady = (worker: Worker) => hot(worker) && published.has(worker.name);
+  const starts = (worker: Worker) => staying(worker) && worker.powerState === 'Running' && !worker.isServing;
+  const current = new Set(scaling.filter((worker) => worker.isCurrentTemplate).map(({ name }) => name));
+  const ready = scaling.filter(({ name, role }) => role === 'hot' && published.has(name));
+  return {
+    hot: count(hot),
+    cold: count((worker) => staying(worker) && worker.wanted === 'Cold'),
+    ready: count(isReady),
+    starting: count(starts),
+    waking: count((worker) => starts(worker) && worker.wokenAt !== undefined && !worker.ranSinceWoken),
+    draining: count((worker) => worker.drainSince !== undefined && worker.isUp && !worker.isDeleting),
+    leaving: count((worker) => !staying(worker)),
+    total: workers.length,
+    updated: count((worker) => staying(worker) && current.has(worker.name)),
+    old: count((worker) => staying(worker) && !current.has(worker.name)),
+    stalled: count((worker) => staying(worker) && worker.isStalled),
+    // Of one whose performance nobody knows it cannot be said how long its work takes.
+    full: ready.filter(({ curLoad, perf }) => perf > 0 && isFull(curLoad, perf, options.maxQueueSeconds))
+      .length,
+    pricePerHour: workers.reduce((sum, worker) => sum + billedPrice(worker), 0),
+  };
+}
+
+/** What a worker bills in an hour now, as far as the marketplace has told. */
+function billedPrice(worker: Worker): MicroDollars {
+  if (!worker.isRented) return 0;
+  return (worker.isStopped ? worker.coldPricePerHour : worker.pricePerHour) ?? 0;
 }

@@ -13,12 +13,11 @@ import { silentLogger } from '../../lib/logger.ts';
 import { seededRandom } from '../../lib/random.ts';
 import { controllerReference, objectKey, refOf, uidOf } from '../../runtime/kube/kube-object.ts';
 import type { Change, Informer } from '../../runtime/list-watch/informer.ts';
+import { defaultTimes } from './autoscale/times.ts';
 import { createEndpointGroupController } from './controller.ts';
-import { GROUP_REPORTER } from './load/book.ts';
-import { LoadBooks } from './load/books.ts';
-import { LoadReaders } from './load/readers.ts';
+import { LoadSources } from './load/sources.ts';
+import { GROUP_REPORTER, LoadStore } from './load/state.ts';
 import { groupRecord } from './load/static.ts';
-import { defaultTimes } from './scaling/scaling-times.ts';
 
 /** A copy that holds these objects, and the way to tell of a change in it. */
 function copyOf<T extends EndpointGroup>(objects: readonly T[], { isCurrent = true } = {}) {
@@ -66,7 +65,7 @@ async function bench(
   if (setting.isDeleting) await kube.delete(endpointGroupResource, refOf(created));
   const group = (await kube.get<EndpointGroup>(endpointGroupResource, refOf(created))) ?? created;
   const env = { clock, random: seededRandom(1), log: silentLogger };
-  const books = new LoadBooks();
+  const books = new LoadStore();
   const times = defaultTimes;
   const groups = copyOf([group], { isCurrent: !setting.groups });
   const transport = () => Promise.reject(new Error('no network'));
@@ -75,7 +74,7 @@ async function bench(
     groups: groups.informer,
     instances: copyOf([], { isCurrent: !setting.workers }).informer as never,
     events: { record: () => {} } as never,
-    readers: new LoadReaders({
+    readers: new LoadSources({
       ...{ clock, books, times, transport, allowPrivateAddresses: false, takesReports: false },
       dial: (address) => address,
       tokenOf: () => undefined,

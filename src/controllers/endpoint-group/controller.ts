@@ -18,18 +18,16 @@ import { objectKey, uidOf } from '../../runtime/kube/kube-object.ts';
 import { CurrentObjects } from '../../runtime/list-watch/current-objects.ts';
 import type { Change, Informer } from '../../runtime/list-watch/informer.ts';
 import type { ControllerMetrics, QueueMetrics } from '../../runtime/metrics-ports.ts';
-import { act, type GroupEffects } from './act.ts';
+import { act, execute, type GroupEffects, type Outcome } from './act.ts';
 import { changesBy } from './actions.ts';
-import { carryOut, type Outcome } from './carry-out.ts';
+import type { ScalingTimes } from './autoscale/times.ts';
 import { decide } from './decide.ts';
-import { Kept, recordedMaxima } from './kept.ts';
-import { notAhead, onlyReporters } from './load/book.ts';
-import type { LoadBooks } from './load/books.ts';
-import type { LoadReaders } from './load/readers.ts';
+import { GroupState, recordedMaxima } from './group-state.ts';
+import type { LoadSources } from './load/sources.ts';
+import { type LoadStore, notAhead, onlyReporters } from './load/state.ts';
 import { Publisher } from './publish/publisher.ts';
-import { problemOf } from './publish/written.ts';
+import { problemOf } from './publish/service.ts';
 import { type Receipt, record } from './record.ts';
-import type { ScalingTimes } from './scaling/scaling-times.ts';
 import type { Decision, Observed } from './types.ts';
 import { Children, type ChildrenLook } from './workers/children.ts';
 import { groupKeysOf } from './workers/families.ts';
@@ -42,8 +40,8 @@ export interface EndpointGroupControllerOptions {
   readonly groups: Informer<EndpointGroup>;
   readonly instances: Informer<GpuInstance>;
   readonly events: EventRecorder;
-  readonly books: LoadBooks;
-  readonly readers: LoadReaders;
+  readonly books: LoadStore;
+  readonly readers: LoadSources;
   readonly times: ScalingTimes;
   readonly allowPrivateAddresses: boolean;
   /** Whether this process holds the lease for long enough to act. */
@@ -100,7 +98,7 @@ export function createEndpointGroupController(
 /** A group and its workers as one pass goes by them. */
 interface Sight {
   readonly group: EndpointGroup;
-  readonly kept: Kept;
+  readonly kept: GroupState;
   readonly look: Extract<ChildrenLook, { type: 'known' }>;
 }
 
@@ -111,7 +109,7 @@ class GroupLoop {
   readonly #options: EndpointGroupControllerOptions;
   readonly #objects: CurrentObjects<EndpointGroup>;
   readonly #children: Children;
-  readonly #keptByUid = new Map<string, Kept>();
+  readonly #keptByUid = new Map<string, GroupState>();
 
   constructor(options: EndpointGroupControllerOptions) {
     const { env, cluster: client, groups, instances } = options;
@@ -161,7 +159,7 @@ class GroupLoop {
     if (await this.#publish(sight, observed, decision)) return requeueAfter(0);
     const receipt = await this.#record(sight, decision);
     if (!receipt) return requeueAfter(LOST_RACE_RETRY_MS);
-    const outcome = await this.#carryOut(sight, decision, receipt);
+    const outcome = await this.#execute(sight, decision, receipt);
     if (outcome.done.length > 0) context.log.info('workers changed', summaryOf(decision, outcome));
     const isNews = this.#tell(sight, decision, outcome);
     if (outcome.failures.length > 0) throw outcome.failures[0];
@@ -169,13 +167,13 @@ class GroupLoop {
     return requeueAfter(isNews ? 0 : decision.requeueAfterMs);
   }
 
-  #keptOf(group: EndpointGroup): Kept {
+  #keptOf(group: EndpointGroup): GroupState {
     const uid = uidOf(group);
     const known = this.#keptByUid.get(uid);
     if (known) return known;
     const { books, cluster, env } = this.#options;
     books.open(uid, recordedMaxima(group, env.clock.now()));
-    const kept = new Kept(new Publisher({ cluster, clock: env.clock }));
+    const kept = new GroupState(new Publisher({ cluster, clock: env.clock }));
     this.#keptByUid.set(uid, kept);
     return kept;
   }
@@ -237,13 +235,13 @@ class GroupLoop {
     return receipt;
   }
 
-  #carryOut({ group, kept, look }: Sight, { actions }: Decision, receipt: Receipt): Promise<Outcome> {
+  #execute({ group, kept, look }: Sight, { actions }: Decision, receipt: Receipt): Promise<Outcome> {
     const { cluster, blame, isLeading } = this.#options;
     const effects: GroupEffects = {
       ...{ cluster, blame, publisher: kept.publisher, siblings: look.children },
       onWritten: (worker) => this.#children.wrote(group, worker),
     };
-    return carryOut(actions, {
+    return execute(actions, {
       act: (action) => act(action, receipt, effects),
       mayGoOn: () => isLeading() && !this.#isOutdated(group),
       isComplete: () => this.#children.isComplete(group, look.children),

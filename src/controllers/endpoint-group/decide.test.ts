@@ -9,7 +9,7 @@ import {
 } from '../../../test/builders/observed-group.ts';
 import { annotations, labels } from '../../api/v1alpha1/names.ts';
 import { decide } from './decide.ts';
-import { EMPTY_BOOK, withProblem } from './load/book.ts';
+import { EMPTY_LOAD, withProblem } from './load/state.ts';
 import type { Decision } from './types.ts';
 import { templateHash, workerName } from './workers/template.ts';
 import type { Worker } from './workers/worker.ts';
@@ -207,7 +207,7 @@ describe('figures that do not come, or cannot be true', () => {
     ['nothing', { minLoad: '0' }, 0],
   ])('keep none from being hot where %s asks for one whatever the load', (_, spec, hot) => {
     const problem = { kind: 'unreachable', detail: 'Prometheus: it cannot be reached', at: NOW } as const;
-    const book = withProblem(EMPTY_BOOK, '', problem);
+    const book = withProblem(EMPTY_LOAD, '', problem);
     const first = decide(observe({ source: 'group', group: groupObject(spec), book, memory: calmOf(0) }));
     expect(first.memory.decision).toMatchObject({ hot, total: hot });
     expect(first.actions).toHaveLength(hot);
@@ -215,14 +215,14 @@ describe('figures that do not come, or cannot be true', () => {
 
   test('a source that answers what cannot be read is not called unreachable', () => {
     const detail = 'Prometheus: loadQuery answers with 2 series';
-    const book = withProblem(EMPTY_BOOK, '', { kind: 'invalid', detail, at: NOW });
+    const book = withProblem(EMPTY_LOAD, '', { kind: 'invalid', detail, at: NOW });
     const decision = decide(observe({ source: 'group', book, memory: calmOf(0) }));
     expect(says(decision, 'MetricsAvailable')).toMatchObject({ reason: 'MetricsInvalid' });
     expect(says(decision, 'Ready')).toMatchObject({ status: 'False', reason: 'MetricsInvalid' });
   });
 
   test('a source that cannot be reached is named', () => {
-    const book = withProblem(EMPTY_BOOK, 'uid-a/7', {
+    const book = withProblem(EMPTY_LOAD, 'uid-a/7', {
       kind: 'unreachable',
       detail: 'worker a: it cannot be reached',
       at: NOW,
@@ -236,7 +236,7 @@ describe('figures that do not come, or cannot be true', () => {
   });
 
   test('figures of one source for the whole group are judged alike', () => {
-    const lie = withProblem(EMPTY_BOOK, '', { kind: 'invalid', detail: 'loadQuery is negative', at: NOW });
+    const lie = withProblem(EMPTY_LOAD, '', { kind: 'invalid', detail: 'loadQuery is negative', at: NOW });
     const decision = decide(observe({ source: 'group', workers: four, book: lie, memory: calm }));
     expect(decision.actions).toEqual([]);
     expect(says(decision, 'MetricsAvailable')?.status).toBe('False');
@@ -428,7 +428,7 @@ describe('a group without load', () => {
     ['lets it go where it tells of no load', served(600), { isServing: true }, false],
   ])('%s', (_, group, overrides, isKept) => {
     const one = { ...booting, ...overrides };
-    const book = one.isServing ? reports(['a']) : EMPTY_BOOK;
+    const book = one.isServing ? reports(['a']) : EMPTY_LOAD;
     const decision = decide(observe({ group, workers: [one], memory: calm, book }));
     expect(decision.memory.decision?.hot).toBe(isKept ? 1 : 0);
     expect(decision.actions).toHaveLength(isKept ? 0 : 1);
@@ -559,7 +559,7 @@ describe('a group that is being deleted', () => {
     );
     expect(going.actions).toMatchObject([{ type: 'delete', worker: { name: 'a' } }]);
     expect(going.endpoints).toEqual([]);
-    expect(going).toMatchObject({ endpointProblems: [], waiting: [], changes: [], because: '' });
+    expect(going).toMatchObject({ waiting: [], changes: [], because: '' });
     expect(going.status).toMatchObject({
       phase: 'Deleting',
       hot: 0,
@@ -723,8 +723,8 @@ describe('a group remembers', () => {
   test('the maxima of an hour, and no older ones', () => {
     const maxima = (minutes: number) => [{ at: NOW - minutes * 60 * SECOND, load: 7 }];
     const book = (minutes: number) => ({
-      ...EMPTY_BOOK,
-      history: { ...EMPTY_BOOK.history, maxima: maxima(minutes) },
+      ...EMPTY_LOAD,
+      history: { ...EMPTY_LOAD.history, maxima: maxima(minutes) },
     });
     expect(decide(observe({ book: book(60) })).status.loadMaxima).toHaveLength(1);
     expect(decide(observe({ book: book(61) })).status.loadMaxima).toEqual([]);
@@ -755,7 +755,7 @@ describe('the last activity', () => {
     ],
     [
       'is the last report of work',
-      { group: idle, book: { ...EMPTY_BOOK, lastActivity: NOW - SECOND } },
+      { group: idle, book: { ...EMPTY_LOAD, lastActivity: NOW - SECOND } },
       '2026-11-20T11:59:59Z',
     ],
     [

@@ -1,28 +1,30 @@
-import { parseDuration } from '../../lib/time.ts';
-import { cheapestFirst } from './actions.ts';
-import { type Counts, countWorkers } from './counts.ts';
-import { decideDeletion } from './deletion.ts';
+import { parseDollars } from '../../lib/money.ts';
+import { parseDuration, parseTime } from '../../lib/time.ts';
+import { actionKey, cheapestFirst } from './actions.ts';
+import { autoscale, betweenTicks } from './autoscale/autoscale.ts';
+import type { BoundsInput, ScalingDecision, ScalingMemory } from './autoscale/bounds.ts';
+import { expectedPerf, priceOfNew, usualPrice } from './autoscale/candidates.ts';
+import { maxUnavailable, scalingOptions } from './autoscale/capacity.ts';
+import { chooseWorkers } from './autoscale/choose-workers.ts';
+import { hotOf } from './autoscale/cover.ts';
+import type { Change, Choice } from './autoscale/plan.ts';
+import { type Counts, countWorkers } from './conditions.ts';
 import { RULES } from './explain.ts';
-import { type Known, know } from './known.ts';
+import { deriveFacts, type GroupFacts, isHot } from './facts.ts';
 import type { Endpoint } from './publish/endpoints.ts';
-import { isRefusedIn, standing } from './refusals.ts';
-import { doneNow } from './room-to-rent.ts';
-import { scalingOptions } from './scaling/options.ts';
-import type { ScalingDecision } from './scaling/scaling-decision.ts';
-import { hotOf } from './scaling/worker-counts.ts';
-import { statusOf } from './status.ts';
-import type { Action, Decision, GroupMemory, Observed } from './types.ts';
-import { choose, scalingDecision } from './wanted-workers.ts';
+import { deletingStatus, statusOf } from './status.ts';
+import type { Action, Decision, GroupMemory, Observed, Refusal } from './types.ts';
 import { actionsFor, afterDraining, type OrdersInput } from './workers/orders.ts';
 import { isToUpdate, workerName } from './workers/template.ts';
+import type { Worker } from './workers/worker.ts';
 
 /** From what was seen to what is recorded, published and done. Pure. */
 export function decide(observed: Observed): Decision {
   if (observed.group.metadata.deletionTimestamp !== undefined) return decideDeletion(observed);
-  const known = know(observed);
+  const known = deriveFacts(observed);
   const decision = scalingDecision(known);
   const choice = choose(known, decision);
-  const changes = doneNow(choice, observed);
+  const changes = changesOfThisPass(choice, observed);
   const orders = ordersInput(known);
   const decided = cheapestFirst([
     ...observed.orphans.map((object): Action => ({ type: 'adopt', object })),
@@ -49,18 +51,17 @@ export function decide(observed: Observed): Decision {
       mustRecord: known.wakeAsked || decided.some((action) => action.type !== 'adopt' && !isRefused(action)),
     }),
     endpoints: staying(known, decided),
-    endpointProblems: known.endpoints.problems,
     actions: observed.isTick ? decided : decided.filter((action) => !isRefused(action)),
     waiting: observed.isTick ? [] : refused,
     changes,
     because: because(decision),
     memory,
-    requeueAfterMs: nextLook(known, memory),
+    requeueAfterMs: requeueAfter(known, memory),
   };
 }
 
 /** Workers whose machine fits the present template take over its text, unless the group leaves them as they are. */
-function updatesOf({ observed: { workers }, input }: Known): readonly Action[] {
+function updatesOf({ observed: { workers }, input }: GroupFacts): readonly Action[] {
   if (input.spec.updateStrategy.type === 'OnDelete') return [];
   const staying = workers.filter(({ isDeleting, wanted }) => !isDeleting && wanted !== 'Gone');
   return staying
@@ -69,7 +70,7 @@ function updatesOf({ observed: { workers }, input }: Known): readonly Action[] {
 }
 
 /** Workers that are told to go leave the Service before anything else happens to them. */
-function staying({ endpoints }: Known, actions: readonly Action[]): readonly Endpoint[] {
+function staying({ endpoints }: GroupFacts, actions: readonly Action[]): readonly Endpoint[] {
   const going = new Set(actions.flatMap((action) => (isGoing(action) ? [action.worker.name] : [])));
   return endpoints.endpoints.filter(({ worker }) => !going.has(worker.metadata.name));
 }
@@ -81,7 +82,7 @@ function isGoing(action: Action): action is Extract<Action, { type: 'order' | 'd
 /** How long work must look like a queue before the target is called too short. */
 const SLOW_FOR_MS = 300_000;
 
-function ordersInput({ observed, load }: Known): OrdersInput {
+function ordersInput({ observed, load }: GroupFacts): OrdersInput {
   const { workers, orphans, takenNames, now, times, group } = observed;
   const maxQueueMs = parseDuration(group.spec.maxQueueTime) ?? 0;
   const drainMs = parseDuration(group.spec.drainTimeout) ?? maxQueueMs;
@@ -96,7 +97,7 @@ function ordersInput({ observed, load }: Known): OrdersInput {
   return { workers, load, now, isTaken, ...limits, settleMs: times.tickMs / 2 };
 }
 
-function countsOf({ observed, scaling, endpoints }: Known): Counts {
+function countsOf({ observed, scaling, endpoints }: GroupFacts): Counts {
   const portless = (observed.group.spec.template.spec.ports ?? []).length === 0;
   const names = portless
     ? observed.workers.filter((worker) => worker.isServing).map(({ name }) => name)
@@ -109,7 +110,7 @@ function countsOf({ observed, scaling, endpoints }: Known): Counts {
   });
 }
 
-function memoryOf(known: Known, decision: ScalingDecision): GroupMemory {
+function memoryOf(known: GroupFacts, decision: ScalingDecision): GroupMemory {
   const { observed, load } = known;
   const { now, memory, group } = observed;
   const { waiting, readyCapacity, load: rate } = decision.terms;
@@ -124,14 +125,14 @@ function memoryOf(known: Known, decision: ScalingDecision): GroupMemory {
 }
 
 /** Of the tick that begins with this pass, else of the last one. */
-function tickOf({ observed, scaling }: Known): Pick<GroupMemory, 'nextTickAt' | 'hotAtTick'> {
+function tickOf({ observed, scaling }: GroupFacts): Pick<GroupMemory, 'nextTickAt' | 'hotAtTick'> {
   const { isTick, memory, beganAt, times } = observed;
   if (!isTick && memory) return { nextTickAt: memory.nextTickAt, hotAtTick: memory.hotAtTick };
   return { nextTickAt: beganAt + times.tickMs, hotAtTick: hotOf(scaling).length };
 }
 
 /** At the next tick, or when a wake or a drain is over, whichever comes first. */
-function nextLook({ observed, input }: Known, memory: GroupMemory): number {
+function requeueAfter({ observed, input }: GroupFacts, memory: GroupMemory): number {
   const { now, workers } = observed;
   const wakeMs = parseDuration(input.spec.wakeTimeout) ?? 0;
   const limits = [input.spec.maxQueueTime, input.spec.drainTimeout].map((span) => parseDuration(span) ?? 0);
@@ -142,11 +143,147 @@ function nextLook({ observed, input }: Known, memory: GroupMemory): number {
     ),
   ]);
   const next = Math.min(memory.nextTickAt, ...due.filter((at) => at > now));
-  return Math.max(LEAST_LOOK_MS, next - now);
+  return Math.max(MIN_REQUEUE_MS, next - now);
 }
 
-const LEAST_LOOK_MS = 10;
+const MIN_REQUEUE_MS = 10;
 
 function because({ rule, hot, total }: ScalingDecision): string {
   return `Wanted are ${hot} hot and ${total} in all: ${RULES[rule]}.`;
+}
+
+/** The decision of this tick, or that of the last one between ticks. */
+export function scalingDecision(known: GroupFacts): ScalingDecision {
+  const { observed, load, input, scaling } = known;
+  const { memory, group, now, times, isTick, hasLateFigures } = observed;
+  const bounds: BoundsInput = {
+    options: scalingOptions(group.spec),
+    metrics: load.metrics,
+    workers: scaling,
+    wakeAsked: known.wakeAsked,
+    replicas: group.spec.replicas,
+    memory: memory?.scaling ?? afterRestart(observed),
+    hotAtTick: isTick ? undefined : memory?.hotAtTick,
+  };
+  if (!isTick && !hasLateFigures && !known.wakeAsked && memory?.decision)
+    return betweenTicks(memory.decision, now, bounds);
+  return autoscale({
+    ...bounds,
+    ...{ now, times },
+    history: load.history,
+    waiting: load.waiting,
+    perf: expectedPerf(input),
+    lastActivity: known.lastActivity,
+    mayReachZero: mayReachZero(observed),
+  });
+}
+
+/** Before it was ready once, neither the group nor a worker that boots for it is given up within its time to boot. */
+function mayReachZero({ group, workers, now }: Observed): boolean {
+  if (group.status?.everReady === true) return true;
+  if (workers.some((worker) => isHot(worker) && !worker.isServing && !worker.isOverdue)) return false;
+  const { timeouts } = group.spec.template.spec;
+  const bootMs = (parseDuration(timeouts.provisioning) ?? 0) + (parseDuration(timeouts.loading) ?? 0);
+  return now > (parseTime(group.metadata.creationTimestamp) ?? now) + bootMs;
+}
+
+/** As if in panic, with the workers that there are: what was needed before the restart is known by its record alone. */
+export function afterRestart({ group, workers, now, times }: Observed): ScalingMemory {
+  const present = workers.filter(isHot);
+  const hot = present.length;
+  // Whether a wake was asked for is not known: what is on its way, and alone, has its time to boot.
+  const isWake = hot > 0 && !present.some(({ isServing }) => isServing);
+  const replicas = group.spec.replicas === undefined ? undefined : hot;
+  const { panicUntil, autoscaling } = group.status ?? {};
+  const recorded = parseTime(panicUntil) ?? 0;
+  const total = Number(autoscaling?.heldTotalCapacity ?? autoscaling?.totalCapacity ?? 0);
+  return {
+    // Whether fewer replicas are wanted since a moment ago is not known: they wait out the window from now on.
+    recent: [{ at: now, hot: 0, total, replicas, isWake }],
+    panicUntil: hot > 0 ? Math.max(recorded, now + times.panicMs) : recorded,
+    hot,
+  };
+}
+
+/** Which workers come, go, wake and stop for that. */
+export function choose({ observed, input, scaling }: GroupFacts, decision: ScalingDecision): Choice {
+  const { spec } = observed.group;
+  const { hot, total, hotCapacity } = decision;
+  return chooseWorkers({
+    ...{ hot, total, hotCapacity },
+    workers: scaling,
+    maxWorkers: spec.maxWorkers,
+    ceiling: parseDollars(spec.maxSpendPerHour),
+    priceOfNew: priceOfNew(input),
+    usualPrice: usualPrice(input),
+    pause: spec.pause,
+    // New workers would serve nobody, while those that are published serve on.
+    maxUnavailable: observed.published.type === 'problem' ? undefined : maxUnavailable(spec, hot),
+  });
+}
+
+/** What of the choice is done in this pass: the rest is chosen again in a later one. */
+export function changesOfThisPass(choice: Choice, observed: Observed): readonly Change[] {
+  let room = createLimit(observed);
+  return choice.changes.filter((change) => change.type !== 'rent' || room-- > 0);
+}
+
+/**
+ * Workers that are taken in count from the next pass on, and may be all that is needed; one that cannot be taken in has
+ * its place all the same, since it may bill. Where workers are to stand apart, each is rented before the next is made,
+ * since it must know where they are; one that can rent none, or has found none for longer than a boot may take, is not
+ * waited for.
+ */
+function createLimit({ group, workers, orphans, refused }: Observed): number {
+  const lost = orphans.filter((object) => isRefusedIn(refused, { type: 'adopt', object }));
+  if (lost.length < orphans.length) return 0;
+  const places = group.spec.maxWorkers - workers.length - lost.length;
+  if (group.spec.spreadBy === 'None') return places;
+  return workers.some(isRenting) ? 0 : Math.min(1, places);
+}
+
+function isRenting({ isRented, isStopped, isDeleting, isStalled, isOverdue }: Worker): boolean {
+  return !isRented && !isStopped && !isDeleting && !isStalled && !isOverdue;
+}
+
+/** What was refused and is still to be done. */
+export function standing(refused: readonly Refusal[], decided: readonly Action[]): readonly Refusal[] {
+  const keys = new Set(decided.map(actionKey));
+  return refused.filter(({ action }) => keys.has(action));
+}
+
+/** Whether this very deed was refused the last time. */
+export function isRefusedIn(refused: readonly Refusal[], action: Action): boolean {
+  return refused.some((refusal) => refusal.action === actionKey(action));
+}
+
+/** All workers go; the group goes when they are gone. Deletion with orphans leaves them as they are. */
+export function decideDeletion(observed: Observed): Decision {
+  const { group, workers, memory, now, times } = observed;
+  const orphans = group.metadata.finalizers?.includes('orphan') === true;
+  const left = orphans ? [] : workers;
+  const actions = left
+    .filter((worker) => !worker.isDeleting)
+    .map((worker): Action => ({ type: 'delete', worker }));
+  return {
+    needsFinalizer: false,
+    status: deletingStatus(observed, left.length),
+    // Nobody is led to a worker that is about to go.
+    endpoints: orphans ? undefined : [],
+    actions: left.length === 0 ? [{ type: 'release' }] : actions,
+    waiting: [],
+    changes: [],
+    because: '',
+    memory: {
+      ...(memory ?? {
+        scaling: afterRestart(observed),
+        decision: undefined,
+        hotAtTick: 0,
+        slowSince: undefined,
+      }),
+      // Nothing is decided by load any more: it is not read at each look.
+      nextTickAt: now + times.tickMs,
+    },
+    requeueAfterMs: 5000,
+  };
 }

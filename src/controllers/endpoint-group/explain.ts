@@ -3,7 +3,7 @@ import type {
   EndpointGroupSpec,
   EndpointGroupStatus,
 } from '../../api/v1alpha1/endpoint-group.ts';
-import type { ScalingRule } from './scaling/scaling-decision.ts';
+import type { ScalingRule } from './autoscale/bounds.ts';
 
 type Terms = NonNullable<EndpointGroupStatus['autoscaling']>;
 

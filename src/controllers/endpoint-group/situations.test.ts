@@ -4,7 +4,7 @@ import { condition, groupObject, workerObject } from '../../../test/builders/gro
 import { calm, NOW, observedGroup, reports, worker } from '../../../test/builders/observed-group.ts';
 import { annotations } from '../../api/v1alpha1/names.ts';
 import { decide } from './decide.ts';
-import { EMPTY_BOOK, GROUP_REPORTER, withProblem } from './load/book.ts';
+import { EMPTY_LOAD, GROUP_REPORTER, withProblem } from './load/state.ts';
 
 const { table, close } = groupDecisionTables('endpoint-group');
 
@@ -535,7 +535,7 @@ describe('a group in trouble', () => {
       'shrinks by no figures where its source cannot be reached',
       {
         workers: [worker('a')],
-        book: withProblem(EMPTY_BOOK, 'uid-a/7', {
+        book: withProblem(EMPTY_LOAD, 'uid-a/7', {
           kind: 'unreachable',
           detail: 'worker a: refused',
           at: NOW,
@@ -549,7 +549,7 @@ describe('a group in trouble', () => {
       {
         source: 'group',
         workers: [],
-        book: withProblem(EMPTY_BOOK, GROUP_REPORTER, {
+        book: withProblem(EMPTY_LOAD, GROUP_REPORTER, {
           kind: 'unreachable',
           detail: 'Prometheus: the operator runs without --prometheus-url',
           at: NOW,

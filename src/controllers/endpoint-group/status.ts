@@ -5,13 +5,13 @@ import { withPage } from '../../api/v1alpha1/reason-page.ts';
 import { formatDollars } from '../../lib/money.ts';
 import { formatTime, parseTime } from '../../lib/time.ts';
 import { setConditions } from '../../runtime/conditions.ts';
+import type { Change } from './autoscale/plan.ts';
 import { conditionsOf, type Situation, workersAre } from './conditions.ts';
 import { sentenceOf } from './explain.ts';
-import { isOfLongWindow } from './load/load-history.ts';
+import { isOfLongWindow } from './load/state.ts';
 import { endpointNameOf, servicePorts } from './publish/endpoints.ts';
-import type { Change } from './scaling/plan.ts';
 import type { Observed } from './types.ts';
-import { type FailingWorker, lastReplacement } from './workers/broken.ts';
+import { type FailingWorker, lastReplacement } from './workers/failing.ts';
 
 export interface StatusInput extends Situation {
   readonly templateHash: string;

@@ -3,11 +3,10 @@ import { expect, test } from 'vitest';
 import { groupObject } from '../../../test/builders/group-worker.ts';
 import { calm, NOW, observedGroup, worker } from '../../../test/builders/observed-group.ts';
 import { endpointGroupStatus } from '../../api/v1alpha1/endpoint-group.ts';
+import { defaultTimes } from './autoscale/times.ts';
 import { decide } from './decide.ts';
-import { EMPTY_BOOK, type LoadBook, withReport } from './load/book.ts';
-import { readPushed } from './load/pushed-report.ts';
-import { FigureError } from './load/record.ts';
-import { defaultTimes } from './scaling/scaling-times.ts';
+import { readPushed } from './load/push.ts';
+import { EMPTY_LOAD, FigureError, type LoadState, withReport } from './load/state.ts';
 
 const extremes = [0, 1e-7, 1e-6, 0.5, 1, 1e12, 5e-324, Number.EPSILON, Number.MAX_VALUE];
 const figure = fc.oneof(fc.constantFrom(...extremes), fc.double({ min: 0, max: 1e12, noNaN: true }));
@@ -18,7 +17,7 @@ const report = fc.record(
 const spanMs = fc.constantFrom(1, 100, 10_000, 3_600_000);
 
 /** As the intake does it: what cannot be true is left out. */
-function taken(book: LoadBook, body: object, at: number): LoadBook {
+function taken(book: LoadState, body: object, at: number): LoadState {
   try {
     const { record } = readPushed(body);
     return withReport(book, { reporter: 'uid-a/7', record, at, times: defaultTimes });
@@ -31,7 +30,7 @@ function taken(book: LoadBook, body: object, at: number): LoadBook {
 test('whatever workers tell, the status that comes of it can be written', () => {
   fc.assert(
     fc.property(report, report, spanMs, (first, second, span) => {
-      const book = taken(taken(EMPTY_BOOK, first, NOW - span), second, NOW);
+      const book = taken(taken(EMPTY_LOAD, first, NOW - span), second, NOW);
       const group = groupObject({ minLoad: '0.001', minColdLoad: '999999999999', coldMultiplier: '100' });
       const { status } = decide(observedGroup({ group, workers: [worker('a')], book, memory: calm(1) }));
       const written: unknown = JSON.parse(JSON.stringify(status));

@@ -1,11 +1,11 @@
 import type { EndpointGroup, EndpointGroupStatus } from '../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import type { MicroDollars } from '../../lib/money.ts';
-import type { LoadBook } from './load/book.ts';
-import type { Endpoint, EndpointProblem } from './publish/endpoints.ts';
-import type { Change } from './scaling/plan.ts';
-import type { ScalingDecision, ScalingMemory } from './scaling/scaling-decision.ts';
-import type { ScalingTimes } from './scaling/scaling-times.ts';
+import type { ScalingDecision, ScalingMemory } from './autoscale/bounds.ts';
+import type { Change } from './autoscale/plan.ts';
+import type { ScalingTimes } from './autoscale/times.ts';
+import type { LoadState } from './load/state.ts';
+import type { Endpoint } from './publish/endpoints.ts';
 import type { Wanted, Worker } from './workers/worker.ts';
 
 /** What this process remembers of a group between passes. Losing it keeps workers longer, and spends nothing. */
@@ -49,7 +49,7 @@ export interface Observed {
   readonly orphans: readonly GpuInstance[];
   /** Names that no new worker can have, since a GpuInstance has each, whoever it belongs to. */
   readonly takenNames: ReadonlySet<string>;
-  readonly book: LoadBook;
+  readonly book: LoadState;
   /** Whether workers report for themselves, or one source speaks for the group. */
   readonly source: 'workers' | 'group';
   readonly times: ScalingTimes;
@@ -111,7 +111,6 @@ export interface Decision {
   readonly status: EndpointGroupStatus;
   /** Where ready workers are reached; undefined where nothing is published or taken back any more. */
   readonly endpoints: readonly Endpoint[] | undefined;
-  readonly endpointProblems: readonly EndpointProblem[];
   readonly actions: readonly Action[];
   /** Refused actions that are decided as before and wait for the next tick. */
   readonly waiting: readonly Refusal[];

@@ -1,9 +1,14 @@
-import { pullPlan, type ReadReply } from '../../../src/controllers/endpoint-group/load/figures.ts';
-import { readJsonReply } from '../../../src/controllers/endpoint-group/load/json-reply.ts';
-import { sampledValue } from '../../../src/controllers/endpoint-group/load/prometheus-query.ts';
-import { readPrometheusReply } from '../../../src/controllers/endpoint-group/load/prometheus-text.ts';
-import { readPushed } from '../../../src/controllers/endpoint-group/load/pushed-report.ts';
-import { FigureError, type LoadRecord } from '../../../src/controllers/endpoint-group/load/record.ts';
+import {
+  pullPlan,
+  type ReadReply,
+  readJsonReply,
+} from '../../../src/controllers/endpoint-group/load/http.ts';
+import {
+  readPrometheusReply,
+  sampledValue,
+} from '../../../src/controllers/endpoint-group/load/prometheus.ts';
+import { readPushed } from '../../../src/controllers/endpoint-group/load/push.ts';
+import { FigureError, type LoadRecord } from '../../../src/controllers/endpoint-group/load/state.ts';
 import { type FuzzTarget, json, refusing, sane } from '../target.ts';
 
 function amountsIn(arrived: LoadRecord['arrived']): readonly number[] {

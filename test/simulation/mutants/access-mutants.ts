@@ -13,7 +13,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
   {
     name: 'group-ceiling-without-price',
     loses: 'the price limit of a new worker whose template leaves the price to the account',
-    file: 'controllers/endpoint-group/scaling/plan.ts',
+    file: 'controllers/endpoint-group/autoscale/plan.ts',
     find: 'const isLimited = input.ceiling !== undefined && input.usualPrice !== undefined;',
     replace: 'const isLimited = input.ceiling !== undefined && input.usualPrice === -1;',
   },
@@ -27,7 +27,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
   {
     name: 'promql-unenforced',
     loses: 'the namespace that goes with each query of a group',
-    file: 'controllers/endpoint-group/load/readers.ts',
+    file: 'controllers/endpoint-group/load/sources.ts',
     find: 'const ask = (query: string) => this.#sendQuery(prometheus, { query, ...scope });',
     replace:
       "const ask = (query: string) => this.#sendQuery(prometheus, { query, ...(query === '' && scope) });",

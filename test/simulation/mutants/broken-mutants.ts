@@ -7,7 +7,7 @@ export const BROKEN_MUTANTS: readonly Mutant[] = [
   {
     name: 'unready-worker-kept',
     loses: 'the deadline of a worker that runs and never becomes ready',
-    file: `${GROUP}/scaling/scaling-workers.ts`,
+    file: `${GROUP}/autoscale/candidates.ts`,
     find: 'return unreadySince !== undefined && limitMs !== undefined && now >= unreadySince + limitMs;',
     replace:
       'return unreadySince !== undefined && limitMs !== undefined && now >= unreadySince + 1_000 * limitMs;',
@@ -15,33 +15,33 @@ export const BROKEN_MUTANTS: readonly Mutant[] = [
   {
     name: 'broken-image-at-full-pace',
     loses: 'the growing time between replacements whose new workers are broken as well',
-    file: `${GROUP}/workers/broken.ts`,
+    file: `${GROUP}/workers/failing.ts`,
     find: '? 0 : last.count;',
     replace: '? 0 : Math.min(1, last.count);',
   },
   {
     name: 'error-worker-serves',
     loses: 'that the Service leads to no worker that reports an error',
-    file: `${GROUP}/known.ts`,
+    file: `${GROUP}/facts.ts`,
     find: '!isFaulty(load.workers.get(name)));',
     replace: "name !== '' || !isFaulty(load.workers.get(name)));",
   },
   {
     name: 'error-worker-kept',
     loses: 'the end of a worker that reports an error for a minute',
-    file: `${GROUP}/scaling/scaling-workers.ts`,
+    file: `${GROUP}/autoscale/candidates.ts`,
     find: 'if (faultySince !== undefined && now >= faultySince + FAULTY_FOR_MS) return true;',
     replace: 'if (faultySince !== undefined && now >= faultySince + 1_000 * FAULTY_FOR_MS) return true;',
   },
   {
     name: 'error-counts-from-restart',
     loses: 'the record of the time since which a worker reports an error',
-    file: `${GROUP}/workers/broken.ts`,
+    file: `${GROUP}/workers/failing.ts`,
     find: '{ group, workers, book, source, now, times }: Observed,',
     replace: '{ group, workers, book, source, now, times, memory }: Observed,',
     also: [
       {
-        file: `${GROUP}/workers/broken.ts`,
+        file: `${GROUP}/workers/failing.ts`,
         find: 'const recorded = group.status?.failingWorkers ?? [];',
         replace: 'const recorded = (memory && group.status?.failingWorkers) ?? [];',
       },

@@ -13,7 +13,7 @@ const CLOCK_SKEW_MS = 60_000;
 /** Late call and list lag together. */
 export const LABEL_WINDOW_MS = 180_000;
 /** The same by the longest `--late-call` that a schedule installs. */
-export const LONGEST_WINDOW_MS = 240_000;
+export const MAX_WINDOW_MS = 240_000;
 
 export function readPurchase(label: string): Purchase | undefined {
   const match = OPERATOR_LABEL.exec(label);

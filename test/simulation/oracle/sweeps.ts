@@ -3,7 +3,7 @@ import type { Machine } from '../machine.ts';
 import { type JsonObject, listAt, metadataOf, objectAt } from '../memory-kube/json.ts';
 import { allowedBadOf, areOrphansConfirmed, isRollbackConfirmed } from './accounts.ts';
 import type { ShownList } from './newest-lists.ts';
-import { fitsItsLabel, isLate, LONGEST_WINDOW_MS, type Purchase } from './purchase.ts';
+import { fitsItsLabel, isLate, MAX_WINDOW_MS, type Purchase } from './purchase.ts';
 import type { Scene } from './scene.ts';
 
 /** Start dates are rounded. */
@@ -195,7 +195,7 @@ export class SweepWatch {
   #isLeavingInTime(contract: Contract): boolean {
     const owner = this.#scene.ownerOf(contract);
     const isLeaving = owner !== undefined && metadataOf(owner)['deletionTimestamp'] !== undefined;
-    return isLeaving && !isLate(contract, LONGEST_WINDOW_MS);
+    return isLeaving && !isLate(contract, MAX_WINDOW_MS);
   }
 
   #whyNot(id: number, { lists }: Unowned, { isBreakerOpen }: Sight): string | undefined {

@@ -2,11 +2,9 @@ import { isIP } from 'node:net';
 import type { EndpointGroup } from '../../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
 import type { LoadSource } from '../../../api/v1alpha1/load-source.ts';
-import { type PullPlan, pullPlan } from './figures.ts';
-import { readJsonReply } from './json-reply.ts';
-import { readPrometheusReply } from './prometheus-text.ts';
-import type { LoadRecord } from './record.ts';
-import { SourceError } from './record.ts';
+import { type PullPlan, pullPlan, readJsonReply } from './http.ts';
+import { readPrometheusReply } from './prometheus.ts';
+import { type LoadRecord, SourceError } from './state.ts';
 
 /** Where a worker is asked for its load. */
 export interface PullTarget {

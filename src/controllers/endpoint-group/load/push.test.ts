@@ -2,10 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { groupObject, workerObject } from '../../../../test/builders/group-worker.ts';
 import { createVirtualClock } from '../../../../test/builders/virtual-clock.ts';
 import { Secret } from '../../../lib/secret.ts';
-import { defaultTimes } from '../scaling/scaling-times.ts';
-import { LoadBooks } from './books.ts';
-import { loadOver } from './load-history.ts';
+import { defaultTimes } from '../autoscale/times.ts';
 import { PushIntake, type PushOptions } from './push.ts';
+import { LoadStore, loadOver } from './state.ts';
 
 const NOW = Date.parse('2026-11-20T12:00:00Z');
 const TOKEN = 'token-of-the-worker';
@@ -14,7 +13,7 @@ const worker = workerObject('w');
 
 function intake(overrides: Partial<PushOptions> = {}) {
   const clock = createVirtualClock({ startMs: NOW });
-  const books = new LoadBooks();
+  const books = new LoadStore();
   const woken: string[] = [];
   const push = new PushIntake({
     ...{ clock, books, times: defaultTimes },

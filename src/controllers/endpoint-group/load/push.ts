@@ -1,14 +1,71 @@
-import { timingSafeEqual } from 'node:crypto';
+import * as z from 'zod';
 import type { EndpointGroup } from '../../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import type { Secret } from '../../../lib/secret.ts';
 import { uidOf } from '../../../runtime/kube/kube-object.ts';
-import type { ScalingTimes } from '../scaling/scaling-times.ts';
+import type { ScalingTimes } from '../autoscale/times.ts';
 import { workerOf } from '../workers/worker.ts';
-import type { LoadBooks } from './books.ts';
-import { readPushed } from './pushed-report.ts';
-import { FigureError } from './record.ts';
+import {
+  type Arrived,
+  believable,
+  believableIfGiven,
+  FigureError,
+  type LoadRecord,
+  type LoadStore,
+  measuredPerf,
+} from './state.ts';
+
+const report = z.looseObject({
+  new_load: z.unknown().optional(),
+  rej_load: z.unknown().optional(),
+  cur_load: z.unknown().optional(),
+  max_perf: z.unknown().optional(),
+  num_requests_working: z.unknown().optional(),
+  error_msg: z.string().nullish(),
+  wake: z.object({ cost: z.unknown() }).nullish(),
+});
+
+/** A report as a worker pushed it. */
+export interface Pushed {
+  readonly record: LoadRecord;
+  /** Work for which it asks another worker to wake; 0 where it does not. */
+  readonly wakeCost: number;
+}
+
+/**
+ * Reads a report of the public worker protocol. With `new_load` it holds amounts since the last accepted report;
+ * without, it is the older form, whose `cur_load` is a rate. Throws `FigureError` naming the figure that is wrong.
+ */
+export function readPushed(body: unknown): Pushed {
+  const parsed = report.safeParse(body);
+  if (!parsed.success) throw new FigureError('the body is not a worker report');
+  const { data } = parsed;
+  const isNewer = data.new_load !== undefined && data.new_load !== null;
+  const cost = believableIfGiven('wake.cost', data.wake?.cost) ?? 0;
+  return {
+    record: {
+      arrived: arrivedOf(data, isNewer),
+      currentLoad: isNewer ? (believableIfGiven('cur_load', data.cur_load) ?? 0) : 0,
+      waitingLoad: undefined,
+      maxPerf: measuredPerf('max_perf', data.max_perf),
+      inFlight: believableIfGiven('num_requests_working', data.num_requests_working),
+      error: (data.error_msg ?? '').slice(0, 256),
+    },
+    wakeCost: cost,
+  };
+}
+
+function arrivedOf(data: z.output<typeof report>, isNewer: boolean): Arrived {
+  if (!isNewer) return { type: 'rate', load: believableIfGiven('cur_load', data.cur_load) ?? 0 };
+  return {
+    type: 'amount',
+    newLoad: believable('new_load', data.new_load),
+    rejectedLoad: believableIfGiven('rej_load', data.rej_load) ?? 0,
+  };
+}
+
+import { timingSafeEqual } from 'node:crypto';
 
 /** What a worker's POST is answered with. */
 export interface PushReply {
@@ -18,7 +75,7 @@ export interface PushReply {
 
 export interface PushOptions {
   readonly clock: Clock;
-  readonly books: LoadBooks;
+  readonly books: LoadStore;
   readonly times: ScalingTimes;
   /** The GpuInstances that an instance id names: one for each marketplace that has such an id. */
   readonly instancesById: (id: number) => readonly GpuInstance[];
@@ -32,7 +89,7 @@ export interface PushOptions {
 }
 
 /** Reports of one worker come further apart than this. */
-const LEAST_SPACING_MS = 100;
+const MIN_SPACING_MS = 100;
 
 const OK: PushReply = { status: 200, message: 'ok' };
 const DENIED: PushReply = { status: 401, message: 'id and mtoken do not belong to a worker of a group' };
@@ -102,7 +159,7 @@ export class PushIntake {
 
 /** A span that is negative says that our clock was set back. */
 function isTooSoon(spanMs: number): boolean {
-  return spanMs >= 0 && spanMs < LEAST_SPACING_MS;
+  return spanMs >= 0 && spanMs < MIN_SPACING_MS;
 }
 
 function isSame(shown: string, token: string): boolean {

@@ -2,12 +2,11 @@ import { describe, expect, test } from 'vitest';
 import { groupObject, workerObject } from '../../../../test/builders/group-worker.ts';
 import { NOW } from '../../../../test/builders/observed-group.ts';
 import { annotations } from '../../../api/v1alpha1/names.ts';
-import { type FigureName, type PullPlan, pullPlan } from './figures.ts';
+import { type FigureName, type PullPlan, pullPlan, readJsonReply } from './http.ts';
 import { originOf, pullTarget } from './http-pull.ts';
-import { readJsonReply } from './json-reply.ts';
-import { readPrometheusReply } from './prometheus-text.ts';
-import { readPushed } from './pushed-report.ts';
-import { believable, believableIfGiven, LARGEST_FIGURE, type LoadRecord, measuredPerf } from './record.ts';
+import { readPrometheusReply } from './prometheus.ts';
+import { readPushed } from './push.ts';
+import { believable, believableIfGiven, type LoadRecord, MAX_FIGURE, measuredPerf } from './state.ts';
 import { staticRecord } from './static.ts';
 
 const FIGURES: Readonly<Record<Exclude<FigureName, 'error'>, string>> = {
@@ -187,8 +186,8 @@ describe('a pushed report', () => {
 });
 
 test('figures are believed up to the largest that any worker does', () => {
-  expect(believable('f', LARGEST_FIGURE)).toBe(LARGEST_FIGURE);
-  expect(() => believable('f', LARGEST_FIGURE + 1)).toThrow(expect.objectContaining({ name: 'FigureError' }));
+  expect(believable('f', MAX_FIGURE)).toBe(MAX_FIGURE);
+  expect(() => believable('f', MAX_FIGURE + 1)).toThrow(expect.objectContaining({ name: 'FigureError' }));
   expect([believableIfGiven('f', undefined), believableIfGiven('f', null)]).toEqual([undefined, undefined]);
   expect([measuredPerf('f', 0), measuredPerf('f', 7), measuredPerf('f', null)]).toEqual([
     undefined,

@@ -1,6 +1,6 @@
 import type { EndpointGroup } from '../../../api/v1alpha1/endpoint-group.ts';
 import { annotations } from '../../../api/v1alpha1/names.ts';
-import { believable, FigureError, type LoadRecord } from './record.ts';
+import { believable, FigureError, type LoadRecord } from './state.ts';
 
 /** A load that is written down; the annotation wins over the spec. Throws `FigureError` where it is no load. */
 export function staticRecord({ metadata, spec }: EndpointGroup): LoadRecord {

@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'vitest';
 import { NOW, reports, worker } from '../../../../test/builders/observed-group.ts';
-import { defaultTimes } from '../scaling/scaling-times.ts';
+import { defaultTimes } from '../autoscale/times.ts';
 import type { Worker } from '../workers/worker.ts';
 import {
-  EMPTY_BOOK,
+  EMPTY_LOAD,
   GROUP_REPORTER,
-  type LoadBook,
   type LoadProblem,
+  type LoadRecord,
+  type LoadState,
+  loadOver,
   type Reporter,
   withProblem,
-} from './book.ts';
-import { loadOver } from './load-history.ts';
-import type { LoadRecord } from './record.ts';
+} from './state.ts';
 import { loadView, type ViewInput } from './view.ts';
 
 const SECOND = 1000;
@@ -24,20 +24,20 @@ const lie: LoadProblem = { kind: 'invalid', detail: 'it is negative', at: NOW };
 const refusal: LoadProblem = { kind: 'unreachable', detail: 'refused', at: NOW };
 
 /** A report of `name` that came so many seconds ago. */
-function told(name: string, secondsAgo: number, more: Partial<LoadRecord> = {}, rate = 0): LoadBook {
+function told(name: string, secondsAgo: number, more: Partial<LoadRecord> = {}, rate = 0): LoadState {
   const [[key, last] = ['', undefined]] = [...reports([name], 0, more).reporters];
   if (!last) throw new Error('Nobody reported.');
   const reporter: Reporter = { ...last, at: NOW - secondsAgo * SECOND, rate };
-  return { ...EMPTY_BOOK, reporters: new Map([[name === GROUP_REPORTER ? name : key, reporter]]) };
+  return { ...EMPTY_LOAD, reporters: new Map([[name === GROUP_REPORTER ? name : key, reporter]]) };
 }
-const both = (a: LoadBook, b: LoadBook): LoadBook => ({
-  ...EMPTY_BOOK,
+const both = (a: LoadState, b: LoadState): LoadState => ({
+  ...EMPTY_LOAD,
   reporters: new Map([...a.reporters, ...b.reporters]),
   problems: new Map([...a.problems, ...b.problems]),
 });
 const view = (input: Partial<ViewInput>) =>
   loadView({
-    ...{ book: EMPTY_BOOK, workers: [], source: 'workers', everReady: true },
+    ...{ book: EMPTY_LOAD, workers: [], source: 'workers', everReady: true },
     ...{ now: NOW, times: defaultTimes },
     ...input,
   });
@@ -45,7 +45,7 @@ const view = (input: Partial<ViewInput>) =>
 describe('figures of workers are', () => {
   const a = [grown('a')];
   const two = [grown('a'), grown('b')];
-  const problem = (name: string, what: LoadProblem) => withProblem(EMPTY_BOOK, `uid-${name}/7`, what);
+  const problem = (name: string, what: LoadProblem) => withProblem(EMPTY_LOAD, `uid-${name}/7`, what);
 
   test.each<[string, Partial<ViewInput>, string, LoadProblem | undefined]>([
     ['told where nobody should have told any', {}, 'told', undefined],
@@ -141,10 +141,10 @@ describe('while no hot worker serves, figures are', () => {
 });
 
 describe('figures of a group are', () => {
-  const problem = (what: LoadProblem) => withProblem(EMPTY_BOOK, GROUP_REPORTER, what);
+  const problem = (what: LoadProblem) => withProblem(EMPTY_LOAD, GROUP_REPORTER, what);
 
-  test.each<[string, LoadBook, string, LoadProblem | undefined]>([
-    ['told before anything was tried', EMPTY_BOOK, 'told', undefined],
+  test.each<[string, LoadState, string, LoadProblem | undefined]>([
+    ['told before anything was tried', EMPTY_LOAD, 'told', undefined],
     ['told where they came less than 90 s ago', told('', 89.999), 'told', undefined],
     ['missing after 90 s', told('', 90), 'missing', undefined],
     ['missing where the first try failed', problem(refusal), 'missing', refusal],
@@ -206,7 +206,7 @@ describe('the rate of a reporter', () => {
 });
 
 describe('of one worker', () => {
-  const of = (one: Worker, book = EMPTY_BOOK) =>
+  const of = (one: Worker, book = EMPTY_LOAD) =>
     view({ workers: [one, grown('other')], book }).workers.get('a');
 
   test.each<[string, Partial<LoadRecord>, number]>([

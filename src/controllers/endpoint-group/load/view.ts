@@ -1,9 +1,15 @@
-import type { MetricsState } from '../scaling/scaling-decision.ts';
-import type { ScalingTimes } from '../scaling/scaling-times.ts';
+import type { MetricsState } from '../autoscale/bounds.ts';
+import type { ScalingTimes } from '../autoscale/times.ts';
 import { bootsSince, type Worker } from '../workers/worker.ts';
-import { GROUP_REPORTER, type LoadBook, type LoadProblem, type Reporter } from './book.ts';
-import { type LoadHistory, withArrivals } from './load-history.ts';
-import type { LoadRecord } from './record.ts';
+import {
+  GROUP_REPORTER,
+  type LoadHistory,
+  type LoadProblem,
+  type LoadRecord,
+  type LoadState,
+  type Reporter,
+  withArrivals,
+} from './state.ts';
 
 /** What the load figures say about one worker. */
 export interface WorkerLoad {
@@ -32,7 +38,7 @@ export interface LoadView {
 }
 
 export interface ViewInput {
-  readonly book: LoadBook;
+  readonly book: LoadState;
   readonly workers: readonly Worker[];
   /** `workers` report for themselves; `group`: one source speaks for all. */
   readonly source: 'workers' | 'group';

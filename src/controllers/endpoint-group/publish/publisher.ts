@@ -3,9 +3,8 @@ import { isKubeError, type KubeError } from '../../../runtime/kube/kube-error.ts
 import type { Published } from '../types.ts';
 import type { Worker } from '../workers/worker.ts';
 import type { Endpoint } from './endpoints.ts';
-import { SharedService } from './shared-service.ts';
-import { WorkerSlices } from './worker-slices.ts';
-import { notPermittedTo, type PublishPorts, problemOf } from './written.ts';
+import { notPermittedTo, type PublishPorts, problemOf, SharedService } from './service.ts';
+import { WorkerSlices } from './slices.ts';
 
 export interface Publication {
   readonly group: EndpointGroup;

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { condition, workerObject } from '../../../../test/builders/group-worker.ts';
 import { NOW } from '../../../../test/builders/observed-group.ts';
 import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
-import { hasEnded } from './has-ended.ts';
+import { hasEndedForGood } from './worker.ts';
 
 type Status = NonNullable<GpuInstance['status']>;
 const MINUTE = 60_000;
@@ -51,14 +51,14 @@ describe('the machine of a worker has ended for good', () => {
     ],
     ['not where nothing is known of it', { spec: STOPPED, status: {} }, false],
   ])('%s', (_, more, ended) => {
-    expect(hasEnded(workerObject('w', more), NOW)).toBe(ended);
+    expect(hasEndedForGood(workerObject('w', more), NOW)).toBe(ended);
   });
 
   test('as often as machines may be rented in an hour', () => {
     const spec = { replacement: { maxPerHour: 4 } };
     const object = workerObject('w', { spec, status: stalled('LimitReached') });
     const born = Date.parse(object.metadata.creationTimestamp ?? '');
-    expect(hasEnded(object, born + 15 * MINUTE - 1)).toBe(false);
-    expect(hasEnded(object, born + 15 * MINUTE)).toBe(true);
+    expect(hasEndedForGood(object, born + 15 * MINUTE - 1)).toBe(false);
+    expect(hasEndedForGood(object, born + 15 * MINUTE)).toBe(true);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { groupWorker } from '../../../../test/builders/group-worker.ts';
+import type { Change } from '../autoscale/plan.ts';
 import type { LoadView } from '../load/view.ts';
-import type { Change } from '../scaling/plan.ts';
 import { actionsFor, afterDraining, eventsFor, type OrdersInput, orderPatch } from './orders.ts';
 import type { Worker } from './worker.ts';
 

@@ -1,6 +1,6 @@
 import { formatExactTime } from '../../../lib/time.ts';
+import type { Change } from '../autoscale/plan.ts';
 import type { LoadView } from '../load/view.ts';
-import type { Change } from '../scaling/plan.ts';
 import type { Action, EventNote, WorkerOrder } from '../types.ts';
 import type { Worker } from './worker.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { groupObject, workerObject } from '../../../../test/builders/group-worker.ts';
 import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
-import { spreadOffers } from './spread.ts';
+import { spreadOffers } from './template.ts';
 
 const OFFER = { maxPricePerHour: '0.60' };
 const group = (spreadBy: string, offers: readonly object[] = [OFFER]) =>

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { condition, workerObject } from '../../../../test/builders/group-worker.ts';
 import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
-import { wakeSinceOf } from './wake-since.ts';
+import { wakeSinceOf } from './worker.ts';
 
 type Status = NonNullable<GpuInstance['status']>;
 const WOKEN = Date.parse('2026-11-20T11:59:00.500Z');

@@ -1,11 +1,10 @@
 import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
 import { annotations } from '../../../api/v1alpha1/names.ts';
+import type { Reason } from '../../../api/v1alpha1/reasons.ts';
 import { isAtRest } from '../../../instance/status-class.ts';
 import { type MicroDollars, parseDollars } from '../../../lib/money.ts';
 import { parseDuration, parseTime } from '../../../lib/time.ts';
 import { findCondition } from '../../../runtime/conditions.ts';
-import { hasEnded } from './has-ended.ts';
-import { wakeSinceOf } from './wake-since.ts';
 
 /** What a group wants of a worker. */
 export type Wanted = 'Hot' | 'Cold' | 'Gone';
@@ -75,7 +74,7 @@ export function workerOf(object: GpuInstance, now: number): Worker {
     wasEverReady,
     hasRun: wasEverReady || status?.runningAt !== undefined,
     isOverdue: !isServing && now > bootsSince(times) + bootLimitMs(object),
-    hasEnded: hasEnded(object, now),
+    hasEnded: hasEndedForGood(object, now),
     ranSinceWoken: hasRunSince(object, times.wokenAt),
     wakeSince: wakeSinceOf(object, times.wokenAt),
     unreadySince: isServing ? undefined : unreadySince(object, times),
@@ -190,4 +189,73 @@ function pricesOf({ spec, status }: GpuInstance): Pick<Worker, 'pricePerHour' | 
     pricePerHour: isRunning ? (now ?? agreed) : agreed,
     coldPricePerHour: parseDollars(cost?.storagePricePerHour) ?? (isStopped ? now : undefined),
   };
+}
+
+/** What lets a GpuInstance rent no other machine until a person changes its spec. */
+const FOR_GOOD: ReadonlySet<string> = new Set<Reason>(['LimitReached', 'ReplacementOff']);
+
+const HOUR_MS = 3_600_000;
+
+/**
+ * Whether its machine is gone and it gets no other by itself: stopped ones rent none, and those of a limit or of a
+ * policy rent none either. Its history proves that it had one: a status that was lost says nothing. One that was made a
+ * short while ago waits as `maxPerHour` asks for, so that machines which end at once are not rented over and over.
+ */
+export function hasEndedForGood(object: GpuInstance, now: number): boolean {
+  const { instanceId, history } = object.status ?? {};
+  if (instanceId !== undefined || !history?.length) return false;
+  return isLookedAt(object) && isOldEnough(object, now) && rentsNoOther(object);
+}
+
+/** What its status says is of its present spec. */
+function isLookedAt({ metadata, status }: GpuInstance): boolean {
+  return (status?.observedGeneration ?? -1) >= (metadata.generation ?? 0);
+}
+
+function isOldEnough({ metadata, spec }: GpuInstance, now: number): boolean {
+  const createdAt = parseTime(metadata.creationTimestamp) ?? now;
+  return now >= createdAt + HOUR_MS / spec.replacement.maxPerHour;
+}
+
+function rentsNoOther({ spec, status }: GpuInstance): boolean {
+  const stalled = findCondition(status?.conditions, 'Stalled');
+  if (stalled?.status === 'True') return FOR_GOOD.has(stalled.reason);
+  return spec.powerState === 'Stopped' && findCondition(status?.conditions, 'Ready')?.reason === 'Stopped';
+}
+
+/** What keeps a machine from being asked to start, and is not its own or its host's. */
+const NOT_ITS_OWN: ReadonlySet<string> = new Set<Reason>([
+  'AccountLimitReached',
+  'AccountMissing',
+  'AccountNotReady',
+  'BreakerOpen',
+  'Held',
+  'InsufficientCredit',
+  'InvalidRequest',
+  'NamespaceNotAllowed',
+  'Paused',
+  'Throttled',
+  'TooManyRentals',
+  'Unreachable',
+]);
+
+/**
+ * Since when the machine of a worker that was woken could have started. Undefined where it is another than was woken, or
+ * was lost, and while nobody asks it to start: there is nothing to blame its host for then.
+ */
+export function wakeSinceOf(object: GpuInstance, wokenAt: number | undefined): number | undefined {
+  if (wokenAt === undefined || !holdsSince(object, wokenAt) || !isAsked(object)) return undefined;
+  return Math.max(wokenAt, parseTime(object.status?.startRequestedAt) ?? 0);
+}
+
+/** Whether it has the machine that was woken. Rentals are noted in whole seconds. */
+function holdsSince({ status }: GpuInstance, wokenAt: number): boolean {
+  const rentedAt = parseTime(status?.rentals?.at(-1));
+  return status?.instanceId !== undefined && (rentedAt === undefined || rentedAt + 1000 <= wokenAt);
+}
+
+function isAsked({ metadata, status }: GpuInstance): boolean {
+  const ready = findCondition(status?.conditions, 'Ready');
+  const isLookedAt = (status?.observedGeneration ?? -1) >= (metadata.generation ?? 0);
+  return isLookedAt && !(ready && NOT_ITS_OWN.has(ready.reason));
 }

@@ -1,0 +1,200 @@
+import { loadOver, longestLoad } from '../load/state.ts';
+import {
+  type BoundsInput,
+  limitHot,
+  limitTotal,
+  type Sample,
+  type ScalingDecision,
+  type ScalingInput,
+  type ScalingMemory,
+  type ScalingRule,
+  type ScalingTerms,
+  type WantedHot,
+} from './bounds.ts';
+import { type Capacities, capacitiesFor, isFull } from './capacity.ts';
+import { byStay, byValue, countFor, hotOf, sumOfPerf } from './cover.ts';
+
+const PANIC_FACTOR = 2;
+
+/**
+ * One tick: how many workers should be hot, and how many there should be. Pure: the same input gives the same
+ * decision. Increases happen at once within the ramp; decreases only when every tick of the down window, panic,
+ * missing metrics and the idle rule allow it.
+ */
+export function autoscale(input: ScalingInput): ScalingDecision {
+  const { options, memory } = input;
+  const measured = measure(input);
+  const isUnheard = saysNothing(input, measured);
+  const isPanic = isUnheard || panics(input, measured);
+  // No panic lasts longer than one that begins now: a later end was set by a clock that was ahead.
+  const panicEnd = input.now + input.times.panicMs;
+  const panicUntil = isPanic ? panicEnd : Math.min(memory.panicUntil, panicEnd);
+  const inPanic = input.now < panicUntil;
+  const load = inPanic ? Math.max(measured.load, measured.burstLoad) : measured.load;
+  const capacities = capacitiesFor(options, { ...measured, load, waiting: input.waiting });
+  const held = holdCapacities(input, isUnheard ? asBefore(input, capacities) : capacities);
+  const counts = countsFor(input, capacities, held);
+  const wanted = wantedHot(input, { capacities, held, counts, load: measured.load });
+  const hot = limitHot(input, { ...wanted, inPanic });
+  const needs = needsOf(input, counts, wanted.hot);
+  const pooled = Math.max(counts.keptTotal, options.coldWorkers, hot.hot, wanted.hot);
+  const total = limitTotal(input, pooled, hot.hot);
+  return {
+    terms: {
+      ...measured,
+      ...needs,
+      waiting: input.waiting,
+      perf: input.perf,
+      capacities,
+      held: { hot: held.hot, total: held.total },
+    },
+    isPanic,
+    hot: hot.hot,
+    total,
+    hotCapacity: input.replicas === undefined ? held.hot : 0,
+    rule: hot.rule,
+    missingWorkers: Math.max(0, needs.totalNeed - options.maxWorkers),
+    memory: { recent: held.recent, panicUntil, hot: hot.hot },
+  };
+}
+
+/**
+ * The decision of the last tick for the workers as they are now: what forbids a decrease (panic, doubtful metrics) holds
+ * for one that has become ready since, too.
+ */
+export function betweenTicks(decision: ScalingDecision, now: number, input: BoundsInput): ScalingDecision {
+  const inPanic = now < decision.memory.panicUntil;
+  const { hot, rule } = limitHot(input, { hot: decision.hot, rule: decision.rule, inPanic });
+  return hot > decision.hot ? { ...decision, hot, rule, total: Math.max(decision.total, hot) } : decision;
+}
+
+type Measured = Pick<ScalingTerms, 'load' | 'burstLoad' | 'longLoad' | 'readyCapacity'>;
+
+function measure({ now, history, times, workers }: ScalingInput): Measured {
+  return {
+    load: loadOver(history, now, times.shortMs),
+    burstLoad: loadOver(history, now, times.burstMs),
+    longLoad: longestLoad(history, now, times),
+    readyCapacity: sumOfPerf(hotOf(workers).filter((worker) => worker.isReady)),
+  };
+}
+
+/** Workers for the capacities of now, and for those that the down window keeps. */
+interface CountsFor {
+  readonly hot: number;
+  readonly total: number;
+  readonly keptHot: number;
+  readonly keptTotal: number;
+}
+
+/** Each capacity is counted once: with unequal workers that is a search for the cheapest set. */
+function countsFor({ workers, perf }: ScalingInput, now: Capacities, held: Held): CountsFor {
+  const hotFor = (capacity: number) => countFor(workers, capacity, { perf, order: byValue });
+  const totalFor = (capacity: number) => countFor(workers, capacity, { perf, order: byStay });
+  const [hot, total] = [hotFor(now.hot), totalFor(now.total)];
+  return {
+    ...{ hot, total },
+    keptHot: held.hot === now.hot ? hot : hotFor(held.hot),
+    keptTotal: held.total === now.total ? total : totalFor(held.total),
+  };
+}
+
+function needsOf(
+  { replicas, options }: ScalingInput,
+  counts: CountsFor,
+  wantedHotCount: number,
+): Pick<ScalingTerms, 'hotNeed' | 'totalNeed'> {
+  const hotNeed = replicas ?? counts.hot;
+  return { hotNeed, totalNeed: Math.max(counts.total, options.coldWorkers, hotNeed, wantedHotCount) };
+}
+
+/** A burst: twice the ready capacity asked for, or work without any capacity, or every ready worker full. */
+function panics(input: ScalingInput, { burstLoad, readyCapacity }: Measured): boolean {
+  const { options } = input;
+  if (readyCapacity === 0) return burstLoad + input.waiting > 0;
+  if (burstLoad / options.targetUtilization >= PANIC_FACTOR * readyCapacity) return true;
+  const telling = hotOf(input.workers).filter((worker) => worker.isReady && worker.perf > 0);
+  return telling.every((worker) => isFull(worker.curLoad, worker.perf, options.maxQueueSeconds));
+}
+
+/**
+ * Hot workers are there, and none of them tells what arrives: it is not known, and is not nothing. Who comes back then
+ * is to be heard before he goes.
+ */
+function saysNothing({ metrics, workers }: ScalingInput, { readyCapacity }: Measured): boolean {
+  return metrics !== 'told' && readyCapacity === 0 && hotOf(workers).length > 0;
+}
+
+/** The down window stands still: what it holds is not forgotten meanwhile. */
+function asBefore({ memory }: ScalingInput, now: Capacities): Capacities {
+  const most = (of: 'hot' | 'total') => Math.max(now[of], ...memory.recent.map((sample) => sample[of]));
+  return { ...now, hot: most('hot'), total: most('total') };
+}
+
+/** The most that was asked for within the down window. */
+interface Held extends Omit<Sample, 'at'> {
+  readonly recent: ScalingMemory['recent'];
+}
+
+/** A wake asks for one worker, and is not over while none is ready of those that are on their way. */
+function holdCapacities(
+  { now, times, memory, wakeAsked, perf, replicas, workers }: ScalingInput,
+  { hot, total }: Capacities,
+): Held {
+  // A sample of a clock that was ahead counts as of now: it is forgotten in its time.
+  const past = memory.recent.map((one) => (one.at > now ? { ...one, at: now } : one));
+  const kept = past.filter((one) => now - one.at < times.downMs);
+  const isWake = wakeAsked || (kept.some((one) => one.isWake) && isAwaited(workers));
+  const woken = isWake ? (perf ?? 1) : 0;
+  const sample = { at: now, hot: Math.max(hot, woken), total: Math.max(total, woken), replicas, isWake };
+  const recent = [...kept, sample];
+  return {
+    hot: Math.max(...recent.map((one) => one.hot)),
+    total: Math.max(...recent.map((one) => one.total)),
+    replicas: replicas === undefined ? undefined : Math.max(...recent.map((one) => one.replicas ?? 0)),
+    recent,
+  };
+}
+
+function isAwaited(workers: ScalingInput['workers']): boolean {
+  const hot = hotOf(workers);
+  return !hot.some(({ isReady }) => isReady) && hot.some(({ isOverdue }) => !isOverdue);
+}
+
+interface Needed {
+  readonly capacities: Capacities;
+  readonly held: Held;
+  readonly counts: CountsFor;
+  readonly load: number;
+}
+
+/** Load or replicas through the down window, then the rules about zero. */
+function wantedHot(input: ScalingInput, needed: Needed): WantedHot {
+  const { replicas } = input;
+  const { held, counts } = needed;
+  if (replicas !== undefined && held.replicas !== undefined)
+    return { hot: held.replicas, rule: held.replicas > replicas ? 'DownWindow' : 'Replicas' };
+  const { hot: now, keptHot: kept } = counts;
+  if (kept === 0) return atZero(input);
+  if (kept > now && now < input.options.maxWorkers)
+    return { hot: kept, rule: input.wakeAsked && now === 0 ? 'Wake' : 'DownWindow' };
+  return { hot: now, rule: baseRule(input, needed) };
+}
+
+function baseRule(input: ScalingInput, { capacities, load }: Needed): ScalingRule {
+  const { rate, queue } = capacities;
+  if (input.perf === undefined && rate + queue > 0) return 'MeasureFirst';
+  if (queue > rate) return 'Queue';
+  return load < input.options.minLoad ? 'Floor' : 'Load';
+}
+
+/** What keeps the last hot worker although no load asks for it. */
+function atZero(input: ScalingInput): WantedHot {
+  const { idle } = input.options;
+  if (idle.type === 'never') return { hot: 1, rule: 'NeverZero' };
+  if (idle.type === 'after' && input.now - input.lastActivity < idle.ms)
+    return { hot: 1, rule: 'Inactivity' };
+  const present = hotOf(input.workers).length;
+  if (!input.mayReachZero && present > 0) return { hot: 1, rule: 'NotReadyYet' };
+  return { hot: 0, rule: 'Load' };
+}

@@ -1,0 +1,211 @@
+import type { EndpointGroupSpec } from '../../../api/v1alpha1/endpoint-group.ts';
+import { highestCap, type MicroDollars, parseDollars } from '../../../lib/money.ts';
+import { parseDuration } from '../../../lib/time.ts';
+import type { LoadView, WorkerLoad } from '../load/view.ts';
+import type { ReplacementPace } from '../workers/failing.ts';
+import { isOutdated } from '../workers/template.ts';
+import type { Worker } from '../workers/worker.ts';
+import { median, usualPerf } from './capacity.ts';
+import { type ChoosableWorker, priceNow } from './plan.ts';
+
+export interface WorkersInput {
+  readonly spec: EndpointGroupSpec;
+  readonly workers: readonly Worker[];
+  readonly load: LoadView;
+  readonly templateHash: string;
+  readonly now: number;
+  /** What one worker did by the last decision on record; undefined where none knew it. */
+  readonly recordedPerf: string | undefined;
+  /** Uids of workers whose account is frozen by its breaker. */
+  readonly frozen: ReadonlySet<string>;
+  /** Since when workers have reported an error, by their reporter's name. */
+  readonly brokenSince?: ReadonlyMap<string, number> | undefined;
+  /** When the next broken worker may be replaced; at once if it is not said. */
+  readonly pace?: ReplacementPace;
+  /** Names of workers that serve where no Service can lead to: they relieve nobody. */
+  readonly unreachable: ReadonlySet<string>;
+  /** The most that one machine may cost by the account of the workers; undefined if it does not say. */
+  readonly accountCap?: MicroDollars | undefined;
+}
+
+/**
+ * Work per second of one more worker: the median of what workers told, else what the group expects, else what is on
+ * record. A pool that sleeps tells nothing to a new process, and is no smaller for that.
+ */
+export function expectedPerf({ spec, workers, load, recordedPerf }: WorkersInput): number | undefined {
+  return usualPerf(toldPerfs(workers, load), spec.expectedPerf ?? recordedPerf);
+}
+
+function toldPerfs(workers: readonly Worker[], load: LoadView): readonly number[] {
+  return workers.flatMap(({ name }) => load.workers.get(name)?.maxPerf ?? []);
+}
+
+/** The most that a new worker may cost: by the template, and by its account, which limits every alternative. */
+export function priceOfNew({ spec, accountCap }: WorkersInput): MicroDollars | undefined {
+  return lower(mostExpensiveOffer(spec), accountCap);
+}
+
+/**
+ * From which remaining room on a new worker is worth renting if the template leaves a price out: what the dearest of
+ * its siblings costs, or as much as it may cost while none of them has a price. Undefined if the template names all
+ * prices.
+ */
+export function usualPrice(input: WorkersInput): MicroDollars | undefined {
+  const { spec, workers, accountCap } = input;
+  if (mostExpensiveOffer(spec) !== undefined) return undefined;
+  if (workers.length === 0) return 0;
+  const paid = workers.flatMap((worker) => worker.pricePerHour ?? []);
+  return paid.length > 0 ? Math.max(...paid) : (accountCap ?? Number.POSITIVE_INFINITY);
+}
+
+/** A worker without a price yet may come to cost as much as its own spec and its account allow. */
+function maxPriceOf(worker: Worker, input: WorkersInput): MicroDollars {
+  const most = lower(ownCap(worker), input.accountCap) ?? priceOfNew(input);
+  return most ?? parseDollars(input.spec.maxSpendPerHour) ?? 0;
+}
+
+function lower(one: MicroDollars | undefined, other: MicroDollars | undefined): MicroDollars | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  return Math.min(one, other);
+}
+
+/** The most that any alternative of the template may cost; undefined where one of them does not say. */
+export function mostExpensiveOffer({ template }: EndpointGroupSpec): MicroDollars | undefined {
+  return highestCap((template.spec.offers ?? []).map(({ maxPricePerHour }) => maxPricePerHour));
+}
+
+/** The workers as numbers and choices count them. */
+export function scalingWorkers(input: WorkersInput): readonly ChoosableWorker[] {
+  const perf = expectedPerf(input);
+  const order = dropOrder(input);
+  const workers = input.workers.map((worker): ChoosableWorker => {
+    const load = input.load.workers.get(worker.name);
+    return {
+      name: worker.name,
+      role: roleOf(worker),
+      perf: load?.isMissing || isFaulty(load) ? 0 : perfOf(worker, input, perf),
+      pricePerHour: worker.pricePerHour ?? maxPriceOf(worker, input),
+      coldPricePerHour: worker.coldPricePerHour ?? 0,
+      keepRank: order.get(worker.name) ?? 0,
+      isReady: worker.isServing && !input.unreachable.has(worker.name) && !isFaulty(load),
+      wasEverReady: worker.wasEverReady,
+      isOverdue: worker.isOverdue,
+      curLoad: load?.currentLoad ?? 0,
+      isRunning: !worker.isStopped,
+      isCurrentTemplate: !isOutdated(worker, input),
+      isHeld: worker.isHeld,
+      hasRun: worker.hasRun,
+      isUnreachable: isUnreachable(worker, input),
+      isSpared: input.frozen.has(worker.uid) || isWaking(worker),
+      hasWakeFailed: hasWakeFailed(worker, input),
+      hasEnded: hasEnded(worker, input),
+      isBroken: isBroken(worker, input),
+      isPaced: isPaced(worker, input),
+    };
+  });
+  const spend = workers.reduce((sum, worker) => sum + priceNow(worker), 0);
+  return workers.map((worker, index) => ({
+    ...worker,
+    hasOldPrice: hasOldPrice(input.workers[index], spend - priceNow(worker), input),
+  }));
+}
+
+/** Beside others that cost that much, a worker that waits for an offer past its deadline may cost more by now. */
+function hasOldPrice(worker: Worker | undefined, others: MicroDollars, input: WorkersInput): boolean {
+  if (!worker?.isOverdue || worker.isRented || usualPrice(input) === undefined) return false;
+  const own = ownCap(worker);
+  const ceiling = parseDollars(input.spec.maxSpendPerHour);
+  const now = lower(input.accountCap, ceiling === undefined ? undefined : ceiling - others);
+  return own !== undefined && own < (now ?? Number.POSITIVE_INFINITY);
+}
+
+function ownCap({ object }: Worker): MicroDollars | undefined {
+  return highestCap((object.spec.offers ?? []).map(({ maxPricePerHour }) => maxPricePerHour));
+}
+
+/** Its own figure, else the median of the same GPU, else what is usual. */
+function perfOf({ name, gpu }: Worker, { workers, load }: WorkersInput, usual: number | undefined): number {
+  const own = load.workers.get(name)?.maxPerf;
+  if (own !== undefined) return own;
+  const alike = gpu === undefined ? [] : workers.filter((worker) => worker.gpu === gpu);
+  return median(toldPerfs(alike, load)) ?? usual ?? 0;
+}
+
+function roleOf(worker: Worker): ChoosableWorker['role'] {
+  if (worker.isDeleting || worker.wanted === 'Gone') return 'leaving';
+  return worker.wanted === 'Hot' ? 'hot' : 'cold';
+}
+
+/** Where it is reached is known, and nobody can be led there; an address may only be missing for a while. */
+function isUnreachable({ name, isServing, object }: Worker, { unreachable }: WorkersInput): boolean {
+  return isServing && unreachable.has(name) && object.status?.publicAddress !== undefined;
+}
+
+/** Has not served since it was woken, and may still come to it. */
+function isWaking({ isServing, isOverdue, wokenAt, ranSinceWoken, readySince }: Worker): boolean {
+  if (wokenAt === undefined || isServing || isOverdue) return false;
+  return !ranSinceWoken || readySince <= wokenAt;
+}
+
+function hasWakeFailed(worker: Worker, { spec, now, frozen }: WorkersInput): boolean {
+  if (worker.wakeSince === undefined || worker.wanted !== 'Hot' || worker.ranSinceWoken) return false;
+  return now >= worker.wakeSince + (parseDuration(spec.wakeTimeout) ?? 0) && !frozen.has(worker.uid);
+}
+
+/** It says itself that it is broken: it gets no work, and counts for none. */
+export function isFaulty(load: WorkerLoad | undefined): boolean {
+  return (load?.error ?? '') !== '';
+}
+
+/** How long an error has to be reported before the worker is replaced. */
+const FAULTY_FOR_MS = 60_000;
+const HOUR_MS = 3_600_000;
+
+/**
+ * Whether it serves nobody for longer than it may. A new one is replaced no sooner than `maxPerHour` asks for, so that an
+ * image that is broken everywhere does not rent machine after machine.
+ */
+function isBroken(worker: Worker, { spec, now, frozen, brokenSince }: WorkersInput): boolean {
+  const { maxPerHour } = worker.object.spec.replacement;
+  if (frozen.has(worker.uid) || worker.isHeld || now < worker.createdAt + HOUR_MS / maxPerHour) return false;
+  const faultySince = brokenSince?.get(worker.reporter);
+  if (faultySince !== undefined && now >= faultySince + FAULTY_FOR_MS) return true;
+  const { unreadySince } = worker;
+  const limitMs = parseDuration(spec.notReadyTimeout);
+  return unreadySince !== undefined && limitMs !== undefined && now >= unreadySince + limitMs;
+}
+
+/** Whether others were replaced so lately that this one waits. */
+function isPaced({ name }: Worker, { now, pace }: WorkersInput): boolean {
+  return pace !== undefined && now < pace.from && name !== pace.underWay;
+}
+
+/** What is missing while its account is frozen may be there. */
+function hasEnded(worker: Worker, { frozen }: WorkersInput): boolean {
+  return worker.hasEnded && !frozen.has(worker.uid);
+}
+
+/**
+ * Who goes first: marked by a person, of an old template, unhealthy, with the fewest requests, newest, by name. Higher ranks stay, and held ones
+ * above all: whoever counts on others to stay would count wrong.
+ */
+function dropOrder(input: WorkersInput): ReadonlyMap<string, number> {
+  const { workers, load } = input;
+  const outdated = new Set(workers.filter((worker) => isOutdated(worker, input)));
+  const isSick = (worker: Worker) => {
+    const figures: WorkerLoad | undefined = load.workers.get(worker.name);
+    return figures?.isMissing === true || (figures?.error ?? '') !== '' || worker.isStalled;
+  };
+  const requestsOf = ({ name }: Worker) => load.workers.get(name)?.inFlight?.count ?? 0;
+  const sorted = [...workers].sort(
+    (a, b) =>
+      Number(a.isHeld) - Number(b.isHeld) ||
+      Number(b.isMarked) - Number(a.isMarked) ||
+      Number(outdated.has(b)) - Number(outdated.has(a)) ||
+      Number(isSick(b)) - Number(isSick(a)) ||
+      requestsOf(a) - requestsOf(b) ||
+      b.createdAt - a.createdAt ||
+      (a.name < b.name ? -1 : 1),
+  );
+  return new Map(sorted.map((worker, index) => [worker.name, index]));
+}

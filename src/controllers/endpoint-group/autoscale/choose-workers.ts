@@ -1,0 +1,195 @@
+import { byDrop, byValue, cheapestCover, coldOf, hotOf, sumOfPerf } from './cover.ts';
+import {
+  type Choice,
+  type ChoosableWorker,
+  type ChooseInput,
+  changed,
+  cut,
+  deferred,
+  emptyPlan,
+  firstBoots,
+  hotNow,
+  isAffordable,
+  MAX_SURGE,
+  type Plan,
+  presentNow,
+  rentOne,
+  replaceOld,
+  undecided,
+  woken,
+} from './plan.ts';
+
+type Step = (plan: Plan, input: ChooseInput) => Plan;
+
+/** In this order: what fails goes first, load comes before templates, and cold ones come last. */
+const STEPS: readonly Step[] = [
+  clearEnded,
+  giveUpFailedWakes,
+  replaceBroken,
+  wake,
+  rentHot,
+  dropHot,
+  replaceOld,
+  rentCold,
+  dropCold,
+];
+
+/** Which workers to wake, rent, stop and destroy so that the wanted numbers come about within maximum and ceiling. */
+export function chooseWorkers(input: ChooseInput): Choice {
+  const plan = STEPS.reduce((before, step) => step(before, input), emptyPlan(input.workers));
+  return { changes: plan.changes, cutByCeiling: missingBy(plan, input) };
+}
+
+/** Where the ceiling forbade any, how many workers are missing in the end: one is refused both as hot and as cold. */
+function missingBy(plan: Plan, { hot, total }: ChooseInput): number {
+  if (!plan.isCut) return 0;
+  return Math.max(1, hot - hotNow(plan), total - presentNow(plan));
+}
+
+/** They serve nobody and have no machine to lose: others take their places, as far as they are needed. */
+function clearEnded(plan: Plan, { pause }: ChooseInput): Plan {
+  if (pause.scaleUp || pause.scaleDown) return plan;
+  const ended = plan.workers.filter(
+    ({ role, hasEnded, hasOldPrice, isHeld }) => role !== 'leaving' && (hasEnded || hasOldPrice) && !isHeld,
+  );
+  return ended.reduce((next, { name, hasEnded }) => {
+    const why = hasEnded ? 'Ended' : 'OldPrice';
+    return changed(next, { type: 'destroy', name, why }, 'leaving');
+  }, plan);
+}
+
+/** A new one in its place, where the load still asks for it. */
+function giveUpFailedWakes(plan: Plan, input: ChooseInput): Plan {
+  if (input.pause.scaleDown) return plan;
+  const failed = plan.workers.filter(
+    (worker) => worker.role === 'hot' && worker.hasWakeFailed && !worker.isHeld,
+  );
+  return failed.reduce((next, { name }) => {
+    const without = changed(next, { type: 'destroy', name, why: 'WakeTimedOut' }, 'leaving');
+    const isMissed = hotNow(without) < input.hot && !input.pause.scaleUp;
+    return isMissed ? rentOne(without, input, 'Hot') : without;
+  }, plan);
+}
+
+/**
+ * One at a time, and none while another is on its way: in a mass failure the next one shows first whether it serves. What
+ * replaces it is rented as the load asks for it, within maximum and ceiling.
+ */
+function replaceBroken(plan: Plan, { pause }: ChooseInput): Plan {
+  if (pause.scaleUp || pause.scaleDown) return plan;
+  // One that boots for the pool of cold ones bills as well, and may never be ready either.
+  const staying = [...hotOf(plan.workers), ...coldOf(plan.workers)];
+  const isOneComing =
+    plan.workers.some(({ role }) => role === 'leaving') ||
+    staying.some(
+      ({ isReady, isRunning, isBroken, isOverdue }) =>
+        isRunning && !isReady && isBroken !== true && !isOverdue,
+    );
+  const [broken] = staying
+    .filter(({ isBroken, isPaced, isHeld }) => isBroken === true && isPaced !== true && !isHeld)
+    .sort(byDrop);
+  if (!broken || isOneComing) return plan;
+  return changed(plan, { type: 'destroy', name: broken.name, why: 'Broken' }, 'leaving');
+}
+
+/** Running ones first, since they cost nothing more, then the best performance per dollar. */
+function wake(plan: Plan, input: ChooseInput): Plan {
+  if (input.pause.scaleUp) return plan;
+  const candidates = coldOf(plan.workers)
+    .filter((worker) => !worker.isRunning || worker.isReady)
+    .sort((a, b) => wakeRank(a) - wakeRank(b) || byValue(a, b));
+  return candidates.reduce((next, worker) => {
+    if (hotNow(next) >= input.hot) return next;
+    const extra = worker.isRunning ? 0 : worker.pricePerHour - worker.coldPricePerHour;
+    return isAffordable(next, extra, input) ? woken(next, worker.name, extra) : cut(next);
+  }, plan);
+}
+
+function wakeRank(worker: ChoosableWorker): number {
+  return (worker.isRunning ? 0 : 2) + (worker.isCurrentTemplate ? 0 : 1);
+}
+
+function rentHot(plan: Plan, input: ChooseInput): Plan {
+  if (input.pause.scaleUp) return plan;
+  // One that boots for the pool serves as soon as a new one would, and is paid for already.
+  const booting = coldOf(plan.workers).filter(
+    (worker) => worker.isRunning && !worker.isReady && worker.isCurrentTemplate,
+  );
+  let next = booting
+    .slice(0, Math.max(0, input.hot - hotNow(plan)))
+    .reduce((before, { name }) => changed(before, { type: 'wake', name }, 'hot'), plan);
+  for (let missing = input.hot - hotNow(next); missing > 0; missing -= 1) next = rentOne(next, input, 'Hot');
+  return next;
+}
+
+/**
+ * Hot ones beyond the wanted number: the cheapest cover stays, unless `maxWorkers` forbids it; the rest goes cold where
+ * the pool has room. Those that do not serve go first, as with a ReplicaSet; those that do, only as far as others serve
+ * without them.
+ */
+function dropHot(plan: Plan, input: ChooseInput): Plan {
+  if (input.pause.scaleDown) return plan;
+  const hot = hotOf(plan.workers);
+  const surplus = hot.length + plan.rentedHot - input.hot;
+  if (surplus <= 0) return plan;
+  const kept = new Set(coverOf(hot, input));
+  const leaving = hot
+    .filter((worker) => !kept.has(worker.name) && !worker.isHeld)
+    .sort((a, b) => Number(a.isReady) - Number(b.isReady) || byDrop(a, b))
+    .slice(0, surplus);
+  return leaving.reduce(
+    (next, worker) => (isMissed(next, worker, input) ? deferred(next) : stopOrDestroy(next, worker, input)),
+    plan,
+  );
+}
+
+/** Whether those that serve would not do without it: the cover may still boot, or fail to. */
+function isMissed({ workers }: Plan, { name, isReady }: ChoosableWorker, input: ChooseInput): boolean {
+  const others = hotOf(workers).filter((worker) => worker.isReady && worker.name !== name);
+  const isCovered = input.hotCapacity > 0 && sumOfPerf(others) >= input.hotCapacity;
+  return isReady && others.length < input.hot && !isCovered;
+}
+
+/** Those that should stay; none in particular where there may not be as many as the load asks for. */
+function coverOf(
+  hot: readonly ChoosableWorker[],
+  { hotCapacity, maxWorkers }: ChooseInput,
+): readonly string[] {
+  const held = hot.filter((worker) => worker.isHeld);
+  const free = hot.filter((worker) => !worker.isHeld);
+  const cover = cheapestCover(free, hotCapacity - sumOfPerf(held));
+  return held.length + cover.length > maxWorkers ? [] : cover.map((worker) => worker.name);
+}
+
+function stopOrDestroy(plan: Plan, worker: ChoosableWorker, input: ChooseInput): Plan {
+  const { name } = worker;
+  const hasRoom = presentNow(plan) <= input.total;
+  if (hasRoom && !worker.isOverdue) return changed(plan, { type: 'park', name }, 'cold');
+  return changed(plan, { type: 'destroy', name, why: 'Surplus' }, 'leaving');
+}
+
+function rentCold(plan: Plan, input: ChooseInput): Plan {
+  if (input.pause.scaleUp) return plan;
+  let next = plan;
+  // The places of hot workers that are missing are theirs.
+  const missingHot = Math.max(0, input.hot - hotNow(plan));
+  for (let missing = input.total - presentNow(plan) - missingHot; missing > 0; missing -= 1) {
+    if (firstBoots(next) >= MAX_SURGE) return next;
+    next = rentOne(next, input, 'Cold');
+  }
+  return next;
+}
+
+function dropCold(plan: Plan, input: ChooseInput): Plan {
+  if (input.pause.scaleDown) return plan;
+  const surplus = presentNow(plan) - plan.deferred - Math.max(input.total, input.hot);
+  if (surplus <= 0) return plan;
+  const going = coldOf(undecided(plan))
+    .filter((worker) => !worker.isHeld)
+    .sort(byDrop)
+    .slice(0, surplus);
+  return going.reduce(
+    (next, { name }) => changed(next, { type: 'destroy', name, why: 'Surplus' }, 'leaving'),
+    plan,
+  );
+}

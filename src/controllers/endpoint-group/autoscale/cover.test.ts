@@ -1,0 +1,83 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { type Candidate, cheapestCover } from './cover.ts';
+
+/** Few distinct figures, so that covers of one price are many. */
+const candidates = fc
+  .array(fc.record({ perf: fc.nat(4), pricePerHour: fc.nat(3) }), { minLength: 1, maxLength: 9 })
+  .map((list) => list.map((given, index): Candidate => ({ ...given, name: `w${index}`, keepRank: index })));
+
+const sum = (set: readonly Candidate[], figure: 'perf' | 'pricePerHour' | 'keepRank') =>
+  set.reduce((total, one) => total + one[figure], 0);
+
+test('of all covers of one price the smallest is taken, and of those the one that keeps what should be kept', () => {
+  fc.assert(
+    fc.property(candidates, fc.integer({ min: 1, max: 20 }), (list, capacity) => {
+      fc.pre(sum(list, 'perf') >= capacity);
+      const subsets = Array.from({ length: 2 ** list.length }, (_, mask) =>
+        list.filter((_one, index) => (mask >> index) % 2 === 1),
+      );
+      const [first] = subsets
+        .filter((set) => sum(set, 'perf') >= capacity)
+        .toSorted(
+          (a, b) =>
+            sum(a, 'pricePerHour') - sum(b, 'pricePerHour') ||
+            a.length - b.length ||
+            sum(b, 'keepRank') - sum(a, 'keepRank'),
+        );
+      const cover = cheapestCover(list, capacity);
+      const told = (set: readonly Candidate[] = []) => [
+        sum(set, 'pricePerHour'),
+        set.length,
+        sum(set, 'keepRank'),
+      ];
+      expect(told(cover)).toEqual(told(first));
+      expect(sum(cover, 'perf')).toBeGreaterThanOrEqual(capacity);
+    }),
+  );
+});
+
+test('twenty workers of which none is worth less than another are searched to the end', () => {
+  const alike = Array.from({ length: 20 }, (_, index): Candidate => {
+    const perf = 1000 + 2 ** (index % 10);
+    return { name: `w${index}`, perf, pricePerHour: perf, keepRank: index };
+  });
+  const capacity = 7 * 1000 + 127;
+  expect(sum(cheapestCover(alike, capacity), 'perf')).toBe(capacity);
+});
+
+test('of more than twenty workers the dearest go as long as the rest does enough', () => {
+  const many = Array.from({ length: 24 }, (_, index): Candidate => {
+    const name = `w${String(index).padStart(2, '0')}`;
+    return { name, perf: 100, pricePerHour: index < 4 ? 500 : 400, keepRank: index === 9 ? 1 : 2 };
+  });
+  const dropped = (capacity: number) => {
+    const kept = new Set(cheapestCover(many, capacity).map(({ name }) => name));
+    const other = cheapestCover(many.toReversed(), capacity).map(({ name }) => name);
+    expect(other.toReversed()).toEqual([...kept]);
+    return many.flatMap(({ name }) => (kept.has(name) ? [] : [name]));
+  };
+  expect(dropped(2500)).toEqual([]);
+  expect(dropped(2400)).toEqual([]);
+  expect(dropped(2301)).toEqual([]);
+  // Dear ones first, of those the last by name.
+  expect(dropped(2300)).toEqual(['w03']);
+  expect(dropped(2000)).toEqual(['w00', 'w01', 'w02', 'w03']);
+  // Then the one that is least to be kept, then the last by name.
+  expect(dropped(1900)).toEqual(['w00', 'w01', 'w02', 'w03', 'w09']);
+  expect(dropped(1800)).toEqual(['w00', 'w01', 'w02', 'w03', 'w09', 'w23']);
+  const uneven = many.map((one, index) => (index === 0 ? { ...one, perf: 900, pricePerHour: 900 } : one));
+  // The dearest does too much to go, those after it do not.
+  expect(cheapestCover(uneven, 2900).map(({ name }) => name)).not.toContain('w03');
+  expect(cheapestCover(uneven, 2900).map(({ name }) => name)).toContain('w00');
+});
+
+test('nothing takes nobody, and too much takes all', () => {
+  const two = [0, 1].map(
+    (index): Candidate => ({ name: `w${index}`, perf: 100, pricePerHour: 1, keepRank: 0 }),
+  );
+  expect(cheapestCover(two, 0)).toEqual([]);
+  expect(cheapestCover(two, -1)).toEqual([]);
+  expect(cheapestCover(two, 201)).toEqual(two);
+  expect(cheapestCover([], 1)).toEqual([]);
+});

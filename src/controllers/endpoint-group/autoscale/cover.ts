@@ -1,0 +1,205 @@
+import { workersFor } from './capacity.ts';
+
+/** A worker as scaling counts it. */
+export interface ScalingWorker extends Candidate {
+  /** `hot` runs or is on its way to it; `cold` is stopped or will be; `leaving` still bills. */
+  readonly role: 'hot' | 'cold' | 'leaving';
+  readonly isReady: boolean;
+  readonly wasEverReady: boolean;
+  /** Past the deadline by which it should have booted. */
+  readonly isOverdue: boolean;
+  /** Work it has taken and not finished, in units. */
+  readonly curLoad: number;
+}
+
+/** Against sums that miss a capacity by rounding alone. */
+const ROUNDING = 1e-9;
+
+export function hotOf<W extends ScalingWorker>(workers: readonly W[]): readonly W[] {
+  return workers.filter((worker) => worker.role === 'hot');
+}
+export function coldOf<W extends ScalingWorker>(workers: readonly W[]): readonly W[] {
+  return workers.filter((worker) => worker.role === 'cold');
+}
+
+export const sumOfPerf = (workers: readonly { readonly perf: number }[]): number =>
+  workers.reduce((sum, worker) => sum + worker.perf, 0);
+
+/** The order in which cold workers are woken: most performance per dollar first. */
+export function byValue(a: Candidate, b: Candidate): number {
+  const worth = b.perf * Math.max(1, a.pricePerHour) - a.perf * Math.max(1, b.pricePerHour);
+  return worth || b.keepRank - a.keepRank || (a.name < b.name ? -1 : 1);
+}
+
+/** Those that go first are at the front: marked, old, unhealthy, newest (by `keepRank`), then dear. */
+export function byDrop(a: Candidate, b: Candidate): number {
+  return a.keepRank - b.keepRank || -byValue(a, b);
+}
+
+/** The reverse: those at the front are the last to be destroyed. */
+export function byStay(a: Candidate, b: Candidate): number {
+  return byDrop(b, a);
+}
+
+/**
+ * How many workers a capacity takes: the cheapest cover where those that are hot reach it, else all of them, cold ones
+ * in the order given, and new ones of the usual performance. One while nothing is known of any. Hot ones are counted
+ * by `byValue`, in which cold ones are woken; all of them by `byStay`: where others stayed than were counted, the pool
+ * would be too small at once, and be filled up and emptied for ever.
+ */
+export function countFor(
+  workers: readonly ScalingWorker[],
+  capacity: number,
+  { perf, order }: { readonly perf: number | undefined; readonly order: typeof byValue },
+): number {
+  if (capacity <= 0) return 0;
+  if (perf === undefined) return 1;
+  const hot = hotOf(workers);
+  const cold = coldOf(workers);
+  // Stryker disable next-line all: the search finds the same; alike workers are the usual case and need none
+  if ([...hot, ...cold].every((worker) => worker.perf === perf)) return workersFor(capacity, perf);
+  const missing = capacity - sumOfPerf(hot);
+  if (missing > ROUNDING) return hot.length + extraFor([...cold].sort(order), missing, perf);
+  return isAllNeeded(hot, capacity) ? hot.length : cheapestCover(hot, capacity).length;
+}
+
+/** Whether the rest would not reach the capacity whichever worker went: the usual case, and it needs no search. */
+function isAllNeeded(workers: readonly ScalingWorker[], capacity: number): boolean {
+  // Stryker disable all: it saves a search, and the search finds the same
+  const least = Math.min(...workers.map((worker) => worker.perf));
+  return sumOfPerf(workers) - least + ROUNDING < capacity;
+}
+
+// Stryker restore all
+function extraFor(cold: readonly ScalingWorker[], missing: number, perf: number): number {
+  let rest = missing;
+  let count = 0;
+  for (const worker of cold) {
+    if (rest <= ROUNDING) return count;
+    rest -= worker.perf;
+    count += 1;
+  }
+  return rest <= ROUNDING ? count : count + workersFor(rest, perf);
+}
+
+/** A worker as the cheapest cover weighs it. */
+export interface Candidate {
+  readonly name: string;
+  /** Work units per second. */
+  readonly perf: number;
+  /** Micro-dollars per hour while hot. */
+  readonly pricePerHour: number;
+  /** Lower goes first where prices tie. */
+  readonly keepRank: number;
+}
+
+/** Beyond this the exact search is too wide and the greedy one serves. */
+const EXACT_UP_TO = 20;
+
+interface Subset {
+  /** Of the candidates, as bits. */
+  readonly mask: number;
+  readonly size: number;
+  readonly perf: number;
+  readonly price: number;
+  readonly rank: number;
+}
+
+const EMPTY: Subset = { mask: 0, size: 0, perf: 0, price: 0, rank: 0 };
+
+/** Among covers of one price the smaller one, then the one that keeps what should be kept. */
+function isBetter(a: Subset, b: Subset): boolean {
+  if (a.price !== b.price) return a.price < b.price;
+  return a.size !== b.size ? a.size < b.size : a.rank > b.rank;
+}
+
+function joined(a: Subset, b: Subset): Subset {
+  return {
+    mask: a.mask | b.mask,
+    size: a.size + b.size,
+    perf: a.perf + b.perf,
+    price: a.price + b.price,
+    rank: a.rank + b.rank,
+  };
+}
+
+/**
+ * The subsets worth having, by falling performance: each is better than all that do as much. What is worse stays
+ * worse whatever joins both, so that nothing is lost where it is left out.
+ */
+function worthwhile(candidates: readonly Candidate[], shift: number): readonly Subset[] {
+  return candidates.reduce<readonly Subset[]>(
+    (subsets, { perf, pricePerHour, keepRank }, index) => {
+      const one = { mask: 1 << (index + shift), size: 1, perf, price: pricePerHour, rank: keepRank };
+      return merged(subsets, one);
+    },
+    [EMPTY],
+  );
+}
+
+/** Subsets without one more candidate, and those with it. */
+function merged(subsets: readonly Subset[], one: Subset): readonly Subset[] {
+  const kept: Subset[] = [];
+  let [without, within] = [0, 0];
+  let best: Subset | undefined;
+  while (without < subsets.length || within < subsets.length) {
+    const [alone, base] = [subsets[without], subsets[within]];
+    const isAlone = base === undefined || (alone !== undefined && alone.perf > base.perf + one.perf);
+    const next = isAlone ? alone : joined(base, one);
+    if (isAlone) without += 1;
+    else within += 1;
+    if (next === undefined || (best && !isBetter(next, best))) continue;
+    best = next;
+    kept.push(next);
+  }
+  return kept;
+}
+
+/** Meet in the middle: at most 2 × 2^(n/2) subsets. */
+function exactCover(candidates: readonly Candidate[], capacity: number): readonly Candidate[] {
+  const half = candidates.length >> 1;
+  const [left, right] = [worthwhile(candidates.slice(0, half), 0), worthwhile(candidates.slice(half), half)];
+  // All bits, where all together do not reach it.
+  const mask = bestOfBoth(left, right, capacity)?.mask ?? -1;
+  return candidates.filter((_, index) => (mask & (1 << index)) !== 0);
+}
+
+/** The less one half does, the more is asked of the other: the last there that does enough is the best that does. */
+function bestOfBoth(left: readonly Subset[], right: readonly Subset[], capacity: number): Subset | undefined {
+  let at = right.length - 1;
+  let found: Subset | undefined;
+  for (const subset of left) {
+    while (at >= 0 && (right[at]?.perf ?? 0) < capacity - subset.perf - ROUNDING) at -= 1;
+    const partner = right[at];
+    if (!partner) break;
+    const cover = joined(subset, partner);
+    if (!found || isBetter(cover, found)) found = cover;
+  }
+  return found;
+}
+
+/** Most expensive first, dropped where the rest still covers. */
+function greedyCover(candidates: readonly Candidate[], capacity: number): readonly Candidate[] {
+  const expensiveFirst = [...candidates].sort(
+    (a, b) => b.pricePerHour - a.pricePerHour || a.keepRank - b.keepRank || (a.name < b.name ? 1 : -1),
+  );
+  let perf = candidates.reduce((sum, candidate) => sum + candidate.perf, 0);
+  const dropped = new Set<string>();
+  for (const candidate of expensiveFirst) {
+    if (perf - candidate.perf + ROUNDING < capacity) continue;
+    perf -= candidate.perf;
+    dropped.add(candidate.name);
+  }
+  return candidates.filter((candidate) => !dropped.has(candidate.name));
+}
+
+/**
+ * The cheapest set of workers whose performance adds up to `capacity`; all of them where they do not reach it.
+ * Exact up to twenty workers.
+ */
+export function cheapestCover(candidates: readonly Candidate[], capacity: number): readonly Candidate[] {
+  if (capacity <= 0) return [];
+  return candidates.length <= EXACT_UP_TO
+    ? exactCover(candidates, capacity)
+    : greedyCover(candidates, capacity);
+}

@@ -1,0 +1,103 @@
+import { askedWord } from '../../api/v1alpha1/asked-word.ts';
+import { annotations } from '../../api/v1alpha1/names.ts';
+import { parseTime } from '../../lib/time.ts';
+import { isFaulty, scalingWorkers, type WorkersInput } from './autoscale/candidates.ts';
+import type { ChoosableWorker } from './autoscale/plan.ts';
+import { type LoadView, loadView } from './load/view.ts';
+import { type Endpoints, endpointsOf } from './publish/endpoints.ts';
+import type { Observed } from './types.ts';
+import {
+  type FailingWorker,
+  failingWorkers,
+  type ReplacementPace,
+  replacementPace,
+  withRecordedErrors,
+} from './workers/failing.ts';
+import { templateHash } from './workers/template.ts';
+import type { Worker } from './workers/worker.ts';
+
+/** What one pass knows, worked out once. */
+export interface GroupFacts {
+  readonly observed: Observed;
+  readonly load: LoadView;
+  readonly input: WorkersInput;
+  readonly scaling: readonly ChoosableWorker[];
+  readonly endpoints: Endpoints;
+  readonly failing: readonly FailingWorker[];
+  readonly pace: ReplacementPace;
+  readonly lastActivity: number;
+  readonly wakeAsked: boolean;
+}
+
+/** Everything that is worked out before anything is decided. */
+export function deriveFacts(observed: Observed): GroupFacts {
+  const { group, workers, book, source, now, times, frozen, accountCap } = observed;
+  const everReady = group.status?.everReady === true;
+  const told = loadView({ book, workers, source, everReady, now, times });
+  const failing = failingWorkers(observed, told);
+  const load = withRecordedErrors(told, failing);
+  const pace = replacementPace(observed, new Set(failing.map(({ worker }) => worker)));
+  const serving = workers.filter(({ name }) => !isFaulty(load.workers.get(name)));
+  const endpoints = endpointsOf(group, serving, { allowPrivate: observed.allowPrivateAddresses });
+  const unreachable = new Set(endpoints.problems.map(({ worker }) => worker));
+  const input: WorkersInput = {
+    ...{ workers, load, now, frozen, unreachable, accountCap },
+    spec: group.spec,
+    brokenSince: sinceOf(failing, workers),
+    pace,
+    recordedPerf: group.status?.autoscaling?.perf,
+    templateHash: templateHash(group),
+  };
+  const wakeAsked = observed.wakeAsked || isWakeAnnotated(observed) || isWakeUnfinished(observed);
+  return {
+    observed,
+    load,
+    failing,
+    pace,
+    input,
+    wakeAsked,
+    scaling: scalingWorkers(input),
+    endpoints,
+    lastActivity: lastActivityOf(observed, wakeAsked),
+  };
+}
+
+/** By the reporter's name: another machine of the same worker is another reporter. */
+function sinceOf(failing: readonly FailingWorker[], workers: readonly Worker[]): WorkersInput['brokenSince'] {
+  const since = new Map(failing.map((one) => [one.worker, parseTime(one.since)]));
+  return new Map(
+    workers.flatMap(({ name, reporter }) => {
+      const at = since.get(name);
+      return at === undefined ? [] : [[reporter, at] as const];
+    }),
+  );
+}
+
+/** A new value of the annotation asks again; the one that was answered stands in the status. */
+function isWakeAnnotated({ group }: Observed): boolean {
+  const asked = askedWord(group.metadata, annotations.wakeAt);
+  return asked !== undefined && asked !== group.status?.wokenAt;
+}
+
+/** The process before this one recorded that a worker wakes, and ended before it asked one to. */
+function isWakeUnfinished({ group, memory, workers }: Observed): boolean {
+  if (memory !== undefined || group.status?.autoscaling?.rule !== 'Wake') return false;
+  return !workers.some(isHot);
+}
+
+/** Whether it is to serve, be it up or on its way. */
+export function isHot({ wanted, isDeleting }: Worker): boolean {
+  return wanted === 'Hot' && !isDeleting;
+}
+
+/**
+ * A restart does not deriveFacts since when a load that was on record has been over: it counts from now. Never later than
+ * now, whatever a clock that was ahead has noted.
+ */
+function lastActivityOf({ now, book, group, memory }: Observed, wakeAsked: boolean): number {
+  if (wakeAsked) return now;
+  const created = parseTime(group.metadata.creationTimestamp) ?? now;
+  const recorded = parseTime(group.status?.lastActivity) ?? created;
+  const wasBusy = memory === undefined && Number(group.status?.load ?? 0) > 0;
+  return Math.min(now, Math.max(wasBusy ? now : recorded, recorded, book.lastActivity ?? 0));
+}

@@ -1,0 +1,79 @@
+import { describe, expect, test } from 'vitest';
+import { groupObject } from '../../../test/builders/group-worker.ts';
+import { memoryCluster } from '../../../test/builders/memory-cluster.ts';
+import { calm, NOW } from '../../../test/builders/observed-group.ts';
+import { GroupState, recordedMaxima } from './group-state.ts';
+import { Publisher } from './publish/publisher.ts';
+
+function kept() {
+  const { kube, clock } = memoryCluster();
+  return new GroupState(new Publisher({ cluster: kube, clock }));
+}
+
+const TICK = 10_000;
+
+describe('a group is judged anew', () => {
+  const group = groupObject();
+  const edited = groupObject({}, { metadata: { generation: 2 } });
+  const annotated = groupObject({}, { metadata: { annotations: { 'team.example/note': 'x' } } });
+
+  test('in the first pass of a process, and until a pass is on record', () => {
+    const first = kept();
+    expect(first.isDue(group, NOW, TICK)).toBe(true);
+    expect(first.isDue(group, NOW, TICK)).toBe(true);
+    first.recorded(group, calm(0, { nextTickAt: NOW + TICK }));
+    expect(first.isDue(group, NOW, TICK)).toBe(false);
+  });
+
+  test.each([
+    ['not before its next tick', group, NOW - 1, false],
+    ['at its next tick', group, NOW, true],
+    ['not a whole tick before it', group, NOW - TICK, false],
+    ['at once when the clock was set back', group, NOW - TICK - 1, true],
+    ['at once when its spec is another', edited, NOW - 1, true],
+    ['at once when an annotation is another', annotated, NOW - 1, true],
+  ])('%s', (_, next, now, isDue) => {
+    const one = kept();
+    one.recorded(group, calm(0, { nextTickAt: NOW }));
+    expect(one.isDue(next, now, TICK)).toBe(isDue);
+    // A pass that ended before its record has judged nothing.
+    expect(one.isDue(next, now, TICK)).toBe(isDue);
+    one.recorded(next, calm(0, { nextTickAt: NOW }));
+    expect(one.isDue(next, NOW - 1, TICK)).toBe(false);
+  });
+});
+
+describe.each(['wake', 'lateFigures'] as const)('%s', (what) => {
+  test('is asked for by nobody in the beginning', () => {
+    expect(kept()[what].see()).toBe(false);
+  });
+
+  test('is asked for until a pass that saw it is on record', () => {
+    const one = kept();
+    one[what].ask();
+    expect([one[what].see(), one[what].see()]).toEqual([true, true]);
+    one.recorded(groupObject(), calm(0));
+    expect(one[what].see()).toBe(false);
+  });
+
+  test('that is asked for during a pass is for the next one', () => {
+    const one = kept();
+    one[what].see();
+    one[what].ask();
+    one.recorded(groupObject(), calm(0));
+    expect(one[what].see()).toBe(true);
+  });
+});
+
+test('the load of the last write counts as having gone on until a process began', () => {
+  const at = '2026-11-20T11:58:00Z';
+  const maxima = [{ at, load: '12.5' }];
+  const recorded = { at: Date.parse(at), load: 12.5 };
+  const of = (status: object) => recordedMaxima(groupObject({}, { status }), NOW);
+  expect(of({ loadMaxima: maxima, load: '7' })).toEqual([recorded, { at: NOW, load: 7 }]);
+  expect(of({ loadMaxima: maxima, load: '0' })).toEqual([recorded]);
+  expect(of({ loadMaxima: [...maxima, { at: 'noon', load: '9' }] })).toEqual([recorded]);
+  const ahead = [{ at: '2026-11-21T11:58:00Z', load: '12.5' }];
+  expect(of({ loadMaxima: ahead })).toEqual([{ at: NOW, load: 12.5 }]);
+  expect(recordedMaxima(groupObject(), NOW)).toEqual([]);
+});

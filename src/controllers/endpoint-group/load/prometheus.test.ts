@@ -1,0 +1,79 @@
+import { describe, expect, test } from 'vitest';
+import { sampledValue } from './prometheus.ts';
+import { prometheusRecord } from './sources.ts';
+
+const NOW = Date.parse('2026-11-20T12:00:00Z');
+const SECONDS = NOW / 1000;
+
+const reply = (data: unknown) => JSON.stringify({ data });
+const vector = (value: unknown, seconds: unknown = SECONDS) =>
+  reply({ resultType: 'vector', result: [{ value: [seconds, value] }] });
+const EMPTY = reply({ resultType: 'vector', result: [] });
+
+describe('a group whose load Prometheus knows', () => {
+  const record = (answers: Readonly<Record<string, string>>) =>
+    prometheusRecord(
+      { loadQuery: 'load', queueQuery: 'queue', rejectedQuery: 'rejected' },
+      async (query) => answers[query] ?? EMPTY,
+      NOW,
+    );
+
+  test('needs room for what was turned away as well', async () => {
+    const answers = { load: vector('300'), queue: vector('40'), rejected: vector('25') };
+    expect(await record(answers)).toMatchObject({ arrived: { type: 'rate', load: 325 }, waitingLoad: 40 });
+  });
+
+  test('has no queue and turns nothing away where there is no such series yet', async () => {
+    expect(await record({ load: vector('300') })).toMatchObject({
+      arrived: { type: 'rate', load: 300 },
+      waitingLoad: 0,
+    });
+  });
+
+  test('has no load at all where the query finds no series: it may be the wrong one', async () => {
+    await expect(record({})).rejects.toThrow('loadQuery finds no series');
+  });
+
+  test.each(['load', 'queue', 'rejected'])(
+    'names the query of its %s that answers nonsense',
+    async (query) => {
+      const answers = { load: vector('1'), queue: vector('1'), rejected: vector('1'), [query]: 'nonsense' };
+      await expect(record(answers)).rejects.toThrow(`${query}Query is not answered in JSON`);
+    },
+  );
+});
+
+describe('the answer of an instant query', () => {
+  const value = (text: string) => sampledValue('loadQuery', text, NOW);
+
+  test.each<[string, string, number | undefined]>([
+    ['a vector of one', vector('12.5'), 12.5],
+    ['a number that is none in JSON', vector(7), 7],
+    ['a scalar', reply({ resultType: 'scalar', result: [SECONDS, '9'] }), 9],
+    ['a time of a minute ahead', vector('1', SECONDS + 60), 1],
+    ['an empty vector', EMPTY, undefined],
+    ['a series without a value', reply({ resultType: 'vector', result: [{}] }), undefined],
+    ['a series that is none', reply({ resultType: 'vector', result: [null] }), undefined],
+  ])('may be %s', (_, text, expected) => {
+    expect(value(text)).toBe(expected);
+  });
+
+  const NEITHER = 'does not answer with a vector or a number';
+  test.each<[string, string, string]>([
+    ['of a later time', vector('1', SECONDS + 61), 'answers with a time in the future'],
+    ['without a time', vector('1', null), 'answers with a time in the future'],
+    ['a list', vector([1]), 'is not a number'],
+    ['a range', reply({ resultType: 'matrix', result: [{ value: [SECONDS, '1'] }] }), NEITHER],
+    ['an object', reply({ resultType: 'vector', result: {} }), NEITHER],
+    ['without a result', reply({ resultType: 'vector' }), NEITHER],
+    ['nothing', 'null', NEITHER],
+    ['a word', '"down"', NEITHER],
+    [
+      'of two series',
+      reply({ resultType: 'vector', result: [{}, {}] }),
+      'answers with 2 series; write a query of one',
+    ],
+  ])('is not believed where it is %s', (_, text, why) => {
+    expect(() => value(text)).toThrow(`loadQuery ${why}`);
+  });
+});

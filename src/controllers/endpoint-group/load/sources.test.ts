@@ -1,0 +1,393 @@
+import { describe, expect, test } from 'vitest';
+import { groupObject, groupWorker, workerObject } from '../../../../test/builders/group-worker.ts';
+import { createVirtualClock } from '../../../../test/builders/virtual-clock.ts';
+import { Secret } from '../../../lib/secret.ts';
+import { type Transport, TransportError, type TransportRequest } from '../../../lib/transport.ts';
+import { defaultTimes } from '../autoscale/times.ts';
+import type { Worker } from '../workers/worker.ts';
+import { LoadSources, type ReaderOptions } from './sources.ts';
+import { LoadStore } from './state.ts';
+
+const NOW = Date.parse('2026-11-20T12:00:00Z');
+
+type Reply = {
+  readonly status?: number;
+  readonly body: string | readonly string[];
+  readonly afterMs?: number;
+};
+type Answer = (request: TransportRequest) => Reply | 'refused' | 'silent';
+
+function bench(answer: Answer, overrides: Partial<ReaderOptions> = {}) {
+  const clock = createVirtualClock({ startMs: NOW });
+  const books = new LoadStore();
+  const sent: TransportRequest[] = [];
+  const transport: Transport = async (request) => {
+    sent.push(request);
+    const reply = answer(request);
+    if (reply === 'refused') throw new TransportError('refused', { sent: false });
+    if (reply === 'silent') return new Promise(() => {});
+    if (reply.afterMs) await new Promise<void>((resolve) => clock.setTimer(reply.afterMs ?? 0, resolve));
+    return {
+      status: reply.status ?? 200,
+      headers: {},
+      body: (async function* () {
+        for (const chunk of [reply.body].flat()) yield new TextEncoder().encode(chunk);
+      })(),
+      destroy() {},
+    };
+  };
+  const readers = new LoadSources({
+    ...{ clock, books, transport, times: defaultTimes },
+    dial: (address) => address,
+    allowPrivateAddresses: false,
+    tokenOf: () => new Secret('the-token'),
+    prometheus: { url: PROMETHEUS_URL, transport, tenancy: { type: 'unrestricted' } },
+    takesReports: true,
+    ...overrides,
+  });
+  const late: number[] = [];
+  const onLate = () => late.push(clock.now() - NOW);
+  /** Reads once; resolves with the milliseconds that it took. */
+  const read = async (group = groupObject(), workers: readonly Worker[] = [groupWorker()]) => {
+    let took: number | undefined;
+    void readers.read(group, { workers, onLate }).then(() => {
+      took = clock.now() - NOW;
+    });
+    await clock.advance(5000);
+    return took;
+  };
+  const book = () => books.get('uid-llm');
+  const problem = () => [...book().problems.values()][0];
+  const record = () => [...book().reporters.values()][0]?.record;
+  return { clock, sent, read, late, book, problem, record };
+}
+
+const figures = (more: Record<string, unknown> = {}) =>
+  JSON.stringify({ new_load: 5, cur_load: 2, max_perf: 90, ...more });
+
+describe('a worker is asked', () => {
+  test('at its public address and mapped port, with its token', async () => {
+    const { read, sent, record } = bench(() => ({ body: figures() }));
+    await read();
+    expect(sent).toMatchObject([
+      {
+        method: 'GET',
+        origin: 'http://203.0.113.7:20007',
+        path: '/worker_status/',
+        headers: { authorization: 'Bearer the-token', accept: 'application/json' },
+      },
+    ]);
+    expect(record()).toMatchObject({ currentLoad: 2, maxPerf: 90, arrived: { type: 'amount', newLoad: 5 } });
+  });
+
+  test('only while it serves', async () => {
+    const { read, sent } = bench(() => ({ body: figures() }));
+    await read(groupObject(), [
+      groupWorker({ isServing: false }),
+      groupWorker({ name: 'b', isDeleting: true }),
+    ]);
+    expect(sent).toEqual([]);
+  });
+
+  test.each<[string, string]>([
+    ['127.0.0.1', 'loopback'],
+    ['169.254.169.254', 'link-local'],
+    ['10.96.0.1', 'private or cluster'],
+    ['100.64.0.9', 'private or cluster'],
+    ['::ffff:10.0.0.1', 'IPv4 address written as IPv6'],
+    ['fe80::1', 'link-local'],
+    ['fd00::1', 'private or cluster'],
+    ['metadata.internal', 'no IP address'],
+  ])('never at %s', async (publicAddress, why) => {
+    const { status } = workerObject('w');
+    const object = workerObject('w', { status: { ...status, publicAddress } });
+    const { read, sent, problem } = bench(() => ({ body: figures() }));
+    await read(groupObject(), [groupWorker({ object })]);
+    expect(sent).toEqual([]);
+    expect(problem()).toMatchObject({ kind: 'unreachable', detail: expect.stringContaining(why) });
+  });
+
+  test('at an IPv6 address, and at where an address map leads to', async () => {
+    const { status } = workerObject('w');
+    const object = workerObject('w', { status: { ...status, publicAddress: '2606:4700::1' } });
+    const six = bench(() => ({ body: figures() }));
+    await six.read(groupObject(), [groupWorker({ object })]);
+    expect(six.sent[0]?.origin).toBe('http://[2606:4700::1]:20007');
+    const mapped = bench(() => ({ body: figures() }), { dial: () => '127.0.0.1' });
+    await mapped.read();
+    expect(mapped.sent[0]?.origin).toBe('http://127.0.0.1:20007');
+  });
+
+  test('not without a mapped port', async () => {
+    const object = workerObject('w', { status: { ...workerObject('w').status, ports: [] } });
+    const { read, problem } = bench(() => ({ body: figures() }));
+    await read(groupObject(), [groupWorker({ object })]);
+    expect(problem()?.detail).toContain('set minDirectPorts and name the port');
+  });
+});
+
+const PROMETHEUS = { type: 'HTTPPull', httpPull: { preset: 'VLLM' } };
+const vllm = (lines: readonly string[]) => ({ body: lines.join('\n') });
+
+describe('an answer', () => {
+  test.each<[string, Record<string, unknown>, Reply | 'refused', 'unreachable' | 'invalid', string]>([
+    ['that is refused', {}, 'refused', 'unreachable', 'it cannot be reached'],
+    ['of 500', {}, { status: 500, body: '' }, 'unreachable', 'it answered 500'],
+    ['that redirects', {}, { status: 302, body: '' }, 'unreachable', 'it answered 302'],
+    [
+      'of more than 1 MiB',
+      {},
+      { body: Array(9).fill('y'.repeat(131_072)) },
+      'unreachable',
+      'longer than 1048576 bytes',
+    ],
+    ['that is no JSON', {}, { body: '{"new_load": NaN}' }, 'invalid', 'the reply is not JSON'],
+    ['that is a list', {}, { body: '[1]' }, 'invalid', 'not a JSON object'],
+    ['without the load', {}, { body: '{}' }, 'invalid', 'new_load is not a number'],
+    ['that is negative', {}, { body: figures({ rej_load: -1 }) }, 'invalid', 'rej_load is negative'],
+    ['of 10^30', {}, { body: figures({ new_load: 1e30 }) }, 'invalid', 'larger than anything a worker does'],
+    [
+      'without its counter',
+      PROMETHEUS,
+      vllm(['other 1']),
+      'invalid',
+      'the reply has no vllm:generation_tokens_total',
+    ],
+    ['of NaN', PROMETHEUS, vllm(['vllm:generation_tokens_total NaN']), 'invalid', 'is not a number'],
+    ['of +Inf', PROMETHEUS, vllm(['vllm:generation_tokens_total +Inf']), 'invalid', 'larger than anything'],
+    [
+      'of the future',
+      PROMETHEUS,
+      vllm([`vllm:generation_tokens_total 7 ${NOW + 70_000}`]),
+      'invalid',
+      'a time in the future',
+    ],
+  ])('%s is a problem that is named', async (_, load, reply, kind, detail) => {
+    const { read, problem, book } = bench(() => reply);
+    await read(groupObject(load['type'] ? { load } : {}));
+    expect(problem()).toMatchObject({ kind, detail: expect.stringContaining(detail) });
+    expect(problem()?.detail).toContain('worker w: ');
+    expect(book().reporters.size).toBe(0);
+  });
+
+  test('in the text of Prometheus is summed over its labels, and its counters stay apart', async () => {
+    const { read, record } = bench(() =>
+      vllm([
+        '# HELP vllm:generation_tokens_total tokens',
+        'vllm:generation_tokens_total{model="a"} 600',
+        'vllm:generation_tokens_total{model="b"} 400',
+        'vllm:num_requests_waiting 3',
+        'vllm:num_requests_running 2',
+        'vllm:request_success_total 10',
+      ]),
+    );
+    await read(groupObject({ load: PROMETHEUS }));
+    expect(record()).toMatchObject({
+      arrived: {
+        type: 'counter',
+        series: new Map([
+          ['vllm:generation_tokens_total{model="a"}', 600],
+          ['vllm:generation_tokens_total{model="b"}', 400],
+        ]),
+      },
+      waitingLoad: 300,
+      inFlight: 5,
+    });
+  });
+
+  test('is found under names of one’s own, and by path', async () => {
+    const httpPull = {
+      preset: 'Custom',
+      path: '/load',
+      figures: { newLoad: 'work.new', currentLoad: 'a.b' },
+    };
+    const { read, record, sent } = bench(() => ({ body: '{"work":{"new":4},"a.b":9}' }));
+    await read(groupObject({ load: { type: 'HTTPPull', httpPull } }));
+    expect(sent[0]?.path).toBe('/load');
+    expect(record()).toMatchObject({ arrived: { newLoad: 4 }, currentLoad: 9 });
+  });
+});
+
+describe('slow workers', () => {
+  const two = [groupWorker({ name: 'a' }), groupWorker({ name: 'b', object: workerObject('b') })];
+
+  test('hold a decision back for a tenth of a second, and what they say later causes another one', async () => {
+    let asked = 0;
+    const { read, late, book } = bench(() => ({ body: figures(), afterMs: asked++ === 0 ? 0 : 400 }));
+    expect(await read(groupObject(), two)).toBe(100);
+    expect(late).toEqual([400]);
+    expect(book().reporters.size).toBe(2);
+  });
+
+  test('cause nothing where all answer at once', async () => {
+    const { read, late } = bench(() => ({ body: figures(), afterMs: 60 }));
+    expect(await read(groupObject(), two)).toBe(60);
+    expect(late).toEqual([]);
+  });
+
+  test('that never answer are given up after their time-out', async () => {
+    const { read, sent, late, problem } = bench(() => 'silent');
+    expect(await read()).toBe(100);
+    expect(late).toEqual([1100]);
+    expect(problem()?.detail).toContain('it did not answer within 3000 ms');
+    // A connection that waits for ever would be one less for the others.
+    expect(sent.map(({ signal }) => signal?.aborted)).toEqual([true]);
+  });
+});
+
+describe('a worker that has not answered yet', () => {
+  test('is not asked a second time meanwhile', async () => {
+    const { read, sent } = bench(() => 'silent');
+    const patient = groupObject({ load: { type: 'HTTPPull', httpPull: { timeout: '8s' } } });
+    await read(patient);
+    await read(patient);
+    expect(sent).toHaveLength(1);
+    await read(patient);
+    expect(sent).toHaveLength(2);
+  });
+});
+
+const PROMETHEUS_URL = 'https://prometheus.example:9090/base/';
+
+describe('one source for the whole group', () => {
+  const queries = { loadQuery: 'load', queueQuery: 'queue' };
+  const load = { type: 'Prometheus', prometheus: queries };
+  const vector = (value: string, seconds = NOW / 1000) =>
+    JSON.stringify({ data: { resultType: 'vector', result: [{ value: [seconds, value] }] } });
+
+  test('Prometheus is asked each query', async () => {
+    const { read, sent, record } = bench(({ path }) => ({
+      body: vector(path.includes('queue') ? '40' : '300'),
+    }));
+    await read(groupObject({ load }));
+    expect(sent.map(({ path }) => path)).toEqual([
+      '/base/api/v1/query?query=load',
+      '/base/api/v1/query?query=queue',
+    ]);
+    expect(record()).toMatchObject({ arrived: { type: 'rate', load: 300 }, waitingLoad: 40 });
+  });
+
+  test.each<[string, string, 'unreachable' | 'invalid', string]>([
+    [
+      'no series',
+      JSON.stringify({ data: { resultType: 'vector', result: [] } }),
+      'unreachable',
+      'loadQuery finds no series',
+    ],
+    ['NaN', vector('NaN'), 'invalid', 'is not a number'],
+    ['a negative load', vector('-1'), 'invalid', 'is negative'],
+    ['10^30', vector('1e30'), 'invalid', 'larger than anything'],
+    ['a time in the future', vector('1', NOW / 1000 + 120), 'invalid', 'a time in the future'],
+    [
+      'two series',
+      JSON.stringify({ data: { resultType: 'vector', result: [{}, {}] } }),
+      'invalid',
+      'answers with 2 series',
+    ],
+    ['a page', '<html>', 'invalid', 'is not answered in JSON'],
+  ])('%s is a problem', async (_, body, kind, detail) => {
+    const { read, problem } = bench(() => ({ body }));
+    await read(groupObject({ load }));
+    expect(problem()).toMatchObject({ kind, detail: expect.stringContaining(detail) });
+  });
+
+  describe('queries that the authors of groups write (M5)', () => {
+    /** A prom-label-proxy, or a Prometheus, which knows no such parameter. */
+    const behind = (isProxy: boolean, tenancy: object) => {
+      const transport: Transport = async ({ path }) => {
+        asked.push(path);
+        const isRefused = isProxy && !path.includes('&namespace=');
+        return {
+          status: isRefused ? 400 : 200,
+          headers: {},
+          body: (async function* () {
+            yield new TextEncoder().encode(vector('300'));
+          })(),
+          destroy() {},
+        };
+      };
+      const asked: string[] = [];
+      const prometheus = { url: PROMETHEUS_URL, transport, tenancy: tenancy as never };
+      return { asked, ...bench(() => 'refused', { prometheus }) };
+    };
+    const parameter = { type: 'parameter', name: 'namespace' };
+
+    test('scenario 95: are not sent unless an administrator says how they are kept apart', async () => {
+      const { read, asked, problem } = behind(true, { type: 'off' });
+      await read(groupObject({ load }));
+      expect(asked).toEqual([]);
+      expect(problem()?.detail).toContain('--prometheus-tenancy');
+    });
+
+    test('go with the namespace of the group to a proxy that has refused one without it', async () => {
+      const { read, asked, record } = behind(true, parameter);
+      await read(groupObject({ load }));
+      expect(record()).toMatchObject({ arrived: { load: 300 } });
+      expect(asked).toEqual([
+        '/base/api/v1/query?query=vector(1)',
+        '/base/api/v1/query?query=load&namespace=team',
+        '/base/api/v1/query?query=queue&namespace=team',
+      ]);
+    });
+
+    test('are not sent to a Prometheus that answers without the parameter', async () => {
+      const { read, asked, problem } = behind(false, parameter);
+      await read(groupObject({ load }));
+      expect(asked).toEqual(['/base/api/v1/query?query=vector(1)']);
+      expect(problem()?.detail).toContain('has to name a prom-label-proxy');
+    });
+
+    test.for([
+      'x&namespace=other',
+      'x#&namespace=other',
+      'count(kube_secret_info{namespace="other"}) or {__name__=~".+"}',
+      '{"namespace"="other"} # namespace=other',
+    ])('name their own namespace once, whatever they hold: %s', async (loadQuery) => {
+      const { read, asked } = behind(true, parameter);
+      await read(groupObject({ load: { type: 'Prometheus', prometheus: { loadQuery } } }));
+      const { searchParams } = new URL(`http://a${asked.at(-1)}`);
+      expect([searchParams.getAll('namespace'), searchParams.getAll('query')]).toEqual([
+        ['team'],
+        [loadQuery],
+      ]);
+    });
+  });
+
+  test('a Prometheus that is not configured is named with the flag', async () => {
+    const { read, problem } = bench(() => ({ body: '' }), { prometheus: undefined });
+    await read(groupObject({ load }));
+    expect(problem()?.detail).toContain('--prometheus-url');
+  });
+
+  test.each<[string, boolean, string | undefined]>([
+    ['heard nowhere, with the flag', false, '--worker-report-bind-address'],
+    ['heard, by nothing', true, undefined],
+  ])(
+    'workers that report by themselves are asked nothing; that they are %s, is told',
+    async (_, takesReports, flag) => {
+      const { read, problem, sent } = bench(() => 'refused', { takesReports });
+      await read(groupObject({ load: { type: 'Push' } }));
+      expect(problem()?.detail).toEqual(flag === undefined ? undefined : expect.stringContaining(flag));
+      expect(sent).toEqual([]);
+    },
+  );
+
+  test('a static load is read from the spec, and the annotation wins', async () => {
+    const fixed = { load: { type: 'Static', static: { load: '250', queue: '30' } } };
+    const spec = bench(() => 'refused');
+    await spec.read(groupObject(fixed));
+    expect(spec.record()).toMatchObject({ arrived: { type: 'rate', load: 250 }, waitingLoad: 30 });
+    const annotated = bench(() => 'refused');
+    const metadata = { annotations: { 'gpurental.dev/static-load': '900' } };
+    await annotated.read(groupObject(fixed, { metadata }));
+    expect(annotated.record()).toMatchObject({ arrived: { load: 900 } });
+    const wrong = bench(() => 'refused');
+    await wrong.read(
+      groupObject(fixed, { metadata: { annotations: { 'gpurental.dev/static-load': '-5' } } }),
+    );
+    expect(wrong.problem()).toMatchObject({
+      kind: 'invalid',
+      detail: expect.stringContaining('static-load is not a load'),
+    });
+  });
+});

@@ -1,0 +1,213 @@
+import { describe, expect, test } from 'vitest';
+import { NOW } from '../../../../test/builders/observed-group.ts';
+import { defaultTimes } from '../autoscale/times.ts';
+import {
+  type Arrived,
+  EMPTY_LOAD,
+  type LoadRecord,
+  type LoadState,
+  LoadStore,
+  loadOver,
+  notAhead,
+  onlyReporters,
+  withProblem,
+  withReport,
+} from './state.ts';
+
+const SECOND = 1000;
+const times = defaultTimes;
+
+function record(arrived: Arrived, overrides: Partial<LoadRecord> = {}): LoadRecord {
+  return {
+    ...{
+      arrived,
+      currentLoad: 0,
+      waitingLoad: undefined,
+      maxPerf: undefined,
+      inFlight: undefined,
+      error: '',
+    },
+    ...overrides,
+  };
+}
+const amount = (newLoad: number, rejectedLoad = 0): Arrived => ({ type: 'amount', newLoad, rejectedLoad });
+const counters = (series: Readonly<Record<string, number>>): Arrived => ({
+  type: 'counter',
+  series: new Map(Object.entries(series)),
+});
+const counter = (newLoad: number, rejectedLoad = 0): Arrived => counters({ newLoad, rejectedLoad });
+const rate = (load: number): Arrived => ({ type: 'rate', load });
+
+/** Reports of one worker, ten seconds apart, the last of them now. */
+const heard = (...arrived: readonly Arrived[]): LoadState =>
+  arrived.reduce<LoadState>(
+    (book, one, index) =>
+      withReport(book, {
+        ...{ reporter: 'w', record: record(one), times },
+        at: NOW - (arrived.length - 1 - index) * 10 * SECOND,
+      }),
+    EMPTY_LOAD,
+  );
+
+describe('what arrived in the last ten seconds', () => {
+  test.each<[string, readonly Arrived[], number]>([
+    ['is nothing by a first amount, which is only a base', [amount(500)], 0],
+    ['is new and rejected work', [amount(0), amount(300, 200)], 50],
+    ['is nothing by a first counter', [counter(90_000)], 0],
+    ['is what counters rose by', [counter(1000, 100), counter(1300, 300)], 50],
+    ['is nothing where counters did not rise', [counter(1000), counter(1000)], 0],
+    ['is all of a counter that began anew', [counter(1000, 1000), counter(400, 100)], 50],
+    [
+      'is what the others rose by where one of several counters is told no more',
+      [counters({ a: 9e6, b: 1000 }), counters({ a: 9e6 + 500 })],
+      50,
+    ],
+    [
+      'is what one rose by that is told again',
+      [counters({ a: 9e6, b: 1000 }), counters({ a: 9e6 }), counters({ a: 9e6, b: 1500 })],
+      50,
+    ],
+    ['is all of a counter that is new', [counters({ a: 9e6 }), counters({ a: 9e6, b: 500 })], 50],
+    [
+      'is all of one that began anew beside others',
+      [counters({ a: 9e6, b: 1000 }), counters({ a: 9e6, b: 500 })],
+      50,
+    ],
+    [
+      'is nothing by a counter after amounts, which do not tell where it began',
+      [amount(0), counter(90_000)],
+      0,
+    ],
+    ['is an amount after a counter', [counter(90_000), amount(500)], 50],
+    ['is a rate at its first word', [rate(50)], 50],
+    ['is a rate over the time since the last', [rate(0), rate(50)], 50],
+  ])('%s', (_, arrived, load) => {
+    const book = heard(...arrived);
+    expect(loadOver(book.history, NOW, 10 * SECOND)).toBe(load);
+    expect(book.reporters.get('w')?.rate).toBe(load);
+    expect(book.lastActivity).toBe(load > 0 ? NOW : undefined);
+  });
+});
+
+describe('a report', () => {
+  const first = heard(amount(0));
+  const report = (at: number, more: Partial<LoadRecord> = {}) =>
+    withReport(first, { reporter: 'w', record: record(amount(500), more), at, times });
+
+  test('of the same moment as the last is left out', () => {
+    expect(report(NOW)).toBe(first);
+  });
+
+  test('from before the last, since our clock was set back, is a base alone', () => {
+    const book = report(NOW - 5 * SECOND);
+    expect(book.reporters.get('w')).toMatchObject({ at: NOW - 5 * SECOND, rate: 0 });
+    expect(loadOver(book.history, NOW, 60 * SECOND)).toBe(0);
+  });
+
+  test.each<[string, Partial<LoadRecord>]>([
+    ['work in it', { currentLoad: 1 }],
+    ['work that waits', { waitingLoad: 1 }],
+  ])('is activity by %s alone', (_, more) => {
+    const idle = record(amount(0), more);
+    const book = withReport(first, { reporter: 'w', record: idle, at: NOW + SECOND, times });
+    expect(book.lastActivity).toBe(NOW + SECOND);
+  });
+
+  test('of no work takes back activity that a clock that was ahead has noted', () => {
+    const ahead = { ...first, lastActivity: NOW + 3600 * SECOND };
+    const book = withReport(ahead, { reporter: 'w', record: record(amount(0)), at: NOW + SECOND, times });
+    expect(book.lastActivity).toBe(NOW + SECOND);
+  });
+
+  test('ends the problem of its reporter, and no other', () => {
+    const problem = { kind: 'unreachable', detail: 'refused', at: NOW } as const;
+    const failing = withProblem(withProblem(first, 'w', problem), 'other', problem);
+    const after = withReport(failing, { reporter: 'w', record: record(amount(0)), at: NOW + SECOND, times });
+    expect([...after.problems.keys()]).toEqual(['other']);
+    expect([...failing.problems.keys()]).toEqual(['w', 'other']);
+  });
+});
+
+describe('reporters that are no more', () => {
+  const problem = { kind: 'invalid', detail: 'negative', at: NOW } as const;
+  const both = withReport(heard(amount(0), amount(500)), {
+    ...{ reporter: 'v', record: record(amount(0)), at: NOW, times },
+  });
+  const book = withProblem(withProblem(both, 'w', problem), 'v', problem);
+
+  test('are forgotten, and what arrived at them is not', () => {
+    const left = onlyReporters(book, new Set(['v']));
+    expect([...left.reporters.keys()]).toEqual(['v']);
+    expect([...left.problems.keys()]).toEqual(['v']);
+    expect(left.history).toBe(book.history);
+    expect(left.lastActivity).toBe(NOW);
+  });
+
+  test('are none where all exist', () => {
+    const left = onlyReporters(book, new Set(['v', 'w', 'x']));
+    expect(left.reporters).toBe(book.reporters);
+    expect(left.problems).toBe(book.problems);
+  });
+});
+
+describe('a clock that was set back', () => {
+  test('leaves nobody heard in the future: who is silent since is missed after its time', () => {
+    const ahead = withReport(heard(amount(0), amount(500)), {
+      ...{ reporter: 'v', record: record(amount(0)), at: NOW - 3600 * SECOND, times },
+    });
+    const now = NOW - 1800 * SECOND;
+    const book = notAhead(ahead, now, times);
+    expect([...book.reporters].map(([name, { at, rate }]) => [name, at, rate])).toEqual([
+      ['w', now - 10 * SECOND, 50],
+      ['v', NOW - 3600 * SECOND, 0],
+    ]);
+    expect(notAhead(book, now, times)).toBe(book);
+    const later = withReport(book, { reporter: 'w', record: record(amount(500)), at: now + SECOND, times });
+    expect(later.reporters.get('w')?.rate).toBeCloseTo(500 / 11);
+  });
+});
+
+describe('the books of a process', () => {
+  test('are apart for each group, and forgotten with it', () => {
+    const books = new LoadStore();
+    const problem = { kind: 'invalid', detail: 'negative', at: NOW } as const;
+    books.problem('a', 'w', problem);
+    books.report('b', { reporter: 'w', record: record(rate(50)), at: NOW, times });
+    expect([books.get('a').problems.size, books.get('b').problems.size]).toEqual([1, 0]);
+    expect([books.get('a').reporters.size, books.get('b').reporters.size]).toEqual([0, 1]);
+    books.forget('b');
+    expect(books.get('b')).toEqual(EMPTY_LOAD);
+  });
+
+  test('begin with the maxima that a status remembers', () => {
+    const books = new LoadStore();
+    expect(books.has('a')).toBe(false);
+    books.open('a', [{ at: NOW, load: 7 }]);
+    expect(books.has('a')).toBe(true);
+    expect(books.get('a')).toEqual({
+      ...EMPTY_LOAD,
+      history: { ...EMPTY_LOAD.history, maxima: [{ at: NOW, load: 7 }] },
+    });
+  });
+
+  test('begin with what was reported before the first look, too', () => {
+    const books = new LoadStore();
+    books.report('a', { reporter: 'w', record: record(amount(0)), at: NOW - SECOND, times });
+    books.open('a', [{ at: NOW - 60 * SECOND, load: 7 }]);
+    books.report('a', { reporter: 'w', record: record(amount(50)), at: NOW, times });
+    expect(books.get('a').reporters.get('w')?.rate).toBe(50);
+    expect(Math.max(...books.get('a').history.maxima.map(({ load }) => load))).toBe(50);
+    expect(books.get('a').history.maxima).toContainEqual({ at: NOW - 60 * SECOND, load: 7 });
+  });
+
+  test('hold what they are given, and the last activity that was seen anywhere', () => {
+    const books = new LoadStore();
+    books.put('a', heard(amount(0), amount(500)));
+    books.active('a', NOW + SECOND);
+    expect(books.get('a')).toMatchObject({ lastActivity: NOW + SECOND, reporters: { size: 1 } });
+    books.active('a', NOW - SECOND);
+    expect(books.get('a').lastActivity).toBe(NOW + SECOND);
+    books.active('b', NOW);
+    expect(books.get('b').lastActivity).toBe(NOW);
+  });
+});
