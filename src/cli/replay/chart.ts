@@ -8,7 +8,7 @@ const TOP = 60;
 const PANEL = 150;
 const GAP = 45;
 /** More columns than this are not told apart on a screen. */
-const MOST_COLUMNS = 720;
+const MAX_COLUMNS = 720;
 
 interface Line {
   readonly name: string;
@@ -99,7 +99,7 @@ function peaksOf({ value }: Line, columns: Place['columns']): readonly number[] 
 }
 
 function columnsOf(ticks: readonly Tick[]): Place['columns'] {
-  const count = Math.min(ticks.length, MOST_COLUMNS);
+  const count = Math.min(ticks.length, MAX_COLUMNS);
   const edge = (index: number) => Math.floor((index * ticks.length) / count);
   return Array.from({ length: count }, (_, index) => ticks.slice(edge(index), edge(index + 1)));
 }
@@ -129,10 +129,10 @@ function curveOf({ color, peaks, isFilled }: Curve, { most, top, bottom }: Bound
 
 /** Times in seconds between two marks; the first that makes few enough. */
 const MARK_STEPS = [10, 60, 300, 900, 3600, 10_800, 21_600, 86_400, 604_800];
-const MOST_MARKS = 10;
+const MAX_MARKS = 10;
 
 function hourMarks(seconds: number, bottom: number): readonly string[] {
-  const step = MARK_STEPS.find((candidate) => seconds / candidate <= MOST_MARKS) ?? seconds;
+  const step = MARK_STEPS.find((candidate) => seconds / candidate <= MAX_MARKS) ?? seconds;
   return Array.from({ length: Math.floor(seconds / step) + 1 }, (_, index) => {
     const x = LEFT + ((WIDTH - RIGHT - LEFT) * index * step) / seconds;
     return `<text x="${x.toFixed(1)}" y="${bottom + 14}" text-anchor="middle" fill="#555555">${timeText(index * step)}</text>`;

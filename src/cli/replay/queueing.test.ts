@@ -40,7 +40,7 @@ describe('work spreads to where it waits least', () => {
       amount: 150,
       shares: [50, 100],
     },
-    { title: 'nowhere where there is nobody', servers: [], amount: 60, shares: [] },
+    { title: 'nowhere if there is no server', servers: [], amount: 60, shares: [] },
   ] as const)('$title', ({ servers, amount, shares }) => {
     expect(
       spreadWork(
@@ -50,7 +50,7 @@ describe('work spreads to where it waits least', () => {
     ).toEqual(shares);
   });
 
-  test('all of it arrives, and nobody who takes waits longer than somebody who could have taken', () => {
+  test('hands out all of it, and no server that takes some waits longer than one that takes none', () => {
     const server = fc.record({
       queue: fc.double({ min: 0, max: 1e4, noNaN: true }),
       perf: fc.double({ min: 1, max: 1e3, noNaN: true }),

@@ -1,10 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { replay } from '../../../test/builders/replay.ts';
 import type { EndpointGroupManifestSpec, EndpointGroupSpec } from '../../api/v1alpha1/endpoint-group.ts';
 import { endpointGroupSpec } from '../../api/v1alpha1/endpoint-group-spec.ts';
 import type { WorkerModel } from './fleet.ts';
 import type { Tick } from './outcome.ts';
-import { replay, type WhatIf } from './replay.ts';
+import type { WhatIf } from './replay.ts';
 import { parseTrace } from './trace.ts';
 
 const MODEL: WorkerModel = {
@@ -255,7 +256,7 @@ describe('in every replay', () => {
     );
   });
 
-  test('a steady load comes to rest, whatever workers are like: nobody is rented after hours of it', () => {
+  test('rents no worker after hours of a steady load, whatever workers are like', () => {
     const perfs = fc.array(fc.integer({ min: 20, max: 400 }), { minLength: 1, maxLength: 6 });
     const steady = fc.record({ perfs, load: fc.nat(600), minColdLoad: fc.nat(1500), hot: fc.nat(6) });
     const rentedWithin = (seconds: number, { perfs: kinds, load, minColdLoad, hot }: Steady) => {

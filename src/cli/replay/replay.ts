@@ -86,14 +86,6 @@ export function* replayTicks(whatIf: WhatIf): Generator<Tick, Outcome> {
   return { ticks, summary: summaryOf(ticks, count * TICK_SECONDS, state) };
 }
 
-/** The whole replay at once. */
-export function replay(whatIf: WhatIf): Outcome {
-  const ticks = replayTicks(whatIf);
-  let step = ticks.next();
-  while (!step.done) step = ticks.next();
-  return step.value;
-}
-
 /** What stays the same from tick to tick. */
 interface Plan {
   readonly whatIf: WhatIf;

@@ -39,7 +39,7 @@ type Column = (typeof NEEDED)[number] | (typeof STARTS)[number];
 const COLUMNS: readonly Column[] = [...NEEDED, ...STARTS];
 const LARGEST = 1e12;
 /** No group has more workers. */
-const MOST_WORKERS = 1000;
+const MAX_WORKERS = 1000;
 const NUMBER = /^\d+(\.\d*)?([eE][+-]?\d+)?$/;
 
 /** Longer ones are millions of ticks, which nobody reads. */
@@ -157,10 +157,10 @@ function startOf(first: Row | undefined): StartValues {
   };
   const count = (column: 'hot' | 'cold') => {
     const value = given(column);
-    if (value === undefined || (Number.isInteger(value) && value <= MOST_WORKERS)) return value;
+    if (value === undefined || (Number.isInteger(value) && value <= MAX_WORKERS)) return value;
     throw new TraceError(
       first?.line ?? 1,
-      `${column} ${value} is no whole number up to ${MOST_WORKERS}`,
+      `${column} ${value} is no whole number up to ${MAX_WORKERS}`,
       'write workers as a count',
     );
   };

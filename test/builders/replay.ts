@@ -1,0 +1,9 @@
+import { type Outcome, replayTicks, type WhatIf } from '../../src/cli/replay/replay.ts';
+
+/** The whole replay at once. */
+export function replay(whatIf: WhatIf): Outcome {
+  const ticks = replayTicks(whatIf);
+  let step = ticks.next();
+  while (!step.done) step = ticks.next();
+  return step.value;
+}
