@@ -6,21 +6,18 @@ import { systemClock } from './lib/clock.ts';
 import type { Env } from './lib/env.ts';
 import type { Logger } from './lib/logger.ts';
 import { systemRandom } from './lib/random.ts';
-import { type Doors, openDoors } from './main/doors.ts';
 import { exposeOperator } from './main/exposition.ts';
-import { preferLittleMemory } from './main/little-memory.ts';
-import { createMachineProber } from './main/machine-prober.ts';
 import { createOperator, type Operator } from './main/operator.ts';
 import { servePageSet } from './main/page-set.ts';
-import { applyProcessPolicy, type ProcessEvents } from './main/process-policy.ts';
+import { applyProcessPolicy, optimizeForSize, type ProcessEvents } from './main/process-policy.ts';
+import { createMachineProber, openTransports, type Transports } from './main/transports.ts';
 import { firstAbort } from './runtime/first-abort.ts';
 import { type KubeConnection, loadKubeConnection } from './runtime/kube/kube-config.ts';
 import { countedTransport } from './server/marketplace-request-metrics.ts';
 import { createMetricRegistry, type MetricRegistry } from './server/metric-registry.ts';
 import { createLogger } from './server/pino-logger.ts';
-import { createProcessMetrics } from './server/process-metrics.ts';
 import { createRentalMetrics, endFailingDestroys } from './server/rental-metrics.ts';
-import { createRuntimeMetrics } from './server/runtime-metrics.ts';
+import { createProcessMetrics, createRuntimeMetrics } from './server/runtime-metrics.ts';
 
 /** What the process gives the operator. */
 export interface OperatorProcess {
@@ -38,13 +35,13 @@ export interface OperatorProcess {
  * code: 0 after a clean end, 1 otherwise, so that whatever runs the process starts it again.
  */
 export async function runOperator(config: Config, process: OperatorProcess): Promise<number> {
-  preferLittleMemory();
+  optimizeForSize();
   const destination = process.logDestination;
   const log = createLogger({ level: config.logLevel, ...(destination && { destination }) });
   const { kubeconfig, context } = config;
   const { environment } = process;
   const connection = await loadKubeConnection({ kubeconfig, context, environment, clock: systemClock });
-  const doors = await openDoors(config, connection);
+  const transports = await openTransports(config, connection);
   const registry = createMetricRegistry();
   const policy = applyProcessPolicy({
     events: process.events ?? nodeProcess,
@@ -55,7 +52,7 @@ export async function runOperator(config: Config, process: OperatorProcess): Pro
     graceMs: config.shutdownGrace + LAST_GRACE_MS,
   });
   const podUid = environment['POD_UID'];
-  const operator = buildOperator({ config, connection, doors, registry, log, podUid });
+  const operator = buildOperator({ config, connection, transports, registry, log, podUid });
   const pages = await servePageSet({ config, operator, registry, clock: systemClock, log });
   log.info('operator started', {
     kubernetes: connection.origin,
@@ -67,7 +64,7 @@ export async function runOperator(config: Config, process: OperatorProcess): Pro
   } finally {
     policy.remove();
     await pages.close();
-    for (const door of Object.values(doors)) await door.close();
+    for (const transport of Object.values(transports)) await transport.close();
     log.info('operator ended');
   }
 }
@@ -78,18 +75,18 @@ const LAST_GRACE_MS = 10_000;
 interface Parts {
   readonly config: Config;
   readonly connection: KubeConnection;
-  readonly doors: Doors;
+  readonly transports: Transports;
   readonly registry: MetricRegistry;
   readonly log: Logger;
   /** From the downward API: names of pods are cut in host names, and then not unique. */
   readonly podUid: string | undefined;
 }
 
-function buildOperator({ config, connection, doors, registry, log, podUid }: Parts): Operator {
+function buildOperator({ config, connection, transports, registry, log, podUid }: Parts): Operator {
   const clock = systemClock;
   const pod = podUid ? `${hostname()}_${podUid}` : undefined;
-  const marketplace = countedTransport(doors.marketplace, clock, registry);
-  const env: Env = { clock, random: systemRandom, kube: doors.kube, marketplace, log };
+  const marketplace = countedTransport(transports.marketplace, clock, registry);
+  const env: Env = { clock, random: systemRandom, kube: transports.kube, marketplace, log };
   const rentalMetrics = createRentalMetrics(registry);
   const operator = createOperator({
     config,
@@ -100,10 +97,10 @@ function buildOperator({ config, connection, doors, registry, log, podUid }: Par
     pod,
     metrics: createRuntimeMetrics(registry),
     rentalMetrics,
-    leaseTransport: doors.lease,
+    leaseTransport: transports.lease,
     prober: createMachineProber(config),
-    workerTransport: doors.workers,
-    prometheusTransport: doors.prometheus,
+    workerTransport: transports.workers,
+    prometheusTransport: transports.prometheus,
   });
   exposeOperator(registry, operator, clock);
   endFailingDestroys(rentalMetrics, operator.caches.instances);

@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { accountReasons } from '../../src/api/v1alpha1/account-reasons.ts';
-import { groupReasons } from '../../src/api/v1alpha1/group-reasons.ts';
-import type { ReasonEntry } from '../../src/api/v1alpha1/reason-entry.ts';
-import { reasonAnchor } from '../../src/api/v1alpha1/reason-page.ts';
-import { reasons } from '../../src/api/v1alpha1/reasons.ts';
+import {
+  accountReasons,
+  groupReasons,
+  type ReasonEntry,
+  reasonAnchor,
+  reasons,
+} from '../../src/api/v1alpha1/reasons.ts';
 import { REPOSITORY } from './artifact.ts';
 import { alerts, runbookName } from './monitoring/alerts.ts';
 

@@ -4,9 +4,7 @@ import {
   gpuInstanceConditions,
   marketplaceAccountConditions,
 } from '../../src/api/v1alpha1/conditions.ts';
-import type { ReasonEntry } from '../../src/api/v1alpha1/reason-entry.ts';
-import { reasonAnchor } from '../../src/api/v1alpha1/reason-page.ts';
-import { reasons } from '../../src/api/v1alpha1/reasons.ts';
+import { type ReasonEntry, reasonAnchor, reasons } from '../../src/api/v1alpha1/reasons.ts';
 import type { Artifact } from './artifact.ts';
 import { MEANINGS, reasonSections } from './reason-sections.ts';
 

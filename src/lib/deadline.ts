@@ -19,11 +19,11 @@ export interface Deadline {
 /**
  * Runs `run` with a signal that is aborted when time is up or `signal` is, and rejects then, with a
  * {@link DeadlineError} or the signal's reason, even where `run` ignores it. Leaves no timer and no listener behind.
- * Each call of `heard` starts the limit again: a run that calls it per piece of a reply is limited in silence, not in total.
+ * Each call of `received` starts the limit again: a run that calls it per piece of a reply is limited in silence, not in total.
  */
 export async function withDeadline<T>(
   { clock, limitMs, signal }: Deadline,
-  run: (signal: AbortSignal, heard: () => void) => Promise<T>,
+  run: (signal: AbortSignal, received: () => void) => Promise<T>,
 ): Promise<T> {
   signal?.throwIfAborted();
   const scope = new AbortController();
@@ -35,17 +35,17 @@ export async function withDeadline<T>(
     scope.abort(reason);
   };
   const onAbort = () => end(signal?.reason);
-  let wasHeard = false;
+  let hasReceived = false;
   const silence = watchSilence(clock, limitMs, () =>
-    end(new DeadlineError(wasHeard ? `Not a byte for ${limitMs} ms` : `No answer within ${limitMs} ms`)),
+    end(new DeadlineError(hasReceived ? `Not a byte for ${limitMs} ms` : `No answer within ${limitMs} ms`)),
   );
-  const heard = () => {
-    wasHeard = true;
+  const received = () => {
+    hasReceived = true;
     silence.broken();
   };
   signal?.addEventListener('abort', onAbort, { once: true });
   try {
-    return await Promise.race([run(scope.signal, heard), ended.promise]);
+    return await Promise.race([run(scope.signal, received), ended.promise]);
   } finally {
     silence.end();
     signal?.removeEventListener('abort', onAbort);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createVirtualClock } from '../../test/builders/virtual-clock.ts';
-import { Turns } from './event-loop.ts';
+import { TimeSlice } from './event-loop.ts';
 
 /** Counts how often the process got a turn while `pieces` of work of `ms` each were done. */
 async function turnsDuring({ pieces, ms }: { pieces: number; ms: number }): Promise<number> {
@@ -15,7 +15,7 @@ async function turnsDuring({ pieces, ms }: { pieces: number; ms: number }): Prom
       return virtual.setTimer(delayMs, run);
     },
   };
-  const turns = new Turns(clock);
+  const turns = new TimeSlice(clock);
   const work = (async () => {
     for (let piece = 0; piece < pieces; piece++) {
       await turns.next();
@@ -41,7 +41,7 @@ test('a piece that is long by itself is followed by a turn', async () => {
 
 test('after a rest the slice is whole again', async () => {
   const clock = createVirtualClock();
-  const turns = new Turns(clock);
+  const turns = new TimeSlice(clock);
   await clock.advance(1000);
   turns.begin();
   await turns.next();

@@ -1,16 +1,16 @@
 import { type Clock, sleep } from './clock.ts';
 
-/** How many bytes are handled before other work gets a turn; about 3 ms on a slow core. */
-const BREATH_BYTES = 256 * 1024;
+/** Bytes that are handled before the event loop runs; about 3 ms on a slow core. */
+const YIELD_EVERY_BYTES = 256 * 1024;
 
 /**
- * Chunks as they come, with a turn for other work after each {@link BREATH_BYTES}: what is buffered is otherwise
- * delivered without one, and a long list would hold up the whole process.
+ * The chunks of a body; yields to the event loop after each {@link YIELD_EVERY_BYTES}, since buffered chunks arrive without
+ * a pause and a long list would block the whole process. Rejects as the body does.
  */
-export async function* breathing(body: AsyncIterable<Uint8Array>, clock: Clock): AsyncGenerator<Buffer> {
+export async function* yieldingChunks(body: AsyncIterable<Uint8Array>, clock: Clock): AsyncGenerator<Buffer> {
   let handled = 0;
   for await (const chunk of body) {
-    if (handled >= BREATH_BYTES) {
+    if (handled >= YIELD_EVERY_BYTES) {
       handled = 0;
       await sleep(clock, 0);
     }
@@ -19,14 +19,14 @@ export async function* breathing(body: AsyncIterable<Uint8Array>, clock: Clock):
   }
 }
 
-/** How long one kind of work may go on before the rest of the process gets a turn. */
+/** How long one kind of work may run before the event loop does. */
 const SLICE_MS = 10;
 
 /**
- * Gives the rest of the process its turn. Work that waits for nothing, such as the first pass over a thousand
- * objects, would otherwise follow on itself and hold up timers, sockets and the lease until all of it is done.
+ * Yields to the event loop. Work that never waits, such as the first reconcile of a thousand objects, would otherwise
+ * block timers, sockets and the lease until all of it is done.
  */
-export class Turns {
+export class TimeSlice {
   readonly #clock: Clock;
   #begunAt: number;
 
@@ -35,12 +35,12 @@ export class Turns {
     this.#begunAt = clock.monotonic();
   }
 
-  /** Work begins after a rest: the slice is whole. */
+  /** Starts a new slice: call it when work begins after a wait. */
   begin(): void {
     this.#begunAt = this.#clock.monotonic();
   }
 
-  /** To be awaited between two pieces of work: lets others run where the slice is used up, and is free where not. */
+  /** Await it between two pieces of work: yields if the slice is used up, and costs nothing otherwise. */
   async next(): Promise<void> {
     if (this.#clock.monotonic() - this.#begunAt < SLICE_MS) return;
     await sleep(this.#clock, 0);

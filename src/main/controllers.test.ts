@@ -4,6 +4,8 @@ import { Users } from '../../test/simulation/users.ts';
 import { MACHINE } from '../../test/simulation/wishes.ts';
 import { NAMESPACE, SimulatedWorld } from '../../test/simulation/world.ts';
 import { seededRandom } from '../lib/random.ts';
+import type { Controller } from '../runtime/controller.ts';
+import { controllersTask, isLeading } from './controllers.ts';
 
 const QUIET = { requestMs: 2, responseMs: 2 };
 const OTHER = 'other';
@@ -118,4 +120,50 @@ test('an account goes although another one of its namespace has machines: those 
   await pass(60);
   expect(world.kube.writes.read(spare)).toBeUndefined();
   expect(world.kube.writes.read(own)).toBeDefined();
+});
+
+type Ended = PromiseWithResolvers<void>;
+
+function controller(name: string, told: string[], ended: Ended) {
+  return {
+    name,
+    queue: {} as Controller['queue'],
+    start: () => void told.push(`start ${name}`),
+    stop: (graceMs: number) => {
+      told.push(`stop ${name} within ${graceMs}`);
+      return ended.promise;
+    },
+  };
+}
+
+test('controllers start in order, are told to stop in one moment, and are waited for, also where one fails', async () => {
+  const told: string[] = [];
+  const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const task = controllersTask([controller('a', told, first), controller('b', told, second)], {
+    metrics: { watchQueue: (name) => void told.push(`watch ${name}`) },
+    graceMs: 25_000,
+  });
+  await task.start();
+  expect(told.splice(0)).toEqual(['watch a', 'start a', 'watch b', 'start b']);
+  let hasEnded = false;
+  const stopped = Promise.resolve(task.stop()).finally(() => {
+    hasEnded = true;
+  });
+  expect(told).toEqual(['stop a within 25000', 'stop b within 25000']);
+  first.reject(new Error('broken'));
+  await Promise.resolve();
+  await new Promise(setImmediate);
+  expect(hasEnded).toBe(false);
+  second.resolve();
+  await expect(stopped).rejects.toThrow('broken');
+});
+
+test.each([
+  ['an election that leaves more of the lease than the margin', 3_001, true],
+  ['one that leaves no more than the margin: what begins now may end under another leader', 3_000, false],
+  ['one that is not won', 0, false],
+  ['no election', undefined, true],
+])('by %s', (_, leftMs, leads) => {
+  const election = leftMs === undefined ? undefined : { leaseRemainingMs: () => leftMs };
+  expect(isLeading({ election, constants: { leaseMarginMs: 3_000 } })).toBe(leads);
 });

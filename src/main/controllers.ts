@@ -9,8 +9,10 @@ import { type AccountRef, accountKey, accountRefOf } from '../instance/account-r
 import { summarize } from '../instance/summary.ts';
 import { createMarketplaceClient } from '../marketplace/client.ts';
 import type { Controller } from '../runtime/controller.ts';
+import type { LeaderElection } from '../runtime/lease/leader-election.ts';
+import type { LeaderTask } from '../runtime/manager.ts';
+import type { RuntimeMetrics } from '../server/runtime-metrics.ts';
 import { KEPT } from './caches.ts';
-import { ALWAYS_LEADING, isLeading } from './leading.ts';
 import { listAll, type Wiring } from './wiring.ts';
 
 /** Every controller, in the order in which they start. */
@@ -99,4 +101,49 @@ async function listObjects(wiring: Wiring): Promise<readonly ListedObject[]> {
 /** Those that name an account. */
 async function listObjectsOf(wiring: Wiring, ref: AccountRef): Promise<readonly ListedObject[]> {
   return (await listObjects(wiring)).filter(({ account }) => account === accountKey(ref));
+}
+
+interface ControllersTaskOptions {
+  readonly metrics: Pick<RuntimeMetrics, 'watchQueue'>;
+  /** How long all of them together may take to end. */
+  readonly graceMs: number;
+}
+
+/**
+ * Controllers as one task. They are told to stop in one moment: none begins anything while another ends, and one grace
+ * is enough for all. The task has ended when each of them has, be it with an error.
+ */
+export function controllersTask(
+  controllers: readonly Pick<Controller, 'name' | 'queue' | 'start' | 'stop'>[],
+  { metrics, graceMs }: ControllersTaskOptions,
+): LeaderTask {
+  return {
+    name: 'controllers',
+    start() {
+      for (const controller of controllers) {
+        metrics.watchQueue(controller.name, controller.queue);
+        controller.start();
+      }
+    },
+    async stop() {
+      const ends = await Promise.allSettled(controllers.map((controller) => controller.stop(graceMs)));
+      for (const end of ends) if (end.status === 'rejected') throw end.reason;
+    },
+  };
+}
+
+/** The lease of who leads without asking: nobody else can. */
+export const ALWAYS_LEADING: Pick<LeaderElection, 'leaseRemainingMs'> = {
+  leaseRemainingMs: () => Number.POSITIVE_INFINITY,
+};
+
+/** Whether this process leads for so long yet that what it begins now is over before another one may. */
+export function isLeading({
+  election,
+  constants,
+}: {
+  readonly election: Pick<LeaderElection, 'leaseRemainingMs'> | undefined;
+  readonly constants: Pick<Wiring['constants'], 'leaseMarginMs'>;
+}): boolean {
+  return (election ?? ALWAYS_LEADING).leaseRemainingMs() > constants.leaseMarginMs;
 }

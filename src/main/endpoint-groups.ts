@@ -17,9 +17,8 @@ import { groupKeysOf, isChildOf } from '../controllers/endpoint-group/workers/fa
 import { BY_MACHINE } from '../controllers/gpu-instance/other-objects.ts';
 import { accountRefOf } from '../instance/account-ref.ts';
 import type { Env } from '../lib/env.ts';
-import { Secret } from '../lib/secret.ts';
 import { type Transport, TransportError } from '../lib/transport.ts';
-import { workerToken } from '../ownership/worker-token.ts';
+import { tokenOfWorker } from '../ownership/worker-token.ts';
 import type { EventRecorder } from '../runtime/events.ts';
 import type { KubeClient } from '../runtime/kube/kube-client.ts';
 import type { ControllerMetrics, QueueMetrics } from '../runtime/metrics-ports.ts';
@@ -54,7 +53,7 @@ export function createEndpointGroups(wiring: EndpointGroupWiring): EndpointGroup
   const books = new LoadStore();
   const times = timesAt(config.scalingSpeed);
   const { allowPrivateAddresses } = config;
-  const tokenOf = (worker: GpuInstance) => tokenOfWorker(wiring.installation, worker);
+  const tokenOf = (worker: GpuInstance) => tokenOfWorker(wiring.installation.identity()?.keys, worker);
   const shared = { clock, books, times, tokenOf };
   const readers = new LoadSources({
     ...{ ...shared, allowPrivateAddresses },
@@ -94,12 +93,6 @@ export function createEndpointGroups(wiring: EndpointGroupWiring): EndpointGroup
 function prometheusOf({ config, prometheusTransport }: EndpointGroupWiring): Prometheus | undefined {
   const { prometheusUrl: url, prometheusTenancy: tenancy } = config;
   return url === undefined ? undefined : { url, tenancy, transport: prometheusTransport ?? unreachable };
-}
-
-function tokenOfWorker(installation: Installation, { metadata, status }: GpuInstance): Secret | undefined {
-  const identity = installation.identity();
-  if (!identity || metadata.uid === undefined || status?.attempt === undefined) return undefined;
-  return new Secret(workerToken(identity.keys, { uid: metadata.uid, attempt: status.attempt }));
 }
 
 /** Also that of an account which may not be used: where its lists fail, its breaker is open. */

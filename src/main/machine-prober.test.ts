@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
-import { createMachineProber } from './machine-prober.ts';
+import { createMachineProber } from './transports.ts';
 
 const closing: (() => unknown)[] = [];
 afterEach(async () => {

@@ -10,10 +10,8 @@ import type { KubeClient } from '../runtime/kube/kube-client.ts';
 import type { LeaderElection } from '../runtime/lease/leader-election.ts';
 import { createManager, type LeaderTask, type Manager } from '../runtime/manager.ts';
 import type { Caches } from './caches.ts';
-import { createControllers } from './controllers.ts';
-import { controllersTask } from './controllers-task.ts';
+import { controllersTask, createControllers, isLeading } from './controllers.ts';
 import { createEndpointGroups, type EndpointGroups } from './endpoint-groups.ts';
-import { isLeading } from './leading.ts';
 import { type OperatorOptions, type Wiring, wire } from './wiring.ts';
 
 export type { OperatorOptions } from './wiring.ts';

@@ -3,13 +3,18 @@ import type { BindAddress } from '../config/values.ts';
 import { ConfigError, flagName } from '../config.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
-import { type HealthCheck, healthPage } from '../server/health.ts';
-import { type Pages, type RunningServer, servePages } from '../server/http-server.ts';
+import type { InformerHealth } from '../runtime/list-watch/informer.ts';
+import {
+  type HealthCheck,
+  healthPage,
+  type Pages,
+  type RunningServer,
+  servePages,
+} from '../server/http-server.ts';
 import type { MetricRegistry } from '../server/metric-registry.ts';
 import { METRICS_PATH, MetricsAccess } from '../server/metrics-access.ts';
 import { serveReports } from '../server/report-server.ts';
 import type { Operator } from './operator.ts';
-import { watchProblem } from './watch-problem.ts';
 
 export interface PageSetOptions {
   readonly config: Config;
@@ -123,4 +128,21 @@ function readiness({ operator }: PageSetOptions): readonly HealthCheck[] {
       },
     },
   ];
+}
+
+/** List-watch that is silent for longer is broken: bookmarks come every minute. */
+const SILENCE_MS = 10 * 60_000;
+/** A replica of the API server may lag for seconds; whoever still tells an older state after this was put back to it. */
+const REWOUND_MS = 2 * 60_000;
+
+/** What is wrong with a copy so that only a restart would mend it; undefined where waiting may. */
+export function watchProblem(
+  { lastContactAt, failure, rewoundSince }: Omit<InformerHealth, 'divergences'>,
+  now: number,
+): string | undefined {
+  if (rewoundSince !== undefined && now - rewoundSince >= REWOUND_MS)
+    return 'the API server has told an older state than was seen for two minutes: it was restored from a backup';
+  const silentMs = lastContactAt === undefined ? 0 : now - lastContactAt;
+  if (silentMs < SILENCE_MS || failure !== undefined) return undefined;
+  return `the API server has said nothing for ${Math.round(silentMs / 1000)} s`;
 }

@@ -2,10 +2,9 @@ import { EventEmitter } from 'node:events';
 import { expect, test } from 'vitest';
 import { createVirtualClock } from '../../test/builders/virtual-clock.ts';
 import { onBehalfOf } from '../lib/background.ts';
-import type { LogFields } from '../lib/logger.ts';
-import { silentLogger } from '../lib/logger.ts';
+import { type LogFields, silentLogger } from '../lib/logger.ts';
 import { createMetricRegistry } from '../server/metric-registry.ts';
-import { createProcessMetrics } from '../server/process-metrics.ts';
+import { createProcessMetrics } from '../server/runtime-metrics.ts';
 import { applyProcessPolicy } from './process-policy.ts';
 
 const OBJECT = { task: 'reconcile gpuinstance', object: 'team/trainer' };

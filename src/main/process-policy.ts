@@ -1,7 +1,8 @@
+import { setFlagsFromString } from 'node:v8';
 import { currentSubject } from '../lib/background.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { FaultKind, ProcessMetrics } from '../server/process-metrics.ts';
+import type { FaultKind, ProcessMetrics } from '../server/runtime-metrics.ts';
 
 /** The events of a Node process that this policy is about. */
 export interface ProcessEvents {
@@ -57,4 +58,14 @@ export function applyProcessPolicy(options: ProcessPolicyOptions): ProcessPolicy
       events.off('uncaughtException', thrown);
     },
   };
+}
+
+/**
+ * Makes this process collect garbage early instead of growing. V8 lets the nursery grow to 64 MB and the heap to a
+ * multiple of what lives, which with a thousand objects is half of all resident memory; what it costs is a few
+ * milliseconds of collection per second under load. V8 asks for this flag at each collection, so that it works after
+ * the start, and nobody has to start the process with options.
+ */
+export function optimizeForSize(): void {
+  setFlagsFromString('--optimize-for-size');
 }

@@ -1,4 +1,6 @@
 import { createHmac } from 'node:crypto';
+import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
+import { Secret } from '../lib/secret.ts';
 import type { KeyRing } from './key-ring.ts';
 
 /**
@@ -12,4 +14,13 @@ export function workerToken(
   return createHmac('sha256', keys[0].reveal())
     .update(JSON.stringify(['worker-token', rental.uid, String(rental.attempt)]))
     .digest('base64url');
+}
+
+/** The token of the worker that a GpuInstance describes now; undefined before it rents, or without keys. */
+export function tokenOfWorker(
+  keys: KeyRing | undefined,
+  { metadata, status }: Pick<GpuInstance, 'metadata' | 'status'>,
+): Secret | undefined {
+  if (!keys || metadata.uid === undefined || status?.attempt === undefined) return undefined;
+  return new Secret(workerToken(keys, { uid: metadata.uid, attempt: status.attempt }));
 }

@@ -4,12 +4,12 @@ import { silentLogger } from '../lib/logger.ts';
 import { seededRandom } from '../lib/random.ts';
 import {
   type ControllerOptions,
-  Crew,
   createController,
   done,
   type Reconcile,
   requeueAfter,
   TerminalError,
+  WorkerPool,
 } from './controller.ts';
 import { KubeError } from './kube/kube-error.ts';
 import { silentMetrics } from './metrics-ports.ts';
@@ -283,7 +283,7 @@ function setUpPool(size: number) {
   const errors: unknown[] = [];
   const settle = () => new Promise((resolve) => setImmediate(resolve));
   const gate = (name: string) => new Promise<void>((resolve) => gates.set(name, resolve));
-  const crew = new Crew({
+  const pool = new WorkerPool({
     size,
     take: () => {
       const key = keys.shift();
@@ -291,7 +291,7 @@ function setUpPool(size: number) {
     },
     pass: async (key) => {
       log.push(`${key} begins`);
-      if (key.startsWith('waits')) await crew.aside(() => gate(`${key} outside`));
+      if (key.startsWith('waits')) await pool.aside(() => gate(`${key} outside`));
       log.push(`${key} works`);
       if (key.startsWith('breaks')) throw new Error(key);
       await gate(key);
@@ -300,9 +300,9 @@ function setUpPool(size: number) {
     onBusy: (count) => busy.push(count),
     onError: (error) => errors.push(error),
   });
-  crew.start();
+  pool.start();
   return {
-    crew,
+    pool,
     log,
     busy,
     errors,
@@ -326,7 +326,7 @@ function setUpPool(size: number) {
   };
 }
 
-test('a crew works on as many keys as it has places, and takes the next when one ends', async () => {
+test('a pool works on as many keys as it has places, and takes the next when one ends', async () => {
   const { add, open, log, busy } = setUpPool(2);
   await add('a', 'b', 'c');
   expect(log).toEqual(['a begins', 'a works', 'b begins', 'b works']);
@@ -355,7 +355,7 @@ test('who comes back waits for a place, and has it before the next key', async (
   expect(Math.max(...busy)).toBe(1);
 });
 
-test('who comes back while there is a place goes on at once, and the crew is as large afterwards', async () => {
+test('who comes back while there is a place goes on at once, and the pool is as large afterwards', async () => {
   const { add, open, log } = setUpPool(2);
   await add('waits', 'a');
   await open('waits outside');
@@ -378,9 +378,9 @@ test('a key that comes when those who came back have all places waits for one', 
 });
 
 test('what fails aside fails its pass, which has its place again', async () => {
-  const { crew, busy } = setUpPool(1);
+  const { pool, busy } = setUpPool(1);
   const told = new Error('told to fail');
-  await expect(crew.aside(() => Promise.reject(told))).rejects.toBe(told);
+  await expect(pool.aside(() => Promise.reject(told))).rejects.toBe(told);
   expect(busy).toEqual([-1, 0]);
 });
 

@@ -1,7 +1,7 @@
 import { inBackground, onBehalfOf } from '../lib/background.ts';
 import { type Clock, sleep } from '../lib/clock.ts';
 import { DeadlineError } from '../lib/deadline.ts';
-import { Turns } from '../lib/event-loop.ts';
+import { TimeSlice } from '../lib/event-loop.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import { isKubeError } from './kube/kube-error.ts';
@@ -14,18 +14,18 @@ import {
 } from './metrics-ports.ts';
 import { createWorkQueue, type WorkQueue } from './work-queue.ts';
 
-/** How a pass ended. */
+/** How a reconcile ended. */
 export type Result = { readonly type: 'done' } | { readonly type: 'requeueAfter'; readonly ms: number };
 
 /** Nothing more to do until something changes. */
 export const done: Result = { type: 'done' };
 
-/** Look again after that time at the latest. */
+/** Reconcile again after that time at the latest. */
 export function requeueAfter(ms: number): Result {
   return { type: 'requeueAfter', ms };
 }
 
-/** An error that no retry mends: the pass ends and the key waits for the next change. */
+/** An error that no retry fixes: the key is not requeued, and waits for the next change of its object. */
 export class TerminalError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -48,17 +48,17 @@ export interface ReconcileContext {
 }
 
 /**
- * Brings one object nearer to what is wanted, from the state now and not from what changed. A thrown error brings
- * the key back with backoff (not before its `retryAfterMs`, where it has one); a {@link TerminalError} does not.
+ * Brings one object closer to its desired state, from the observed state and not from what changed. A thrown error brings
+ * the key back with backoff (not before its `retryAfterMs`, if it has one); a {@link TerminalError} does not.
  */
 export type Reconcile = (key: string, context: ReconcileContext) => Promise<Result>;
 
 export interface ControllerOptions {
   readonly name: string;
   readonly reconcile: Reconcile;
-  /** Keys worked on at the same time; what stands aside is not counted. Default 1. */
+  /** Passes at the same time, without those in {@link ReconcileContext.aside}. Default 1. */
   readonly workers?: number | undefined;
-  /** A pass that lasts longer is told to end by its signal. Default none. */
+  /** The signal of a pass that lasts longer is aborted. Default none. */
   readonly timeoutMs?: number | undefined;
   readonly clock: Clock;
   readonly random: Random;
@@ -83,10 +83,10 @@ export function createController(options: ControllerOptions): Controller {
   const ending = new AbortController();
   let started = false;
 
-  const aside: ReconcileContext['aside'] = (wait) => crew.aside(wait);
-  const crew = new Crew({
+  const aside: ReconcileContext['aside'] = (wait) => pool.aside(wait);
+  const pool = new WorkerPool({
     size: workers,
-    take: takingTurns(queue, clock),
+    take: takeYielding(queue, clock),
     pass: createPass({ ...options, queue, metrics, aside, ending: ending.signal }),
     onBusy: (count) => metrics.activeWorkers(name, count),
     onError: (error) => options.log.error('Controller worker failed', { controller: name, error }),
@@ -98,7 +98,7 @@ export function createController(options: ControllerOptions): Controller {
       if (started) return;
       started = true;
       metrics.maxConcurrentReconciles(name, workers);
-      crew.start();
+      pool.start();
     },
     async stop(drainMs = DRAIN_MS) {
       queue.shutDown();
@@ -113,14 +113,14 @@ export function createController(options: ControllerOptions): Controller {
   };
 }
 
-/** The next key, with a turn for the rest of the process in between. */
-function takingTurns(queue: WorkQueue, clock: Clock): () => Promise<string | undefined> {
-  const turns = new Turns(clock);
+/** Takes the next key, and yields to the event loop once a slice is used up. */
+function takeYielding(queue: WorkQueue, clock: Clock): () => Promise<string | undefined> {
+  const slice = new TimeSlice(clock);
   return async () => {
-    if (queue.length() > 0) await turns.next();
+    if (queue.length() > 0) await slice.next();
     const mustWait = queue.length() === 0;
     const key = await queue.get();
-    if (mustWait) turns.begin();
+    if (mustWait) slice.begin();
     return key;
   };
 }
@@ -204,60 +204,60 @@ function retryLater(queue: WorkQueue, key: string, error: unknown): void {
   queue.addRateLimited(key, { atLeastMs: typeof retryAfterMs === 'number' ? retryAfterMs : 0 });
 }
 
-/** Who takes keys and works on them. */
-export interface CrewOptions {
-  /** Keys worked on at the same time; those whose pass stands aside do not count. */
+/** What a pool of workers runs. */
+export interface WorkerPoolOptions {
+  /** Passes at the same time; one that waits in {@link WorkerPool.aside} does not count. */
   readonly size: number;
   /** The next key, once there is one; undefined when there will be none any more. */
   readonly take: () => Promise<string | undefined>;
   /** Works on a key. Never rejects. */
   readonly pass: (key: string) => Promise<void>;
-  /** Told how many keys are worked on, at each change. */
+  /** Called with the number of running passes at each change. */
   readonly onBusy: (count: number) => void;
-  /** Told of an error that is no end of a pass: of `take`, or of a `pass` that rejected after all. The crew goes on. */
+  /** Called with an error of `take`, or of a `pass` that rejected although it must not. The pool goes on. */
   readonly onError: (error: unknown) => void;
 }
 
 /**
- * Works on so many keys at a time. A pass that waits long for something outside may stand aside: another key is taken
- * in its place, and it goes on before the next key is taken. What many wait for then holds up nobody else.
+ * Runs at most `size` passes at a time. A pass that waits long for something outside gives its slot up by
+ * {@link WorkerPool.aside}: another key is taken meanwhile, and the pass gets a slot back before the next key is taken.
  */
-export class Crew {
-  readonly #options: CrewOptions;
-  /** Those at work and those that wait for a key; not those that stand aside. */
-  #hands = 0;
+export class WorkerPool {
+  readonly #options: WorkerPoolOptions;
+  /** Workers that run a pass or wait for a key; not those whose pass gave its slot up. */
+  #workers = 0;
   #busy = 0;
   #ended = false;
   readonly #returning: (() => void)[] = [];
 
-  constructor(options: CrewOptions) {
+  constructor(options: WorkerPoolOptions) {
     this.#options = options;
   }
 
-  /** Begins to take keys; to be called once. */
+  /** Starts the workers; call it once. */
   start(): void {
-    while (this.#hands < this.#options.size) this.#hire();
+    while (this.#workers < this.#options.size) this.#spawn();
   }
 
-  /** Waits for `wait` on behalf of a pass without holding its place. Resolves or rejects as it does, once there is a place again. */
+  /** Runs `wait` for a pass without occupying its slot. Resolves or rejects as `wait` does, once a slot is free again. */
   async aside<T>(wait: () => Promise<T>): Promise<T> {
-    this.#hands--;
-    this.#atWork(-1);
-    this.#fillPlace();
+    this.#workers--;
+    this.#countBusy(-1);
+    this.#fillSlot();
     try {
       return await wait();
     } finally {
-      await this.#place();
+      await this.#acquireSlot();
     }
   }
 
-  #hire(): void {
-    this.#hands++;
+  #spawn(): void {
+    this.#workers++;
     inBackground(
       { task: 'controller worker' },
       () => this.#work(),
       (error) => {
-        this.#hands--;
+        this.#workers--;
         this.#options.onError(error);
       },
     );
@@ -270,53 +270,54 @@ export class Crew {
         this.#ended = true;
         break;
       }
-      await this.#placeForKey();
-      this.#fillPlace();
+      await this.#acquireSlotForKey();
+      this.#fillSlot();
       await this.#options.pass(key).catch(this.#options.onError);
-      this.#atWork(-1);
-    } while (!this.#isOneTooMany());
-    this.#hands--;
-    this.#fillPlace();
+      this.#countBusy(-1);
+    } while (!this.#isSurplus());
+    this.#workers--;
+    this.#fillSlot();
   }
 
-  /** Who waited for a key may find that passes which came back meanwhile have all places. */
-  async #placeForKey(): Promise<void> {
-    this.#hands--;
-    await this.#place();
+  /** While the worker waited for a key, passes that resumed may have taken every slot. */
+  async #acquireSlotForKey(): Promise<void> {
+    this.#workers--;
+    await this.#acquireSlot();
   }
 
-  /** Whether somebody else has, or waits for, the place of a pass that ended. */
-  #isOneTooMany(): boolean {
-    return this.#returning.length > 0 || this.#hands > this.#options.size;
+  /** Whether the slot of the pass that ended is taken, or a pass waits to resume in it. */
+  #isSurplus(): boolean {
+    return this.#returning.length > 0 || this.#workers > this.#options.size;
   }
 
-  /** A place is free: for a pass that waits to go on, else for a key where nobody is there to take one. */
-  #fillPlace(): void {
+  /** Gives a free slot to a pass that waits to resume, else to a new worker unless one already waits for a key. */
+  #fillSlot(): void {
     if (this.#busy >= this.#options.size) return;
     const next = this.#returning.shift();
     if (next) next();
-    else if (!this.#ended && this.#hands < this.#options.size && this.#hands === this.#busy) this.#hire();
+    else if (!this.#ended && this.#workers < this.#options.size && this.#workers === this.#busy)
+      this.#spawn();
   }
 
-  #place(): Promise<void> {
+  #acquireSlot(): Promise<void> {
     if (this.#busy < this.#options.size) {
-      this.#comeBack();
+      this.#occupySlot();
       return Promise.resolve();
     }
     return new Promise((resolve) => {
       this.#returning.push(() => {
-        this.#comeBack();
+        this.#occupySlot();
         resolve();
       });
     });
   }
 
-  #comeBack(): void {
-    this.#hands++;
-    this.#atWork(1);
+  #occupySlot(): void {
+    this.#workers++;
+    this.#countBusy(1);
   }
 
-  #atWork(change: number): void {
+  #countBusy(change: number): void {
     this.#busy += change;
     this.#options.onBusy(this.#busy);
   }

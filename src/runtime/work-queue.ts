@@ -130,7 +130,7 @@ class KeyedQueue implements WorkQueue {
     this.#metrics.worked(this.#options.name, this.#secondsSince(since));
     const priority = this.#dirty.get(key);
     if (priority !== undefined) this.#enqueue(key, priority);
-    this.#tellDrained();
+    this.#resolveDrained();
   }
 
   length(): number {
@@ -151,12 +151,12 @@ class KeyedQueue implements WorkQueue {
     this.#dirty.clear();
     this.#delayed.clear();
     for (const resolve of this.#takers.splice(0)) resolve(undefined);
-    this.#tellDrained();
+    this.#resolveDrained();
   }
 
   drained(): Promise<void> {
     const drained = new Promise<void>((resolve) => this.#drainWaiters.push(resolve));
-    this.#tellDrained();
+    this.#resolveDrained();
     return drained;
   }
 
@@ -183,7 +183,7 @@ class KeyedQueue implements WorkQueue {
     return next.key;
   }
 
-  #tellDrained(): void {
+  #resolveDrained(): void {
     if (!this.#shutDown || this.#processing.size > 0) return;
     for (const resolve of this.#drainWaiters.splice(0)) resolve();
   }
@@ -214,7 +214,7 @@ export interface WaitingKey {
 }
 
 /** Every so many turns go to whoever waits longest, so that a flood of urgent keys starves nobody. */
-const FAIR_TURN = 8;
+const FAIR_TAKE = 8;
 
 type Lane = Map<string, WaitingKey>;
 
@@ -223,7 +223,7 @@ export class PriorityLanes {
   readonly #lanes = new Map<number, Lane>();
   readonly #waiting = new Map<string, WaitingKey>();
   #arrivals = 0;
-  #turns = 0;
+  #takes = 0;
 
   push(key: string, priority: number, now: number): void {
     this.#insert({ key, priority, order: this.#arrivals++, since: now });
@@ -238,8 +238,8 @@ export class PriorityLanes {
   }
 
   take(): WaitingKey | undefined {
-    this.#turns++;
-    const better = this.#turns % FAIR_TURN === 0 ? arrivedEarlier : moreUrgent;
+    this.#takes++;
+    const better = this.#takes % FAIR_TAKE === 0 ? arrivedEarlier : moreUrgent;
     let best: WaitingKey | undefined;
     for (const lane of this.#lanes.values()) {
       const head = lane.values().next().value;

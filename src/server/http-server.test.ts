@@ -1,7 +1,6 @@
 import { connect } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { healthPage } from './health.ts';
-import { type Pages, type RunningServer, servePages, textPage } from './http-server.ts';
+import { healthPage, type Pages, type RunningServer, servePages, textPage } from './http-server.ts';
 
 const servers: RunningServer[] = [];
 afterEach(async () => {

@@ -1,8 +1,9 @@
+import { generateKeyPair } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { promisify } from 'node:util';
 import { inBackground } from '../lib/background.ts';
 import type { RunningServer } from './http-server.ts';
-import { publicKeyPem } from './public-key.ts';
 
 /** Answers one POST; `body` is parsed JSON. */
 export type TakeReport = (
@@ -31,7 +32,9 @@ const RESERVED_SHARE = 8;
 
 /**
  * Takes POSTs of JSON from machines that nobody trusts: short bodies, short times, few connections, and the same few
- * answers whatever is sent. Beside them it shows {@link publicKeyPem}. Rejects where the address cannot be taken.
+ * answers whatever is sent. A GET of {@link PUBLIC_KEY_PATH} returns an RSA public key in PEM, the same as long as this
+ * server lives: workers of the public protocol call themselves broken without one. The private half is dropped, so nothing
+ * can sign a call that such a worker would accept. Rejects if the address is in use.
  */
 export async function serveReports(
   take: TakeReport,
@@ -45,10 +48,12 @@ export async function serveReports(
     keepAliveTimeout: Math.min(IDLE_MS, requestMs),
     connectionsCheckingInterval: Math.ceil(requestMs / 8),
   };
+  let created: Promise<string> | undefined;
+  const publicKey = () => (created ??= newPublicKey());
   const server = createServer(timeouts, (request, response) => {
     inBackground(
       { task: 'worker report' },
-      () => answer(take, request, response),
+      () => answer({ take, publicKey }, request, response),
       () => response.destroy(),
     );
   });
@@ -98,9 +103,13 @@ function limitPeers(
   });
 }
 
-async function answer(take: TakeReport, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answer(
+  { take, publicKey }: { readonly take: TakeReport; readonly publicKey: () => Promise<string> },
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   if (request.method === 'GET' && pathOf(request) === PUBLIC_KEY_PATH) {
-    response.writeHead(200, { 'content-type': 'text/plain' }).end(await publicKeyPem());
+    response.writeHead(200, { 'content-type': 'text/plain' }).end(await publicKey());
     return;
   }
   const { status, message } = await replyTo(take, request);
@@ -142,4 +151,10 @@ async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');
+}
+
+/** An RSA public key in PEM. Rejects if the key pair cannot be generated. */
+async function newPublicKey(): Promise<string> {
+  const { publicKey } = await promisify(generateKeyPair)('rsa', { modulusLength: 2048 });
+  return publicKey.export({ type: 'spki', format: 'pem' }).toString();
 }

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { reasons } from '../../src/api/v1alpha1/reasons.ts';
 
 const SOURCES = join(import.meta.dirname, '..', '..', 'src');
-const CATALOGUE = /-reasons\.ts$|\.test\.ts$/;
+const CATALOGUE = /\/reasons\.ts$|\.test\.ts$/;
 
 /** All that the operator may say, in one text. */
 const said = globSync('**/*.ts', { cwd: SOURCES })

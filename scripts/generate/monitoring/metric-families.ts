@@ -9,9 +9,8 @@ import { createOperator } from '../../../src/main/operator.ts';
 import { tokenCredentials } from '../../../src/runtime/kube/credentials.ts';
 import { countedTransport } from '../../../src/server/marketplace-request-metrics.ts';
 import { createMetricRegistry, type MetricRegistry } from '../../../src/server/metric-registry.ts';
-import { createProcessMetrics } from '../../../src/server/process-metrics.ts';
 import { createRentalMetrics } from '../../../src/server/rental-metrics.ts';
-import { createRuntimeMetrics } from '../../../src/server/runtime-metrics.ts';
+import { createProcessMetrics, createRuntimeMetrics } from '../../../src/server/runtime-metrics.ts';
 
 /** A family as it is registered. */
 export interface MetricFamily {

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { ObjectMeta } from '../../lib/object-meta.ts';
+import { fittingText } from '../../lib/text.ts';
 import type { API_VERSION } from './names.ts';
 import { choice, list, notes, text, timestamp } from './schema.ts';
 
@@ -46,3 +47,14 @@ export const observedGeneration = z
         'The generation of the spec that this status speaks about; -1 until the operator has seen the object. It moves in one write with that of the conditions.',
     }),
   );
+
+/** Maximum characters of a status field that echoes an annotation. */
+export const MAX_TOKEN_LENGTH = 253;
+
+/**
+ * The request token that a person set as an annotation, as a status echoes it: truncated to what its field accepts, since
+ * an echo that the schema refuses would fail every write of that status. Undefined if the annotation is absent or empty.
+ */
+export function requestToken({ annotations }: ObjectMeta, annotation: string): string | undefined {
+  return fittingText(annotations?.[annotation], MAX_TOKEN_LENGTH);
+}

@@ -1,5 +1,4 @@
-import type { ReasonEntry } from '../../api/v1alpha1/reason-entry.ts';
-import { reasons } from '../../api/v1alpha1/reasons.ts';
+import { type ReasonEntry, reasons } from '../../api/v1alpha1/reasons.ts';
 import { dollarText } from '../output/amounts.ts';
 import { formatTable } from '../output/table.ts';
 import type { Candidate } from './candidates.ts';

@@ -1,7 +1,6 @@
 import type { ConditionType } from '../../api/v1alpha1/conditions.ts';
 import type { Condition } from '../../api/v1alpha1/object.ts';
-import type { ReasonEntry } from '../../api/v1alpha1/reason-entry.ts';
-import { reasons } from '../../api/v1alpha1/reasons.ts';
+import { type ReasonEntry, reasons } from '../../api/v1alpha1/reasons.ts';
 import type { ShownEvent } from '../objects/cluster-objects.ts';
 import { ageText } from '../output/amounts.ts';
 import type { Paint } from '../output/output.ts';

@@ -1,5 +1,5 @@
-import { askedWord } from '../../api/v1alpha1/asked-word.ts';
 import { annotations } from '../../api/v1alpha1/names.ts';
+import { requestToken } from '../../api/v1alpha1/object.ts';
 import { parseTime } from '../../lib/time.ts';
 import { isFaulty, scalingWorkers, type WorkersInput } from './autoscale/candidates.ts';
 import type { ChoosableWorker } from './autoscale/plan.ts';
@@ -75,7 +75,7 @@ function sinceOf(failing: readonly FailingWorker[], workers: readonly Worker[]):
 
 /** A new value of the annotation asks again; the one that was answered stands in the status. */
 function isWakeAnnotated({ group }: Observed): boolean {
-  const asked = askedWord(group.metadata, annotations.wakeAt);
+  const asked = requestToken(group.metadata, annotations.wakeAt);
   return asked !== undefined && asked !== group.status?.wokenAt;
 }
 

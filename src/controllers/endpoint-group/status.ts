@@ -1,7 +1,7 @@
-import { askedWord } from '../../api/v1alpha1/asked-word.ts';
 import type { EndpointGroup, EndpointGroupStatus } from '../../api/v1alpha1/endpoint-group.ts';
 import { annotations, labels } from '../../api/v1alpha1/names.ts';
-import { withPage } from '../../api/v1alpha1/reason-page.ts';
+import { requestToken } from '../../api/v1alpha1/object.ts';
+import { withPage } from '../../api/v1alpha1/reasons.ts';
 import { formatDollars } from '../../lib/money.ts';
 import { formatTime, parseTime } from '../../lib/time.ts';
 import { setConditions } from '../../runtime/conditions.ts';
@@ -177,8 +177,8 @@ function termsOf({ observed, decision }: StatusInput): EndpointGroupStatus['auto
 
 /** Requests by annotation are echoed once they are dealt with. */
 function handled({ metadata }: EndpointGroup): Pick<EndpointGroupStatus, 'requestedAt' | 'wokenAt'> {
-  const requestedAt = askedWord(metadata, annotations.requestedAt);
-  const wokenAt = askedWord(metadata, annotations.wakeAt);
+  const requestedAt = requestToken(metadata, annotations.requestedAt);
+  const wokenAt = requestToken(metadata, annotations.wakeAt);
   return {
     ...(requestedAt !== undefined && { requestedAt }),
     ...(wokenAt !== undefined && { wokenAt }),

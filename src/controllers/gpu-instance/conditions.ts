@@ -1,7 +1,6 @@
 import { type GpuInstanceCondition, gpuInstanceConditions } from '../../api/v1alpha1/conditions.ts';
 import type { GpuInstance, GpuInstancePhase, GpuInstanceStatus } from '../../api/v1alpha1/gpu-instance.ts';
-import { withPage } from '../../api/v1alpha1/reason-page.ts';
-import { type Reason, reasons } from '../../api/v1alpha1/reasons.ts';
+import { type Reason, reasons, withPage } from '../../api/v1alpha1/reasons.ts';
 import { formatTime } from '../../lib/time.ts';
 import { setConditions } from '../../runtime/conditions.ts';
 import type { Decision, Says, Verdict } from './types.ts';

@@ -1,7 +1,7 @@
-import { askedWord } from '../../api/v1alpha1/asked-word.ts';
 import type { GpuInstanceSpec, GpuInstanceStatus } from '../../api/v1alpha1/gpu-instance.ts';
 import { currentHash, machineFacts, satisfiedOffers } from '../../api/v1alpha1/machine-drift.ts';
 import { annotations } from '../../api/v1alpha1/names.ts';
+import { requestToken } from '../../api/v1alpha1/object.ts';
 import { beginCost, type Cost, corrected, repriced, withAssumedPrice } from '../../instance/cost.ts';
 import { isStopped } from '../../instance/status-class.ts';
 import { omitUndefined } from '../../lib/json.ts';
@@ -46,7 +46,7 @@ export function carriedFields(facts: Facts): StatusFields {
     observedGeneration: _seen,
     ...fields
   } = facts.object.status ?? {};
-  const requestedAt = askedWord(facts.object.metadata, annotations.requestedAt);
+  const requestedAt = requestToken(facts.object.metadata, annotations.requestedAt);
   return requestedAt === undefined ? fields : { ...fields, requestedAt };
 }
 

@@ -1,7 +1,7 @@
 import type { BreakerState } from '../../accounts/breaker.ts';
-import { askedWord } from '../../api/v1alpha1/asked-word.ts';
 import type { MarketplaceAccount, MarketplaceAccountStatus } from '../../api/v1alpha1/marketplace-account.ts';
 import { annotations } from '../../api/v1alpha1/names.ts';
+import { requestToken } from '../../api/v1alpha1/object.ts';
 import { formatTime } from '../../lib/time.ts';
 import { isInconclusive, provesPinned } from './key-proof.ts';
 import type { Observed } from './types.ts';
@@ -21,7 +21,7 @@ export function provenGone({ session, proof, account }: Observed): ReadonlySet<n
 
 /** The value of the annotation that asks to close the breaker; undefined if it was handled before. */
 export function closeRequest({ metadata, status }: MarketplaceAccount): string | undefined {
-  const request = askedWord(metadata, annotations.closeBreaker);
+  const request = requestToken(metadata, annotations.closeBreaker);
   return request === status?.breaker?.closedBy ? undefined : request;
 }
 
@@ -94,7 +94,7 @@ const MAX_IDS = 256;
  */
 export function rollbackRecord(observed: Observed): RollbackRecord {
   const { account, serviceNow } = observed;
-  const request = askedWord(account.metadata, annotations.confirmRollback);
+  const request = requestToken(account.metadata, annotations.confirmRollback);
   if (!confirms(account.status, request))
     return {
       ...rolledBackIds(observed, latched(observed)),
@@ -144,7 +144,7 @@ export type MassOrphanRecord = Pick<
 export function massOrphanRecord(observed: Observed): MassOrphanRecord {
   const { account, session } = observed;
   const { massOrphaned = [], orphansConfirmed = [], orphansConfirmedBy } = account.status ?? {};
-  const request = askedWord(account.metadata, annotations.confirmOrphans);
+  const request = requestToken(account.metadata, annotations.confirmOrphans);
   const gone = provenGone(observed);
   const isThere = (id: number) => !gone.has(id);
   const found = (session?.findings.massOrphaned ?? []).filter((id) => !orphansConfirmed.includes(id));

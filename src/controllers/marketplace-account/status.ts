@@ -1,8 +1,8 @@
 import type { AvoidEntry } from '../../accounts/avoid-list.ts';
-import { askedWord } from '../../api/v1alpha1/asked-word.ts';
 import type { MarketplaceAccountStatus } from '../../api/v1alpha1/marketplace-account.ts';
 import { annotations } from '../../api/v1alpha1/names.ts';
-import { withPage } from '../../api/v1alpha1/reason-page.ts';
+import { requestToken } from '../../api/v1alpha1/object.ts';
+import { withPage } from '../../api/v1alpha1/reasons.ts';
 import { sameJson } from '../../lib/json.ts';
 import { formatDollars, type MicroDollars, parseDollars } from '../../lib/money.ts';
 import { formatDuration, formatTime } from '../../lib/time.ts';
@@ -212,7 +212,7 @@ function summaryOf(conditions: NonNullable<Status['conditions']>): string {
 }
 
 function requested({ account }: Observed): Pick<Status, 'requestedAt'> {
-  const requestedAt = askedWord(account.metadata, annotations.requestedAt);
+  const requestedAt = requestToken(account.metadata, annotations.requestedAt);
   return requestedAt === undefined ? {} : { requestedAt };
 }
 

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { Clock } from '../../lib/clock.ts';
-import { breathing } from '../../lib/event-loop.ts';
+import { yieldingChunks } from '../../lib/event-loop.ts';
 import { JsonListError, JsonListSplitter } from '../../lib/json-list.ts';
 import type { TransportResponse } from '../../lib/transport.ts';
 
@@ -147,7 +147,7 @@ export class ListBody<Row> {
     });
     const sent = boundedChunks(response, maxBytes * MAX_SENT_PER_KEPT);
     try {
-      for await (const chunk of breathing(sent, clock)) {
+      for await (const chunk of yieldingChunks(sent, clock)) {
         splitter.push(chunk);
         if (splitter.pendingBytes > maxBytes) throw tooLong(maxBytes);
       }

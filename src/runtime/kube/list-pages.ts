@@ -1,6 +1,6 @@
 import type { Clock } from '../../lib/clock.ts';
 import { withDeadline } from '../../lib/deadline.ts';
-import { breathing } from '../../lib/event-loop.ts';
+import { yieldingChunks } from '../../lib/event-loop.ts';
 import { JsonListError, JsonListSplitter } from '../../lib/json-list.ts';
 import type { TransportResponse } from '../../lib/transport.ts';
 import { MalformedReplyError, parseJson } from './json-stream.ts';
@@ -130,12 +130,12 @@ function readPage<T>(client: KubeStream, clock: Clock, request: PageRequest<T>):
   const { resource, namespace, accept, items, keep, pageDeadlineMs, onContact } = request;
   const limitMs = pageDeadlineMs ?? MAX_SILENCE_MS;
   return withDeadline({ clock, limitMs, signal: request.signal }, async (signal, startAgain) => {
-    const heard = () => {
+    const received = () => {
       if (pageDeadlineMs === undefined) startAgain();
       onContact?.();
     };
     const reply = await client.stream(resource, { namespace, query: pageQuery(request), accept, signal });
-    heard();
+    received();
     let bytes = 0;
     const kept: T[] = [];
     // Items of a list carry neither kind nor apiVersion.
@@ -144,8 +144,8 @@ function readPage<T>(client: KubeStream, clock: Clock, request: PageRequest<T>):
       kept.push(keep({ ...identity, ...(parseJson(item.toString('utf8')) as KubeObject) }));
     const splitter = new JsonListSplitter({ key: 'items', onItem });
     try {
-      for await (const chunk of breathing(reply.body, clock)) {
-        heard();
+      for await (const chunk of yieldingChunks(reply.body, clock)) {
+        received();
         bytes += chunk.length;
         splitter.push(chunk);
       }

@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { Agent, type Dispatcher, request as send } from 'undici';
 import {
   type Transport,
@@ -125,4 +126,13 @@ function responseOf(reply: Dispatcher.ResponseData<object>): TransportResponse {
 
 function messageOf(cause: unknown): string {
   return cause instanceof Error && cause.message !== '' ? cause.message : String(cause);
+}
+
+/** Whether a text in PEM is one certificate that can be parsed. */
+export function isCertificate(pem: string): boolean {
+  try {
+    return new X509Certificate(pem).raw.byteLength > 0;
+  } catch {
+    return false;
+  }
 }

@@ -55,7 +55,7 @@ export interface LeaderElectionOptions {
 /** A candidate waits up to this many periods more, so that candidates do not move in step. */
 export const RETRY_JITTER = 1.2;
 const RELEASE_LIMIT_MS = 5000;
-const TELL_AGAIN_MS = 60_000;
+const LOG_AGAIN_MS = 60_000;
 
 export function createLeaderElection(options: LeaderElectionOptions): LeaderElection {
   return new LeaseElection(options);
@@ -73,8 +73,8 @@ class LeaseElection implements LeaderElection {
   /** When the request that made us leader, or kept us so, was about to be sent. */
   #renewedAt: Instant | undefined;
   #renewing: Promise<void> = Promise.resolve();
-  /** The failure that was told last, and when. */
-  #told: { readonly what: string; readonly at: number } | undefined;
+  /** The failure that was logged last, and when. */
+  #logged: { readonly what: string; readonly at: number } | undefined;
 
   constructor(options: LeaderElectionOptions) {
     const { leaseDurationMs = 15_000, renewDeadlineMs = 10_000, retryPeriodMs = 2000 } = options;
@@ -101,7 +101,7 @@ class LeaseElection implements LeaderElection {
 
   leaseRemainingMs(): number {
     if (!this.#leading || !this.#renewedAt) return 0;
-    return Math.max(0, this.#record.durationMs - longestSince(this.#options.clock, this.#renewedAt));
+    return Math.max(0, this.#record.durationMs - maxElapsedMs(this.#options.clock, this.#renewedAt));
   }
 
   holder(): string | undefined {
@@ -110,14 +110,14 @@ class LeaseElection implements LeaderElection {
 
   async acquire(signal: AbortSignal = new AbortController().signal): Promise<void> {
     signal.throwIfAborted();
-    if (!(await this.#attempt(this.#answerLimitMs))) await this.#stand(signal);
+    if (!(await this.#attempt(this.#answerLimitMs))) await this.#campaign(signal);
     this.#options.log.info('Became leader', { identity: this.#options.identity });
     this.#setLeading(true);
     this.#renewing = this.#keepRenewing();
   }
 
   /** Tries again and again, at once when the lease is freed or runs out. */
-  async #stand(signal: AbortSignal): Promise<void> {
+  async #campaign(signal: AbortSignal): Promise<void> {
     const candidacy = new AbortController();
     let freed = new AbortController();
     inBackground(
@@ -170,7 +170,7 @@ class LeaseElection implements LeaderElection {
       await sleep(clock, waitMs, this.#ended.signal).catch(() => {});
       if (this.#ended.signal.aborted) return;
       askedAt = clock.monotonic();
-      const leftMs = this.#renewDeadlineMs - (this.#renewedAt ? longestSince(clock, this.#renewedAt) : 0);
+      const leftMs = this.#renewDeadlineMs - (this.#renewedAt ? maxElapsedMs(clock, this.#renewedAt) : 0);
       if (leftMs > 0 && (await this.#attempt(Math.min(leftMs, this.#answerLimitMs)))) continue;
       if (leftMs > 0 && this.#record.holder() === this.#options.identity) continue;
       log.error('Lost the lease', { holder: this.#record.holder() });
@@ -178,28 +178,30 @@ class LeaseElection implements LeaderElection {
     }
   }
 
-  /** True when the lease is ours by a request sent now. Failures are logged: they decide nothing by themselves. */
+  /** True when the lease is held by a request sent now. Failures are logged: they decide nothing by themselves. */
   async #attempt(limitMs: number): Promise<boolean> {
     const { clock, log } = this.#options;
     const sentAt = instantOf(clock);
     try {
-      const ours = await withDeadline({ clock, limitMs }, () => this.#record.acquireOrRenew(this.#leading));
-      if (ours) this.#renewedAt = sentAt;
-      this.#told = undefined;
-      return ours;
+      const acquired = await withDeadline({ clock, limitMs }, () =>
+        this.#record.acquireOrRenew(this.#leading),
+      );
+      if (acquired) this.#renewedAt = sentAt;
+      this.#logged = undefined;
+      return acquired;
     } catch (error) {
-      if (this.#isNews(error)) log.warn('Lease could not be read or written', { error });
+      if (this.#isNewFailure(error)) log.warn('Lease could not be read or written', { error });
       return false;
     }
   }
 
-  /** One failure is met with every attempt: it is told when it begins, and each minute while it lasts. */
-  #isNews(error: unknown): boolean {
+  /** One failure is met with every attempt: it is logged when it begins, and each minute while it lasts. */
+  #isNewFailure(error: unknown): boolean {
     const { clock } = this.#options;
     const what = String(error);
-    const told = this.#told;
-    if (told?.what === what && clock.monotonic() - told.at < TELL_AGAIN_MS) return false;
-    this.#told = { what, at: clock.monotonic() };
+    const logged = this.#logged;
+    if (logged?.what === what && clock.monotonic() - logged.at < LOG_AGAIN_MS) return false;
+    this.#logged = { what, at: clock.monotonic() };
     return true;
   }
 
@@ -228,6 +230,6 @@ export function instantOf(clock: Clock): Instant {
  * The milliseconds since then on whichever clock has run further. The monotonic clock may stand still while a machine
  * sleeps and the wall clock may be set back, so this is never less than the truth unless both happened.
  */
-export function longestSince(clock: Clock, instant: Instant): number {
+export function maxElapsedMs(clock: Clock, instant: Instant): number {
   return Math.max(clock.now() - instant.wall, clock.monotonic() - instant.monotonic);
 }

@@ -119,7 +119,7 @@ export class LeaseRecord {
     while (!signal.aborted) {
       try {
         const events = watchEvents(client, clock, { ...request, onContact() {} });
-        for await (const event of events) this.#heard(event, onFreed);
+        for await (const event of events) this.#onEvent(event, onFreed);
       } catch (error) {
         if (isKubeError(error, 'forbidden')) return;
       }
@@ -144,13 +144,13 @@ export class LeaseRecord {
   async #put(lease: Lease): Promise<boolean> {
     const { client, identity, clock } = this.#options;
     const now = formatMicroTime(clock.now());
-    const ours = lease.spec?.holderIdentity === identity;
+    const isRenewal = lease.spec?.holderIdentity === identity;
     const transitions = lease.spec?.leaseTransitions ?? 0;
     const spec = {
       ...lease.spec,
       ...this.#claim(now),
-      acquireTime: ours ? (lease.spec?.acquireTime ?? now) : now,
-      leaseTransitions: ours ? transitions : transitions + 1,
+      acquireTime: isRenewal ? (lease.spec?.acquireTime ?? now) : now,
+      leaseTransitions: isRenewal ? transitions : transitions + 1,
     };
     const write = client.replace<Lease>(leaseResource, { ...lease, spec });
     return this.#written(write).catch(falseWhereDeleted);
@@ -172,13 +172,13 @@ export class LeaseRecord {
     }
   }
 
-  #heard(event: WatchEvent, onFreed: () => void): void {
-    if (event.type === 'upserted' && this.#isNews(event.object)) this.#observe(event.object, 'watch');
+  #onEvent(event: WatchEvent, onFreed: () => void): void {
+    if (event.type === 'upserted' && this.#isNewer(event.object)) this.#observe(event.object, 'watch');
     if (isFreed(event)) onFreed();
   }
 
   /** A watch may tell late what an answer has overtaken. */
-  #isNews({ metadata: { resourceVersion = '' } }: KubeObject): boolean {
+  #isNewer({ metadata: { resourceVersion = '' } }: KubeObject): boolean {
     return compareResourceVersions(resourceVersion, this.#lease?.metadata.resourceVersion ?? '') > 0;
   }
 

@@ -111,7 +111,7 @@ export class ObjectStore<T> {
     }
     this.#listed = undefined;
     const { key, object } = seen;
-    this.#tell(
+    this.#emit(
       known ? { type: 'updated', key, object, previous: known.object } : { type: 'added', key, object },
     );
   }
@@ -120,10 +120,10 @@ export class ObjectStore<T> {
     this.#unindex(known);
     this.#entries.delete(known.key);
     this.#listed = undefined;
-    this.#tell({ type: 'deleted', key: known.key, object: lastState });
+    this.#emit({ type: 'deleted', key: known.key, object: lastState });
   }
 
-  #tell(change: Change<T>): void {
+  #emit(change: Change<T>): void {
     for (const listener of this.#touchListeners) listener(change.key);
     this.#onChange(change);
   }

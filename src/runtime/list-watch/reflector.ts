@@ -126,7 +126,7 @@ export class Reflector<S> {
     const { client, clock, resource, namespace, labelSelector, sink, metrics } = this.#options;
     const begun = clock.monotonic();
     const keep = (object: KubeObject) => sink.keep(object);
-    const onContact = () => this.#heard();
+    const onContact = () => this.#contacted();
     const request = { resource, namespace, labelSelector, notOlderThan, keep, signal, onContact };
     const list = await listPages(client, clock, request);
     this.#failure = undefined;
@@ -166,7 +166,7 @@ export class Reflector<S> {
         signal.throwIfAborted();
         watch.events++;
         if (watch.collecting) await this.#collect(watch, watch.collecting, event);
-        else this.#tell(event);
+        else this.#emit(event);
       }
     } finally {
       silence?.end();
@@ -195,7 +195,7 @@ export class Reflector<S> {
     else collected.set(key, item);
   }
 
-  #tell(event: WatchEvent): void {
+  #emit(event: WatchEvent): void {
     const { sink } = this.#options;
     this.#malformed = 0;
     if (event.type === 'bookmark') {
@@ -230,11 +230,11 @@ export class Reflector<S> {
   }
 
   #contact(): void {
-    this.#heard();
+    this.#contacted();
     this.#failure = undefined;
   }
 
-  #heard(): void {
+  #contacted(): void {
     this.#lastContactAt = this.#options.clock.now();
   }
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../../lib/clock.ts';
 import { DeadlineError, watchSilence } from '../../lib/deadline.ts';
-import { breathing } from '../../lib/event-loop.ts';
+import { yieldingChunks } from '../../lib/event-loop.ts';
 import type { ObjectMeta } from '../../lib/object-meta.ts';
 import { MalformedReplyError, parseJson, splitLines } from '../kube/json-stream.ts';
 import { kubeErrorOf, type StatusReply } from '../kube/kube-error.ts';
@@ -53,7 +53,7 @@ export async function* watchEvents(
     ...(labelSelector !== undefined && { labelSelector }),
     ...request.query,
   };
-  const heard = () => {
+  const received = () => {
     silence.broken();
     onContact();
   };
@@ -62,9 +62,9 @@ export async function* watchEvents(
       client.stream(resource, { namespace, query, signal: scope.signal }),
       scope.signal,
     );
-    heard();
+    received();
     try {
-      yield* eventsOf(noting(reply.body, heard, scope.signal), clock);
+      yield* eventsOf(noting(reply.body, received, scope.signal), clock);
     } finally {
       reply.destroy();
     }
@@ -75,7 +75,7 @@ export async function* watchEvents(
 }
 
 async function* eventsOf(body: AsyncIterable<Uint8Array>, clock: Clock): AsyncGenerator<WatchEvent> {
-  for await (const line of splitLines(breathing(body, clock), MAX_EVENT_BYTES))
+  for await (const line of splitLines(yieldingChunks(body, clock), MAX_EVENT_BYTES))
     yield eventOf(parseJson(line));
 }
 
@@ -104,10 +104,10 @@ function bookmarkOf({ annotations }: ObjectMeta, resourceVersion: string): Watch
   };
 }
 
-/** Calls `heard` per chunk, and ends with the signal's reason even where the stream ignores the signal. */
+/** Calls `received` per chunk, and ends with the signal's reason even where the stream ignores the signal. */
 async function* noting(
   body: AsyncIterable<Uint8Array>,
-  heard: () => void,
+  received: () => void,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
   const chunks = body[Symbol.asyncIterator]();
@@ -123,7 +123,7 @@ async function* noting(
     });
   try {
     for (let next = await nextChunk(); !next.done; next = await nextChunk()) {
-      heard();
+      received();
       yield next.value;
     }
   } finally {

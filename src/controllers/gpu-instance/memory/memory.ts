@@ -1,6 +1,6 @@
-import { askedWord } from '../../../api/v1alpha1/asked-word.ts';
 import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
 import { annotations } from '../../../api/v1alpha1/names.ts';
+import { requestToken } from '../../../api/v1alpha1/object.ts';
 import { isStopped } from '../../../instance/status-class.ts';
 import type { Secret } from '../../../lib/secret.ts';
 import type { CompleteList } from '../../../marketplace/feed/feed-state.ts';
@@ -167,7 +167,7 @@ export class ObjectMemory {
 
   /** A person asks to look now: whatever waits to be tried again is tried at once. */
   #atRequest({ metadata, status }: GpuInstance): void {
-    const asked = askedWord(metadata, annotations.requestedAt);
+    const asked = requestToken(metadata, annotations.requestedAt);
     if (asked === undefined || asked === this.#asked) return;
     this.#asked = asked;
     if (asked === status?.requestedAt) return;

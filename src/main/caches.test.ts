@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { KubeObject } from '../runtime/kube/kube-object.ts';
 import type { Change, Informer, InformerHealth } from '../runtime/list-watch/informer.ts';
-import { combineInformers } from './combined-informer.ts';
+import { combineInformers } from './caches.ts';
 
 type Listener = (change: Change<KubeObject>) => void;
 

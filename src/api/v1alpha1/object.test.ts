@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { askedWord, LONGEST_WORD } from './asked-word.ts';
 import { endpointGroupStatus } from './endpoint-group.ts';
 import { gpuInstanceStatus } from './gpu-instance.ts';
 import { marketplaceAccountStatus } from './marketplace-account.ts';
+import { MAX_TOKEN_LENGTH, requestToken } from './object.ts';
 
-const asked = (value: string) => askedWord({ name: 'a', annotations: { word: value } }, 'word');
+const asked = (value: string) => requestToken({ name: 'a', annotations: { word: value } }, 'word');
 
 describe('what a person asks for by an annotation', () => {
   test('is echoed as it stands', () => {
@@ -12,14 +12,14 @@ describe('what a person asks for by an annotation', () => {
   });
 
   test('is cut to whole characters', () => {
-    expect(asked('x'.repeat(300))).toBe('x'.repeat(LONGEST_WORD));
+    expect(asked('x'.repeat(300))).toBe('x'.repeat(MAX_TOKEN_LENGTH));
     expect(asked('🂡'.repeat(300))).toBe('🂡'.repeat(126));
   });
 
   test('is nothing where the value is empty, or there is none', () => {
     expect(asked('')).toBeUndefined();
-    expect(askedWord({ name: 'a', annotations: {} }, 'word')).toBeUndefined();
-    expect(askedWord({ name: 'a' }, 'word')).toBeUndefined();
+    expect(requestToken({ name: 'a', annotations: {} }, 'word')).toBeUndefined();
+    expect(requestToken({ name: 'a' }, 'word')).toBeUndefined();
   });
 });
 

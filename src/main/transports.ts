@@ -1,0 +1,99 @@
+import { lookup } from 'node:dns/promises';
+import { readFile } from 'node:fs/promises';
+import type { Config } from '../config/options.ts';
+import { mapAddress } from '../config/values.ts';
+import { ConfigError } from '../config.ts';
+import type { Prober } from '../controllers/gpu-instance/probe/probe.ts';
+import { createProber } from '../controllers/gpu-instance/probe/probe-connection.ts';
+import { NETWORKS } from '../lib/networks.ts';
+import { createMarketplaceTransport } from '../marketplace/http/transport.ts';
+import type { KubeConnection } from '../runtime/kube/kube-config.ts';
+import { type ClosableTransport, createTransport, isCertificate } from '../runtime/kube/undici-transport.ts';
+
+/** Every connection that the operator's process opens, and the way to close them all. */
+export interface Transports {
+  readonly kube: ClosableTransport;
+  /** To the API server as well, for the lease alone: writes that hang, as behind a webhook, take no connection from it. */
+  readonly lease: ClosableTransport;
+  readonly marketplace: ClosableTransport;
+  /** Believes any certificate: nobody could verify one of a rented machine. */
+  readonly workers: ClosableTransport;
+  readonly prometheus: ClosableTransport;
+}
+
+/** One is held by the watch of who waits for the lease. */
+const LEASE_CONNECTIONS = 2;
+
+/** Nothing is connected to yet. Rejects with a ConfigError where a file that is named holds no certificate. */
+export async function openTransports(
+  config: Config,
+  { tls }: Pick<KubeConnection, 'tls'>,
+): Promise<Transports> {
+  const prometheus = await openPrometheusTransport(config);
+  const allowedNetworks = config.allowPrivateAddresses ? NETWORKS.private : [];
+  return {
+    prometheus,
+    marketplace: createMarketplaceTransport({ allowedNetworks }),
+    kube: createTransport({ ...tls, connections: kubeConnectionLimit(config) }),
+    lease: createTransport({ ...tls, connections: LEASE_CONNECTIONS }),
+    workers: createTransport({ insecure: true, connections: 4, connectTimeoutMs: 3000 }),
+  };
+}
+
+const WATCHED_KINDS = 3;
+const CONNECTIONS_BESIDE_WATCHES = 16;
+
+/**
+ * How many sockets to the API server there may be: as configured, and never so few that watches leave none for the
+ * lease and for writes. Each watched namespace has a watch per kind, which holds one for good.
+ */
+export function kubeConnectionLimit({
+  kubeConnections,
+  watchNamespace,
+}: Pick<Config, 'kubeConnections' | 'watchNamespace'>): number {
+  return Math.max(kubeConnections, watchNamespace.length * WATCHED_KINDS + CONNECTIONS_BESIDE_WATCHES);
+}
+
+/**
+ * The way to the Prometheus whose figures decide what is spent: its certificate is verified, against the
+ * authorities of `--prometheus-ca` where that is given, else against those that Node knows (with
+ * `NODE_EXTRA_CA_CERTS`). The file is read once. Rejects with {@link ConfigError} where it holds no certificate.
+ */
+export async function openPrometheusTransport({
+  prometheusCa,
+}: Pick<Config, 'prometheusCa'>): Promise<ClosableTransport> {
+  const ca = prometheusCa === undefined ? undefined : await authoritiesIn(prometheusCa);
+  return createTransport({ ca, connections: 4, connectTimeoutMs: 3000 });
+}
+
+const NO_CERTIFICATE = 'holds no certificate: name a file in PEM, with -----BEGIN CERTIFICATE-----';
+
+/** TLS takes any text for authorities and then trusts nobody, so the text is looked at here. */
+async function authoritiesIn(path: string): Promise<string> {
+  const text = await readFile(path, 'utf8').catch((cause: unknown) => {
+    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown error';
+    throw refused(path, `cannot be read (${code}): name a file that the operator may read`);
+  });
+  const blocks = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+  if (blocks.length === 0) throw refused(path, NO_CERTIFICATE);
+  for (const [at, block] of blocks.entries()) {
+    if (!isCertificate(block)) throw refused(path, `is damaged: its certificate ${at + 1} cannot be parsed`);
+  }
+  return text;
+}
+
+function refused(path: string, problem: string): ConfigError {
+  return new ConfigError([`--prometheus-ca: ${path} ${problem}`]);
+}
+
+/** Probes machines at the addresses that their marketplace names, as far as the settings let them be reached. */
+export function createMachineProber({
+  addressMap,
+  allowPrivateAddresses,
+}: Pick<Config, 'addressMap' | 'allowPrivateAddresses'>): Prober {
+  return createProber({
+    allowPrivate: allowPrivateAddresses,
+    mapAddress: (address) => mapAddress(addressMap, address),
+    resolve: async (name) => (await lookup(name, { all: true })).map(({ address }) => address),
+  });
+}
