@@ -21,6 +21,21 @@ export const UNIT_TESTS: Suite = {
   counts: 'vitest',
 };
 
+/**
+ * Those of decisions, records and the client, which take seconds. `make test` has the others: whole groups and processes,
+ * the simulator and the simulation.
+ */
+export const QUICK_TESTS: Suite = {
+  name: 'unit tests of decisions, records and the client',
+  command: [
+    ...UNIT_TESTS.command,
+    ...['accounts', 'api', 'config', 'controllers', 'instance', 'lib', 'marketplace', 'ownership'].map(
+      (folder) => `src/${folder}`,
+    ),
+  ],
+  counts: 'vitest',
+};
+
 /** Rows of suites that share nothing: the rows run at the same time, the suites of one row in turn. */
 export interface Together {
   readonly rows: readonly (readonly Suite[])[];

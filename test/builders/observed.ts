@@ -163,6 +163,8 @@ export function facts(change: Partial<AccountFacts> = {}): AccountFacts {
 }
 
 const freshMemory: MemoryView = {
+  askedAt: undefined,
+  late: undefined,
   rented: undefined,
   intent: undefined,
   refused: undefined,

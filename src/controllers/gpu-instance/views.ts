@@ -139,7 +139,7 @@ export interface DestroyMark {
  */
 export interface MemoryView {
   /** When a person last asked to look now, on `clock.monotonic()`. */
-  readonly askedAt?: number | undefined;
+  readonly askedAt: number | undefined;
   /** A rental that was answered and whose result is not yet saved. */
   readonly rented: RentedFacts | undefined;
   /** The newest intent that this process wrote, in case the annotation is taken away. */
@@ -147,7 +147,7 @@ export interface MemoryView {
   /** The intent whose call was certainly refused or never sent: nothing comes of it. */
   readonly refused: IntentMark | undefined;
   /** A machine that came too late for its purchase, as a list last showed it. */
-  readonly late?: (IntentMark & { readonly machine: Instance }) | undefined;
+  readonly late: (IntentMark & { readonly machine: Instance }) | undefined;
   /** Why the last rental was refused, for people. */
   readonly refusal: Refusal | undefined;
   /** Why nothing matched, by a search of everything within the last ten minutes. */

@@ -65,6 +65,12 @@ describe('a look that a person asks for (S5)', () => {
     expect(memory.view().notBefore).toBe(0);
   });
 
+  test('is known to the search that follows, which no earlier reply answers', () => {
+    const memory = new ObjectMemory();
+    memory.askedAt = 7_000;
+    expect(memory.view().askedAt).toBe(7_000);
+  });
+
   test('that was handled before ends none', () => {
     const memory = new ObjectMemory();
     memory.backOff(0, 290_000, REFUSAL);

@@ -209,6 +209,7 @@ export class ObjectMemory {
       refused: this.refused,
       late: this.late,
       refusal: this.refusal,
+      askedAt: this.askedAt,
       explained: explained && now - explained.at < EXPLAINED_MS ? explained.refusal : undefined,
       queued: this.queued,
       destroys: [...this.#destroys.values()],

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { SimulatedGroup } from '../../../test/builders/simulated-group.ts';
-import { metadataOf, objectAt } from '../../../test/simulation/memory-kube/json.ts';
-import { NAMESPACE } from '../../../test/simulation/world.ts';
+import { SimulatedGroup } from '../builders/simulated-group.ts';
+import { metadataOf, objectAt } from '../simulation/memory-kube/json.ts';
+import { NAMESPACE } from '../simulation/world.ts';
 
 const isAsleep = (life: SimulatedGroup) => life.fleet.running === 0 && life.status().starting === 0;
 const instances = (life: SimulatedGroup) => life.workers().map(({ status }) => status?.instanceId);
@@ -20,7 +20,7 @@ function limitAccount(life: SimulatedGroup, limits: Record<string, string>): voi
 }
 
 describe('a wake', () => {
-  test('that a limit of the account forbids destroys no machine and blames no host, and goes on once it is raised', async () => {
+  test('that a limit of the account forbids destroys no machine and avoids no host, and goes on once it is raised', async () => {
     const life = new SimulatedGroup();
     life.begin({ coldWorkers: 2 });
     await life.until('two sleep', () => life.status().cold === 2 && isAsleep(life));

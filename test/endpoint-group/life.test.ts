@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { SimulatedGroup } from '../../../test/builders/simulated-group.ts';
-import { type JsonObject, metadataOf, objectAt } from '../../../test/simulation/memory-kube/json.ts';
-import { annotations } from '../../api/v1alpha1/names.ts';
+import { annotations } from '../../src/api/v1alpha1/names.ts';
+import { SimulatedGroup } from '../builders/simulated-group.ts';
+import { type JsonObject, metadataOf, objectAt } from '../simulation/memory-kube/json.ts';
 
 const TICK = 10_000;
 const STATUS_WRITE = /^PUT .*\/endpointgroups\/llm\/status$/;

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { groupObject } from '../../../test/builders/group-worker.ts';
-import { SimulatedGroup } from '../../../test/builders/simulated-group.ts';
-import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
-import { annotations } from '../../api/v1alpha1/names.ts';
+import type { GpuInstance } from '../../src/api/v1alpha1/gpu-instance.ts';
+import { annotations } from '../../src/api/v1alpha1/names.ts';
+import { groupObject } from '../builders/group-worker.ts';
+import { SimulatedGroup } from '../builders/simulated-group.ts';
 
 /** A user edits the template of the group. */
 function editTemplate(life: SimulatedGroup, spec: Record<string, unknown>): void {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { SimulatedGroup } from '../../../test/builders/simulated-group.ts';
+import { SimulatedGroup } from '../builders/simulated-group.ts';
 
 const HOUR_MS = 3_600_000;
 

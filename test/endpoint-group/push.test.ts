@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { SimulatedGroup } from '../../../test/builders/simulated-group.ts';
-import { metadataOf } from '../../../test/simulation/memory-kube/json.ts';
-import { annotations } from '../../api/v1alpha1/names.ts';
-import { workerToken } from '../../ownership/worker-token.ts';
+import { annotations } from '../../src/api/v1alpha1/names.ts';
+import { workerToken } from '../../src/ownership/worker-token.ts';
+import { SimulatedGroup } from '../builders/simulated-group.ts';
+import { metadataOf } from '../simulation/memory-kube/json.ts';
 
 const STATUS_WRITE = /^PUT .*\/endpointgroups\/llm\/status$/;
 
@@ -52,7 +52,7 @@ describe('workers that report by themselves', () => {
     await life.until('it sleeps', () => life.status().hot === 0, 420);
   });
 
-  test('are heard where they ask for a wake while a decision without it is being written', async () => {
+  test('count if they ask for a wake while a decision without it is being written', async () => {
     let strike = () => {};
     const life = new SimulatedGroup({
       fate: ({ request }) => {
@@ -72,7 +72,7 @@ describe('workers that report by themselves', () => {
     expect(asked).toBe(200);
   });
 
-  test('are heard no more where somebody else controls them, be their label what it was', async () => {
+  test('count no more if another object controls them, be their label what it was', async () => {
     const life = await awake();
     const [name = ''] = life.workers().map(({ metadata }) => metadata.name);
     expect(report(life, { new_load: 0, cur_load: 0 })).toBe(200);
@@ -92,7 +92,7 @@ describe('workers that report by themselves', () => {
     expect(report(life, { new_load: 5000, wake: { cost: 1 } })).toBe(401);
   });
 
-  test('are to try again where a process that does not lead hears them', async () => {
+  test('are to try again if the process that receives them does not lead', async () => {
     const life = await awake();
     life.world.startProcess();
     await life.pass(30);

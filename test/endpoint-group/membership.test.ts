@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { SimulatedGroup } from '../../../test/builders/simulated-group.ts';
-import { metadataOf } from '../../../test/simulation/memory-kube/json.ts';
+import { SimulatedGroup } from '../builders/simulated-group.ts';
+import { metadataOf } from '../simulation/memory-kube/json.ts';
 
 const WORKER_MADE = /^POST .*\/gpuinstances$/;
 const STATUS_WRITE = /^PUT .*\/endpointgroups\/llm\/status$/;
@@ -29,7 +29,7 @@ test('a worker that a person releases keeps its name, and another takes its plac
   expect(life.workers().map(({ metadata }) => metadata.name)).not.toContain(name);
 });
 
-test('a group that is made anew over the workers of the one before it takes them in and rents no other', async () => {
+test('a group that is created again over the workers of the one before it takes them in and rents no other', async () => {
   const life = await serving({ minLoad: '250', maxWorkers: 5 }, 3);
   const before = life.workers().map(({ metadata }) => metadata.uid);
   for (const { machine } of life.world.processes) life.world.crash(machine, 'so that it misses what comes');
@@ -63,7 +63,7 @@ test('a group whose limit is lowered while its workers are counted makes none fo
   expect(life.callsTo(WORKER_MADE)).toHaveLength(1);
 });
 
-test('a group that is deleted leads nobody to its workers before they go', async () => {
+test('a group that is deleted publishes none of its workers before they go', async () => {
   const life = await serving({ minLoad: '150' }, 2);
   const before = life.calls.length;
   life.delete();

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { PROMETHEUS, SimulatedGroup } from '../../../test/builders/simulated-group.ts';
-import { annotations } from '../../api/v1alpha1/names.ts';
-import { workerName } from './workers/template.ts';
+import { annotations } from '../../src/api/v1alpha1/names.ts';
+import { workerName } from '../../src/controllers/endpoint-group/workers/template.ts';
+import { PROMETHEUS, SimulatedGroup } from '../builders/simulated-group.ts';
 
 const names = (life: SimulatedGroup) => life.workers().map(({ metadata }) => metadata.name);
 
@@ -33,7 +33,7 @@ describe('a restart', () => {
     expect(names(life)).toEqual(before);
   });
 
-  test('while all workers sleep keeps them, although none has told the new process what it can do', async () => {
+  test('while all workers sleep keeps them, although none has reported to the new process what it can do', async () => {
     const life = new SimulatedGroup({ flags: { scalingSpeed: '10' } });
     life.begin({ minLoad: '50', minColdLoad: '350', expectedPerf: undefined });
     await life.until('four are there', () => life.status().total === 4 && life.status().starting === 0);

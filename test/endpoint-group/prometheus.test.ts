@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { PROMETHEUS, SimulatedGroup } from '../../../test/builders/simulated-group.ts';
-import { annotations } from '../../api/v1alpha1/names.ts';
+import { annotations } from '../../src/api/v1alpha1/names.ts';
+import { PROMETHEUS, SimulatedGroup } from '../builders/simulated-group.ts';
 
 const LOAD = { type: 'Prometheus', prometheus: { loadQuery: 'load', queueQuery: 'queue' } };
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { SimulatedGroup } from '../../../test/builders/simulated-group.ts';
-import { metadataOf } from '../../../test/simulation/memory-kube/json.ts';
-import type { TransportRequest } from '../../lib/transport.ts';
+import type { TransportRequest } from '../../src/lib/transport.ts';
+import { SimulatedGroup } from '../builders/simulated-group.ts';
+import { metadataOf } from '../simulation/memory-kube/json.ts';
 
 const STATUS_WRITE = /^PUT .*\/endpointgroups\/llm\/status$/;
 
@@ -79,7 +79,7 @@ describe('a worker that cannot be taken in', () => {
     return { life, refusal };
   };
 
-  test('is told of, and has its place; the others grow and go by the load', async () => {
+  test('is reported, and has its place; the others grow and go by the load', async () => {
     const { life, refusal } = await left();
     await life.until('four of its own', () => life.status().ready === 4);
     life.edit({ minLoad: '900' });
