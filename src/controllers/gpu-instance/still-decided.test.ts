@@ -40,6 +40,20 @@ test.each<readonly [string, Given]>([
   expect(stillDecides(given(newest), { before, action: destroy })).toBe(false);
 });
 
+test.each([
+  ['lists have shown it', {}],
+  ['no list has shown it yet', { rentedAt: undefined }],
+  [
+    'nothing says since when it is rented',
+    { rentedAt: undefined, firstRentedAt: undefined, cost: undefined },
+  ],
+])('a kept machine gets the same label a moment later if %s (I7)', (_, status) => {
+  const leaving: Given = { ...held({}, { spec: { deletionPolicy: 'Retain' }, status }), deleting: true };
+  const later = given(leaving);
+  const seen = { ...later, now: later.now + 1_000, steadyNow: later.steadyNow + 1_000 };
+  expect(stillDecides(seen, { before: given(leaving), action: actionOf(leaving) })).toBe(true);
+});
+
 test('takes single reads from the pass that decided', () => {
   const seen = given({ ...offline, observed: { confirmed: undefined } });
   expect(stillDecides(seen, { before, action: destroy })).toBe(true);

@@ -50,12 +50,14 @@ function letMachineGo(facts: Facts, policy: 'Stop' | 'Retain'): Decision {
 function keptMachine(
   facts: Facts,
 ): Pick<Extract<Action, { type: 'retain' }>, 'instanceId' | 'label'> | undefined {
-  const { instanceId, rentedAt } = facts.object.status ?? {};
+  const { instanceId, rentedAt, cost, firstRentedAt } = facts.object.status ?? {};
   if (!facts.accountFacts) return instanceId === undefined ? undefined : { instanceId, label: undefined };
   const machine = facts.ownedMachine ?? machineToKeep(facts);
   if (!machine) return undefined;
-  const { uid, identity, now } = facts;
-  const label = { uid, attempt: machine.attempt, issuedAt: parseTime(rentedAt) ?? now };
+  const { uid, identity } = facts;
+  // Not the present time: decided again a moment later, it would be another label, and the call would be taken back.
+  const issuedAt = parseTime(rentedAt ?? cost?.since ?? firstRentedAt) ?? 0;
+  const label = { uid, attempt: machine.attempt, issuedAt };
   return { instanceId: machine.instanceId, label: makeRetainedLabel(identity, label) };
 }
 
