@@ -204,7 +204,7 @@ describe('a deletion that keeps its machine', () => {
       { rule: 'confirm-gone', afterMs: 30000, onList: true },
     ],
     [
-      'is dated by now where nobody knows since when it is rented',
+      'is dated by its first bill if no list has shown since when it is rented',
       held({}, { spec: retain, status: { rentedAt: undefined } }),
       { rule: 'keep-machine', actions: ['retain 1 (Retain)', 'release'] },
     ],
