@@ -25,7 +25,7 @@ export const RENTAL_PATH: readonly (readonly [caller: string, callee: string, ca
   ['controllers/gpu-instance/rules/purchase.ts', 'controllers/gpu-instance/choose-offer.ts', 'chooseOffer'],
   ['controllers/gpu-instance/reconcile.ts', 'runtime/kube/access-review.ts', 'may'],
   ['controllers/gpu-instance/reconcile.ts', 'controllers/gpu-instance/record.ts', 'record'],
-  ['controllers/gpu-instance/record.ts', 'accounts/tickets/ticket-office.ts', 'request'],
+  ['controllers/gpu-instance/record.ts', 'accounts/admission.ts', 'request'],
   ['controllers/gpu-instance/record.ts', 'runtime/kube/kube-client.ts', 'patch'],
   ['controllers/gpu-instance/reconcile.ts', 'controllers/gpu-instance/act.ts', 'act'],
   ['controllers/gpu-instance/act.ts', 'marketplace/instances/rent.ts', 'rent'],

@@ -5,7 +5,9 @@ import {
   folderDependencies,
   quantile,
   readSource,
+  readSources,
 } from '../../scripts/shape/measure.ts';
+import { RENTAL_PATH } from '../../scripts/shape/rental-path.ts';
 
 const TEXT = `import { other } from '../lib/other.ts';
 
@@ -73,4 +75,9 @@ test('finds folders that import each other', () => {
 
 test('takes the lower of two middle values as the median', () => {
   expect(quantile([4, 1, 3, 2], 0.5)).toBe(2);
+});
+
+test('declares only calls of the rental path that the sources make', () => {
+  const root = new URL('../..', import.meta.url).pathname;
+  expect(brokenTransfers(readSources(root), RENTAL_PATH)).toEqual([]);
 });
