@@ -1,35 +1,17 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { z } from 'zod';
 import { judge } from './mutants/judge.ts';
 import type { Finding } from './mutants/kill.ts';
 import { Workspace } from './mutants/workspace.ts';
+import { readReplays } from './replays.ts';
 import { runSchedule } from './schedule.ts';
 import { play } from './stories/play.ts';
 import { STORIES } from './stories/stories.ts';
 
-const FOLDER = join(import.meta.dirname, '..', 'replays');
 const LIMIT_MS = 120_000;
 /** Of a search beyond the story itself: what else shows the bug is not asked. */
 const SECONDS = 1;
 
-/**
- * A bug that a schedule once found. It is replayed as a story: a seed draws other faults as soon as anything new can
- * strike, and then holds nothing any more.
- */
-const replay = z.strictObject({
-  name: z.string(),
-  found: z.string(),
-  /** The name of the story that shows it. */
-  story: z.string(),
-  /** What takes its mending away again. */
-  without: z.strictObject({ file: z.string(), find: z.string(), replace: z.string() }),
-});
-
-const replays = readdirSync(FOLDER).map((file) =>
-  replay.parse(JSON.parse(readFileSync(join(FOLDER, file), 'utf8'))),
-);
+const replays = readReplays();
 
 describe('keeps every promise when', () => {
   test.for(replays)('$name', { timeout: LIMIT_MS }, async ({ story: told }) => {

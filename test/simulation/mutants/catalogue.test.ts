@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { readReplays } from '../replays.ts';
 import { STORIES } from '../stories/stories.ts';
 import { MUTANTS } from './catalogue.ts';
 import { readKnownKills } from './known-kills.ts';
@@ -21,6 +22,11 @@ test.for(MUTANTS)('$name still fits its source', (mutant) => {
     const source = readFileSync(join(SOURCES, patch.file), 'utf8');
     expect(mutated(source, patch)).not.toBe(source);
   }
+});
+
+test.for(readReplays())('what replays $name without its mending still fits its source', ({ without }) => {
+  const source = readFileSync(join(SOURCES, without.file), 'utf8');
+  expect(mutated(source, without)).not.toBe(source);
 });
 
 test('the page of mutants says what is known to kill each', () => {
