@@ -21,18 +21,20 @@ export const UNIT_TESTS: Suite = {
   counts: 'vitest',
 };
 
+const QUICK_PATHS = [
+  ...['accounts', 'api', 'config', 'controllers', 'instance', 'lib', 'marketplace', 'ownership'].map(
+    (folder) => `src/${folder}`,
+  ),
+  ...['docs/links', 'docs/reasons', 'generate', 'gitops', 'install', 'release'].map((name) => `test/${name}`),
+];
+
 /**
- * Those of decisions, records and the client, which take seconds. `make test` has the others: whole groups and processes,
- * the simulator and the simulation.
+ * Those of decisions, records, the client, and what is generated or documented, which take seconds. `make test` has the
+ * others: whole groups and processes, the simulator and the simulation.
  */
 export const QUICK_TESTS: Suite = {
-  name: 'unit tests of decisions, records and the client',
-  command: [
-    ...UNIT_TESTS.command,
-    ...['accounts', 'api', 'config', 'controllers', 'instance', 'lib', 'marketplace', 'ownership'].map(
-      (folder) => `src/${folder}`,
-    ),
-  ],
+  name: 'quick unit tests',
+  command: [...UNIT_TESTS.command, ...QUICK_PATHS],
   counts: 'vitest',
 };
 
