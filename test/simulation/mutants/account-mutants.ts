@@ -290,4 +290,11 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     find: 'return isWatched(ref.namespace) ? this.#writerFor({ ...ref, uid: undefined }) : undefined;',
     replace: 'return isWatched(ref.namespace) ? undefined : this.#writerFor({ ...ref, uid: undefined });',
   },
+  {
+    name: 'kept-label-by-now',
+    loses: 'the label of a kept machine that is the same whenever it is decided',
+    file: 'controllers/gpu-instance/rules/deleting-kept.ts',
+    find: 'const issuedAt = parseTime(rentedAt ?? cost?.since ?? firstRentedAt) ?? 0;',
+    replace: 'const issuedAt = parseTime(rentedAt) ?? (cost ?? firstRentedAt, facts.now);',
+  },
 ];

@@ -157,6 +157,18 @@ export const RECORD_STORIES: readonly Story[] = [
     },
   },
   {
+    name: 'objects whose machines are to be kept are deleted before a list shows them, and the account cannot be written (I7)',
+    seconds: 200,
+    plot: (stage) =>
+      stage.at(9.9, () => {
+        stage.cast({ call: 'accountStatus', seconds: 10, fate: answered(CANNOT_DECRYPT, 500) });
+        for (const name of ['a', 'b']) {
+          stage.users.setDeletionPolicy(name, 'Retain');
+          stage.users.delete(name);
+        }
+      }),
+  },
+  {
     name: 'an object is deleted whose machine is to be kept, while the operator has missed the event of its account (I7)',
     sweeps: true,
     seconds: 1_000,

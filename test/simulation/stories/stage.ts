@@ -18,6 +18,7 @@ export const CALLS = {
   search: /^POST \/api\/v0\/bundles\/$/,
   read: /^GET \/api\/v0\/instances\/\d+\/$/,
   accounts: /^GET .*\/marketplaceaccounts$/,
+  accountStatus: /^P\w+ .*\/marketplaceaccounts\/[^/]+\/status$/,
   objects: /^GET .*\/gpuinstances$/,
   user: /^GET \/api\/v0\/users\/current\/$/,
   intent: /^PATCH .*\/gpuinstances\/[^/]+$/,
