@@ -7,6 +7,8 @@ import { nameOf, type Scene } from './scene.ts';
 
 /** How long a process may go by an account that was changed: watches lag, and are cut and begun again. */
 const ACCOUNT_IS_KNOWN_MS = 30_000;
+/** How long a status may still be written by what a watch had not shown yet. */
+const WITHDRAWAL_IS_KNOWN_MS = 2_000;
 /** Labels of a namespace are read once in a minute; a read may fail, and the next one, too. */
 const LABELS_ARE_KNOWN_MS = 200_000;
 
@@ -21,6 +23,8 @@ export class PermitWatch {
   /** What an account said when it withdrew its permission: those who could read it then may still show it. */
   readonly #readBefore = new Map<string, readonly string[]>();
   readonly #allowed = new Set<string>();
+  /** Of those that are refused, the ones that were allowed before. */
+  readonly #withdrawn = new Set<string>();
   readonly #blindUntil = new WeakMap<Machine, number>();
   /** By uid, as it was written last. */
   readonly #statusOf = new Map<string, string>();
@@ -44,7 +48,10 @@ export class PermitWatch {
         this.#refusedSince.delete(use);
       } else if (!this.#refusedSince.has(use)) {
         this.#refusedSince.set(use, this.#scene.now);
-        this.#readBefore.set(use, this.#allowed.delete(use) ? this.#wordsOfAccount(object) : []);
+        const isWithdrawn = this.#allowed.delete(use);
+        if (isWithdrawn) this.#withdrawn.add(use);
+        else this.#withdrawn.delete(use);
+        this.#readBefore.set(use, isWithdrawn ? this.#wordsOfAccount(object) : []);
       }
     }
   }
@@ -75,13 +82,19 @@ export class PermitWatch {
     return since !== undefined && this.#scene.now - since >= known;
   }
 
+  /** The watch of a process may not show yet that an account has withdrawn its permission. */
+  #isJustRefused(object: JsonObject): boolean {
+    const since = this.#refusedSince.get(useOf(object));
+    return this.#withdrawn.has(useOf(object)) && this.#scene.now - (since ?? 0) < WITHDRAWAL_IS_KNOWN_MS;
+  }
+
   /** An object was written, and not by a person: of a stranger it holds no word of the account. */
   written(object: JsonObject): void {
     const uid = `status of ${String(metadataOf(object)['uid'])}`;
     const status = JSON.stringify(objectAt(object, 'status'));
     const before = this.#statusOf.get(uid);
     this.#statusOf.set(uid, status);
-    if (status === before || this.#isAllowed(object)) return;
+    if (status === before || this.#isAllowed(object) || this.#isJustRefused(object)) return;
     const readBefore = this.#readBefore.get(useOf(object)) ?? [];
     const told = this.#wordsOfAccount(object).filter((message) => !readBefore.includes(message));
     const known = conditionsOf(object).flatMap((condition) => textAt(condition, 'message') ?? []);
