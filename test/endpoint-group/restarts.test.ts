@@ -124,21 +124,7 @@ describe('two operators', () => {
   });
 
   test('of which one acts on a copy without the newest workers make no worker twice, and it finds them', async () => {
-    let isDeaf = false;
-    const life = new SimulatedGroup({
-      fate: ({ machine, request }) =>
-        machine.name === 'operator-2' &&
-        request.path.includes('gpuinstances') &&
-        request.path.includes('watch=true')
-          ? { requestMs: 2, responseMs: 2, dropChunk: () => isDeaf }
-          : undefined,
-    });
-    life.begin({ minLoad: '50', maxWorkers: 9 });
-    await life.until('one is ready', () => life.status().ready === 1);
-    life.world.startProcess();
-    await life.pass(30);
-    isDeaf = true;
-    life.edit({ minLoad: '250' });
+    const life = await withFollowerThatMissesWorkers();
     await life.until('three are there', () => life.workers().length === 3);
     freezeLeader(life);
     await life.pass(120);
@@ -149,21 +135,7 @@ describe('two operators', () => {
   });
 
   test('a worker whose event the copy has missed is not made a second time by the one that leads then', async () => {
-    let isDeaf = false;
-    const life = new SimulatedGroup({
-      fate: ({ machine, request }) =>
-        machine.name === 'operator-2' &&
-        request.path.includes('gpuinstances') &&
-        request.path.includes('watch=true')
-          ? { requestMs: 2, responseMs: 2, dropChunk: () => isDeaf }
-          : undefined,
-    });
-    life.begin({ minLoad: '50', maxWorkers: 9 });
-    await life.until('one is ready', () => life.status().ready === 1);
-    life.world.startProcess();
-    await life.pass(30);
-    isDeaf = true;
-    life.edit({ minLoad: '250' });
+    const life = await withFollowerThatMissesWorkers();
     await life.until('three are ready', () => life.status().ready === 3);
     // What is left is not what the deaf one would make next: that name is free again.
     const group = life.group();
@@ -184,3 +156,23 @@ describe('two operators', () => {
     expect(life.rentals()).toBe(3);
   });
 });
+
+/** One worker serves, two more are asked for, and the watch of the process that waits misses them. */
+async function withFollowerThatMissesWorkers(): Promise<SimulatedGroup> {
+  let misses = false;
+  const life = new SimulatedGroup({
+    fate: ({ machine, request }) =>
+      machine.name === 'operator-2' &&
+      request.path.includes('gpuinstances') &&
+      request.path.includes('watch=true')
+        ? { requestMs: 2, responseMs: 2, dropChunk: () => misses }
+        : undefined,
+  });
+  life.begin({ minLoad: '50', maxWorkers: 9 });
+  await life.until('one is ready', () => life.status().ready === 1);
+  life.world.startProcess();
+  await life.pass(30);
+  misses = true;
+  life.edit({ minLoad: '250' });
+  return life;
+}
