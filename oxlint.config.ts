@@ -124,17 +124,17 @@ const controllerPatterns = (name: string) => [
 const EFFECTS: Readonly<Record<Controller, Readonly<Record<string, string>>>> = {
   'gpu-instance': {
     'controller.ts': 'watches, and takes keys from the queue',
-    'waking.ts': 'indexes what waits for a list, and enqueues it',
+    'watches.ts': 'indexes what waits for a list, and enqueues it',
     'reconcile.ts': 'runs the steps of one reconcile in order, and applies their outcome',
     'deps.ts': 'names the clock, the clients and the memory that the steps take',
     'observe.ts': 'reads the clock, the caches and the account',
     'reads.ts': 'reads what a rule requests, and decides again',
     'record.ts': 'writes the intent and the status',
     'act.ts': 'calls the marketplace',
-    'memory/*.ts': 'remembers between two passes what may be lost',
-    'probe/*.ts': 'connects to the machine',
-    'publish/{publish,write-child,left-over}.ts': 'write and delete Secret, Service and slices',
-    'rental/inputs.ts': 'reads the Secrets and ConfigMaps of a rental',
+    'memory.ts': 'remembers between two reconciles what may be lost',
+    'probe.ts': 'connects to the machine',
+    '{publish,child-writes}.ts': 'write and delete Secret, Service and slices',
+    'rental-inputs.ts': 'reads the Secrets and ConfigMaps of a rental',
   },
   'endpoint-group': {
     'controller.ts': 'watches, ticks, and takes keys from the queue',

@@ -14,7 +14,7 @@ import { PushIntake } from '../controllers/endpoint-group/load/push.ts';
 import { LoadSources, type Prometheus } from '../controllers/endpoint-group/load/sources.ts';
 import { LoadStore } from '../controllers/endpoint-group/load/state.ts';
 import { groupKeysOf, isChildOf } from '../controllers/endpoint-group/workers/families.ts';
-import { BY_MACHINE } from '../controllers/gpu-instance/other-objects.ts';
+import { BY_MACHINE } from '../controllers/gpu-instance/observe.ts';
 import { accountRefOf } from '../instance/account-ref.ts';
 import type { Env } from '../lib/env.ts';
 import { type Transport, TransportError } from '../lib/transport.ts';

@@ -8,7 +8,7 @@ import { driftOf, specHash } from '../api/v1alpha1/machine-drift.ts';
 import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
 import { gpuInstanceResource, MACHINE_FINALIZER } from '../api/v1alpha1/names.ts';
 import { templateHash } from '../controllers/endpoint-group/workers/template.ts';
-import { readInputs } from '../controllers/gpu-instance/rental/inputs.ts';
+import { readInputs } from '../controllers/gpu-instance/rental-inputs.ts';
 import type { KubeClient } from '../runtime/kube/kube-client.ts';
 import { removeFinalizer } from '../runtime/writes.ts';
 import { keptAccount, keptGroup, keptInstance } from './kept-objects.ts';

@@ -6,7 +6,7 @@ import { isNamespaceAllowed, NamespaceLabels } from '../accounts/namespace-acces
 import { AccountRegistry } from '../accounts/registry.ts';
 import { CONTROLLER_NAME, OPERATOR_NAME } from '../api/v1alpha1/names.ts';
 import type { Config } from '../config/options.ts';
-import type { Prober } from '../controllers/gpu-instance/probe/probe.ts';
+import type { Prober } from '../controllers/gpu-instance/probe.ts';
 import { type AccountRef, accountKey } from '../instance/account-ref.ts';
 import type { InstanceSummary } from '../instance/summary.ts';
 import type { Clock } from '../lib/clock.ts';

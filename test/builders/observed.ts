@@ -7,13 +7,13 @@ import {
 import { specHash } from '../../src/api/v1alpha1/machine-drift.ts';
 import { API_VERSION, annotations, MACHINE_FINALIZER } from '../../src/api/v1alpha1/names.ts';
 import { deriveFacts, type Facts } from '../../src/controllers/gpu-instance/facts.ts';
-import type { Observed } from '../../src/controllers/gpu-instance/types.ts';
 import type {
   AccountFacts,
   ListedMachine,
   ListView,
   MemoryView,
-} from '../../src/controllers/gpu-instance/views.ts';
+  Observed,
+} from '../../src/controllers/gpu-instance/types.ts';
 import { Secret } from '../../src/lib/secret.ts';
 import { formatTime } from '../../src/lib/time.ts';
 import type { Instance } from '../../src/marketplace/instances/instance.ts';

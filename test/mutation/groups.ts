@@ -19,10 +19,7 @@ const GLOBS: readonly Globs[] = [
     name: 'instances',
     files: [
       'src/controllers/gpu-instance/rules/*.ts',
-      'src/controllers/gpu-instance/{choose-offer,conditions,decide,decision,facts,failure,gone,history,limits,machine-fields,observe,stage,still-decided,surplus}.ts',
-      'src/controllers/gpu-instance/{memory,offers}/*.ts',
-      'src/controllers/gpu-instance/publish/{children,left-over,publication,write-child}.ts',
-      'src/controllers/gpu-instance/rental/{image-login,offer-fields,rent-request}.ts',
+      'src/controllers/gpu-instance/{child-writes,children,decide,decision,facts,failure,gone,limits,memory,observe,offers,publication,rental,stage,status,surplus}.ts',
     ],
     tests: ['src/controllers/gpu-instance/**/*.test.ts'],
   },

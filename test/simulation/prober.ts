@@ -1,5 +1,5 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
-import type { Prober } from '../../src/controllers/gpu-instance/probe/probe.ts';
+import type { Prober } from '../../src/controllers/gpu-instance/probe.ts';
 import type { Containers } from './containers.ts';
 
 /** What a request line cannot hold (`node:_http_client`). */

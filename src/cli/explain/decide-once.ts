@@ -1,11 +1,8 @@
 import type { AccountSession } from '../../accounts/session.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { deriveFacts } from '../../controllers/gpu-instance/facts.ts';
-import { MachineIndex } from '../../controllers/gpu-instance/memory/machine-index.ts';
-import { ObjectMemory } from '../../controllers/gpu-instance/memory/memory.ts';
-import { SteadyClock } from '../../controllers/gpu-instance/memory/steady-clock.ts';
-import { type ObserveDeps, observe } from '../../controllers/gpu-instance/observe.ts';
-import { machineIndexes } from '../../controllers/gpu-instance/other-objects.ts';
+import { MachineIndex, ObjectMemory, SteadyClock } from '../../controllers/gpu-instance/memory.ts';
+import { machineIndexes, observe, type ObserveDeps } from '../../controllers/gpu-instance/observe.ts';
 import { decideWithReads, readerOf, withPresentTime } from '../../controllers/gpu-instance/reads.ts';
 import { classify, type Stage } from '../../controllers/gpu-instance/stage.ts';
 import type { Decision, Observed } from '../../controllers/gpu-instance/types.ts';

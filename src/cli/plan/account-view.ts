@@ -3,7 +3,7 @@ import { avoidedAt, avoidOf } from '../../accounts/avoid-list.ts';
 import { type AccountLimits, limitsOf } from '../../accounts/spend-limits.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import { marketplaceAccountResource } from '../../api/v1alpha1/names.ts';
-import type { Exclusions } from '../../controllers/gpu-instance/choose-offer.ts';
+import type { Exclusions } from '../../controllers/gpu-instance/offers.ts';
 import { accountRefOf } from '../../instance/account-ref.ts';
 import { parseDollars } from '../../lib/money.ts';
 import { accountGate, countedInstances } from '../limits.ts';

@@ -5,10 +5,10 @@ import {
   type Choice,
   chooseOffer,
   type Exclusions,
+  offerChecks,
+  totalPrice,
   wouldMatchWithout,
-} from '../../controllers/gpu-instance/choose-offer.ts';
-import { offerChecks } from '../../controllers/gpu-instance/offers/offer-checks.ts';
-import { totalPrice } from '../../controllers/gpu-instance/offers/offer-price.ts';
+} from '../../controllers/gpu-instance/offers.ts';
 import type { Offer } from '../../marketplace/offers/offers.ts';
 import { inDollars } from '../output/amounts.ts';
 

@@ -1,4 +1,4 @@
-import { hasPriceRule, totalPrice } from '../../controllers/gpu-instance/offers/offer-price.ts';
+import { hasPriceRule, totalPrice } from '../../controllers/gpu-instance/offers.ts';
 import type { MarketplaceClient } from '../../marketplace/client.ts';
 import type { CommandInput } from '../command.ts';
 import { type LastingRefusal, lasting } from '../limits.ts';
@@ -109,7 +109,7 @@ function notRented(candidate: Candidate): Candidate {
 }
 
 async function search(alternative: Alternative, breadth: 'exact' | 'broad', { client, progress }: Means) {
-  const { offerQuery } = await import('../../controllers/gpu-instance/offers/offer-checks.ts');
+  const { offerQuery } = await import('../../controllers/gpu-instance/offers.ts');
   progress.say('Searching offers, at the pace that the marketplace allows …');
   return client.offers.search(offerQuery(alternative.requirements, alternative, breadth));
 }

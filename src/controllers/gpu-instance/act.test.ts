@@ -25,9 +25,8 @@ import type { InstancesResource } from '../../marketplace/instances/instances.ts
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
 import { type ActDeps, act } from './act.ts';
-import { ObjectMemory } from './memory/memory.ts';
-import { SteadyClock } from './memory/steady-clock.ts';
-import { silentInstanceMetrics } from './metrics.ts';
+import { silentInstanceMetrics } from './deps.ts';
+import { ObjectMemory, SteadyClock } from './memory.ts';
 import { PurchaseReceipt, purchaseReceipt, Receipt, receiptOf } from './record.ts';
 import type { Action, Observed, Purchase } from './types.ts';
 

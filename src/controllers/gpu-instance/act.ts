@@ -12,12 +12,11 @@ import { MarketplaceError } from '../../marketplace/errors/errors.ts';
 import type { CallOptions } from '../../marketplace/http/call.ts';
 import { objectKey, uidOf } from '../../runtime/kube/kube-object.ts';
 import { removeFinalizer } from '../../runtime/writes.ts';
+import { removeOrphans } from './child-writes.ts';
 import type { Deps } from './deps.ts';
 import { type AfterFailure, decideAfterFailure, type Failure } from './failure.ts';
-import { removeOrphans } from './publish/left-over.ts';
 import { PurchaseReceipt, type Receipt } from './record.ts';
-import type { Action, EventNote, Observed, Purchase } from './types.ts';
-import type { RentedFacts } from './views.ts';
+import type { Action, EventNote, Observed, Purchase, RentedFacts } from './types.ts';
 
 export type ActDeps = Pick<
   Deps,

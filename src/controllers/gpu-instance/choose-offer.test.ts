@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { offer, spec } from '../../../test/builders/observed.ts';
-import { type ChoiceInput, chooseOffer, wouldMatchWithout } from './choose-offer.ts';
-import { offerQuery } from './offers/offer-checks.ts';
+import { type ChoiceInput, chooseOffer, offerQuery, wouldMatchWithout } from './offers.ts';
 
 type Requirements = ChoiceInput['requirements'];
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { at, type Given, given, held, NOW, row, time } from '../../../test/builders/observed.ts';
 import { decide } from './decide.ts';
-import { withRow } from './machine-fields.ts';
-import { unsettledUntil } from './rules/teardown-machines.ts';
+import { unsettledUntil } from './rules/deleting.ts';
+import { withRow } from './status.ts';
 
 const HOUR_S = 3600;
 

@@ -14,15 +14,12 @@ import { objectKey, uidOf } from '../../runtime/kube/kube-object.ts';
 import { CurrentObjects } from '../../runtime/list-watch/current-objects.ts';
 import type { Change } from '../../runtime/list-watch/informer.ts';
 import type { ControllerMetrics, QueueMetrics } from '../../runtime/metrics-ports.ts';
-import { depsOf, type SharedDeps } from './deps.ts';
-import { MachineIndex } from './memory/machine-index.ts';
-import { Memories } from './memory/memory.ts';
-import { SteadyClock } from './memory/steady-clock.ts';
-import { type GpuInstanceMetrics, silentInstanceMetrics } from './metrics.ts';
-import { type Prober, ProbeSchedules } from './probe/probe.ts';
+import { depsOf, type GpuInstanceMetrics, type SharedDeps, silentInstanceMetrics } from './deps.ts';
+import { MachineIndex, Memories, SteadyClock } from './memory.ts';
+import { type Prober, ProbeSchedules } from './probe.ts';
 import { reconcile } from './reconcile.ts';
 import type { Look } from './types.ts';
-import { Waking } from './waking.ts';
+import { Waking } from './watches.ts';
 
 export interface GpuInstanceControllerOptions
   extends Pick<

@@ -1,25 +1,23 @@
 import { MACHINE_FINALIZER } from '../../api/v1alpha1/names.ts';
 import { decision } from './decision.ts';
 import { deriveFacts, type Facts } from './facts.ts';
-import { publishFirst } from './publish/publication.ts';
+import { publishFirst } from './publication.ts';
 import { whileAbsent } from './rules/absent.ts';
 import { adopt, observeOnly } from './rules/adopting.ts';
+import { hold, turnAway, waitForAccount } from './rules/blocked.ts';
 import { whileBooting } from './rules/booting.ts';
 import { whileDeleting } from './rules/deleting.ts';
 import { endMachine, reasonOfEnding } from './rules/ending.ts';
 import { whileFailing } from './rules/failing.ts';
-import { hold, turnAway, waitForAccount } from './rules/held.ts';
 import { type Held, machineFinding } from './rules/machine-finding.ts';
 import { awaitSettlement } from './rules/pending.ts';
 import { saveFound, saveRented } from './rules/rented.ts';
-import { whileRunning } from './rules/running.ts';
+import { whileRunning, whileUnrecognized } from './rules/running.ts';
 import { whileStopped } from './rules/stopped.ts';
-import { whileUnrecognized } from './rules/unrecognized.ts';
 import { whileUnrented } from './rules/unrented.ts';
 import { classify, type Stage } from './stage.ts';
 import { destroySurplus } from './surplus.ts';
-import type { Observed, Step } from './types.ts';
-import type { DestroyMark } from './views.ts';
+import type { AbsenceView, Action, DestroyMark, Observed, Step } from './types.ts';
 
 /**
  * The next step for one object, from what was seen alone. Every choice is made here: which offer, which
@@ -101,5 +99,58 @@ function byMachine(facts: Facts, { machine, state }: Extract<Stage, { type: 'mac
       return whileFailing(facts, { machine, state });
     case 'unrecognized':
       return whileUnrecognized(facts, { machine, state });
+  }
+}
+
+/**
+ * Whether the same action is decided again on `seen`, which is newer than what it was decided on. What was looked up
+ * in between, such as single reads, is taken from `before`: it cannot be asked for again in this moment.
+ */
+export function stillDecides(
+  seen: Observed,
+  { before, action }: { readonly before: Observed; readonly action: Action },
+): boolean {
+  const step = decide({ ...seen, ...lookedUp(seen, before) });
+  return step.type === 'decision' && step.actions.some((each) => isSameAction(each, action));
+}
+
+function lookedUp(seen: Observed, before: Observed): Partial<Observed> {
+  const { offers, broadOffers, inputs, loginProven, confirmed, published } = before;
+  // What one of several calls has failed by meanwhile keeps none of the others waiting.
+  const { destroyFailures, destroyNotBefore, notBefore } = before.memory;
+  const memory = { ...seen.memory, destroyFailures, destroyNotBefore, notBefore };
+  return {
+    ...{ offers, broadOffers, inputs, loginProven, confirmed, published },
+    memory,
+    absences: absences(seen, before),
+  };
+}
+
+function absences(seen: Observed, before: Observed): ReadonlyMap<number, AbsenceView> {
+  const withRead = ([id, { lists }]: readonly [number, AbsenceView]) =>
+    [id, { lists, read: before.absences.get(id)?.read }] as const;
+  return new Map([...seen.absences].map(withRead));
+}
+
+/** What is done to which machine; a label as well, but not a price that has moved meanwhile. */
+function isSameAction(one: Action, other: Action): boolean {
+  if (one.type !== other.type) return false;
+  const { instanceId, label } = targetOf(one);
+  const target = targetOf(other);
+  return instanceId === target.instanceId && label === target.label;
+}
+
+function targetOf(action: Action): { readonly instanceId?: number; readonly label?: string | undefined } {
+  switch (action.type) {
+    case 'rent':
+    case 'release':
+      return {};
+    case 'relabel':
+    case 'retain':
+      return { instanceId: action.instanceId, label: action.label };
+    case 'destroy':
+    case 'stop':
+    case 'start':
+      return { instanceId: action.instanceId };
   }
 }

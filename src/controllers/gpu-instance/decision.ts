@@ -1,5 +1,5 @@
-import { type Finding, verdict } from './conditions.ts';
 import type { Facts } from './facts.ts';
+import { type Finding, verdict } from './status.ts';
 import type { Decision, Recording, StatusFields, Step } from './types.ts';
 
 /** One rule of a stage: what it looks for, and why it stands where it stands. */

@@ -19,8 +19,7 @@ import {
 import type { Instance } from '../../marketplace/instances/instance.ts';
 import { makeRetainedLabel } from '../../ownership/label.ts';
 import { decide } from './decide.ts';
-import type { Observed } from './types.ts';
-import type { AbsenceView } from './views.ts';
+import type { AbsenceView, Observed } from './types.ts';
 
 const { table, close } = decisionTables('deleting', { deleting: true });
 

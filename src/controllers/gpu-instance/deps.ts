@@ -5,6 +5,7 @@ import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { accountRefOf } from '../../instance/account-ref.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
+import type { MicroDollars } from '../../lib/money.ts';
 import type { Random } from '../../lib/random.ts';
 import type { PurchaseConstants } from '../../ownership/constants.ts';
 import type { Identity } from '../../ownership/identity.ts';
@@ -13,10 +14,7 @@ import type { EventRecorder } from '../../runtime/events.ts';
 import type { AccessReviews } from '../../runtime/kube/access-review.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import type { Informer } from '../../runtime/list-watch/informer.ts';
-import type { MachineIndex } from './memory/machine-index.ts';
-import type { ObjectMemory } from './memory/memory.ts';
-import type { SteadyClock } from './memory/steady-clock.ts';
-import type { GpuInstanceMetrics } from './metrics.ts';
+import type { MachineIndex, ObjectMemory, SteadyClock } from './memory.ts';
 import type { EventNote } from './types.ts';
 
 /** What the reconciles of all objects share. */
@@ -75,3 +73,25 @@ export function depsOf(object: GpuInstance, shared: SharedDeps, own: ObjectDeps)
     showEvent: (note) => events.record({ regarding: object, ...note }),
   };
 }
+
+/** What this controller reports beside controller-runtime's figures. Names and labels are the server's business. */
+export interface GpuInstanceMetrics {
+  rented(account: string): void;
+  /** `kind` is that of a MarketplaceError. */
+  rentalFailed(account: string, kind: string): void;
+  /** A destroy was answered with success. */
+  destroyed(account: string, reason: string): void;
+  /** Dollars per hour of machines whose destroy keeps failing, by object; 0 once it worked. */
+  destroyFailing(key: string, pricePerHour: MicroDollars): void;
+  /** What one machine cost from begin to end. */
+  ended(account: string, reason: string, cost: MicroDollars): void;
+}
+
+/** Reports nothing. */
+export const silentInstanceMetrics: GpuInstanceMetrics = {
+  rented() {},
+  rentalFailed() {},
+  destroyed() {},
+  destroyFailing() {},
+  ended() {},
+};

@@ -14,7 +14,7 @@ import {
   row,
 } from '../../../test/builders/observed.ts';
 import { settlesAt } from './facts.ts';
-import type { RentedFacts } from './views.ts';
+import type { RentedFacts } from './types.ts';
 
 /** Issued so long ago that a list begun a second ago proves that nothing came. */
 const OLD = intent({ attempt: 2, issuedAt: at(-600) });

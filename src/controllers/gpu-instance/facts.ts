@@ -2,8 +2,7 @@ import { type ServiceTime, serviceNow } from '../../accounts/service-clock.ts';
 import type { Instance } from '../../marketplace/instances/instance.ts';
 import { claimVerifies } from '../../ownership/claim.ts';
 import { isForLogin, type RentalIntent } from '../../ownership/intent.ts';
-import type { Observed } from './types.ts';
-import type { AccountFacts, ListedMachine } from './views.ts';
+import type { AccountFacts, ListedMachine, Observed } from './types.ts';
 
 /** What was observed and what follows from it, derived once in each round: rules take this and their stage. */
 export interface Facts extends Observed {

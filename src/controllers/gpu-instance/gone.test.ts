@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { at, type Given, given, holding, intent } from '../../../test/builders/observed.ts';
 import { goneProof } from './gone.ts';
-import type { AbsenceView, DestroyMark } from './views.ts';
+import type { AbsenceView, DestroyMark } from './types.ts';
 
 const ID = 1;
 const absent = (lists: readonly number[], read?: AbsenceView['read']): Given => ({

@@ -1,5 +1,5 @@
 import { deadlineOf, type Facts } from './facts.ts';
-import type { AbsenceView, DestroyMark } from './views.ts';
+import type { AbsenceView, DestroyMark } from './types.ts';
 
 /** How far the proof stands that a machine no longer exists. */
 export type GoneProof =

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { at, given, held, holding, row, time } from '../../../test/builders/observed.ts';
-import { avoidTarget, endedFields } from './history.ts';
 import { limitState, priceRise } from './limits.ts';
-import { withRow } from './machine-fields.ts';
+import { avoidTarget, endedFields, withRow } from './status.ts';
 
 describe('money', () => {
   test('of a stopped machine is that of its disk, from when the stop was answered', () => {

@@ -7,12 +7,12 @@ import type { Facts } from './facts.ts';
 import type { EventNote, Look } from './types.ts';
 
 /** Whether the object's own limits leave room, and when the next one will be reached. */
-export type LimitState =
+type LimitState =
   | { readonly type: 'within'; readonly reachedInMs: number | undefined }
   | { readonly type: 'reached'; readonly detail: string };
 
 /** How soon to look again while no time can be trusted: the next lists bring the service's. */
-export const CLOCK_LOOK_MS = 10_000;
+const CLOCK_LOOK_MS = 10_000;
 
 /**
  * Whether another machine may still be rented: `maxLifetime` counts from the first rental, `maxTotalCost` all machines
@@ -132,4 +132,22 @@ export function nextDeadline(facts: Facts): Look {
     .filter((time) => time !== undefined)
     .filter((time) => time > 0);
   return times.length === 0 ? {} : { afterMs: Math.max(1000, Math.min(...times)) };
+}
+
+/** A list is as good as one of this moment for so long: a machine's time is not measured by the second. */
+const FRESH_LIST_MS = 30_000;
+
+/**
+ * Whether a machine's time (`deadline`, steady) is over, by a list that is fresh or was begun after it: with minutes
+ * between two lists, the machine may have come up long since the latest one.
+ */
+export function isTimeUp({ list, steadyNow }: Facts, deadline: number): boolean {
+  if (steadyNow < deadline || list === undefined) return false;
+  return list.begunSteady >= Math.min(deadline, steadyNow - FRESH_LIST_MS);
+}
+
+/** When to look again at a machine that has its time: when that is over, and then at the next list. */
+export function untilTimeIsUp({ steadyNow }: Facts, deadline: number): Look {
+  const left = deadline - steadyNow;
+  return left > 0 ? { afterMs: Math.max(1000, left) } : { onList: true };
 }

@@ -9,7 +9,7 @@ import {
   wordOf,
   wordSeenSince,
   wordSince,
-} from './machine-fields.ts';
+} from './status.ts';
 
 type Row = Parameters<typeof row>[0];
 

@@ -24,11 +24,8 @@ import type { Instance } from '../../marketplace/instances/instance.ts';
 import { makeClaim } from '../../ownership/claim.ts';
 import { defaultConstants } from '../../ownership/constants.ts';
 import { decide } from './decide.ts';
-import { MachineIndex } from './memory/machine-index.ts';
-import { ObjectMemory } from './memory/memory.ts';
-import { SteadyClock } from './memory/steady-clock.ts';
-import { type ObserveDeps, observe } from './observe.ts';
-import { BY_ADOPTED, BY_MACHINE, machineIndexes } from './other-objects.ts';
+import { MachineIndex, ObjectMemory, SteadyClock } from './memory.ts';
+import { BY_ADOPTED, BY_MACHINE, machineIndexes, observe, type ObserveDeps } from './observe.ts';
 
 const OTHER_UID = '99999999-2222-4333-8444-555555555555';
 

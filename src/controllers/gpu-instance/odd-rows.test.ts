@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import { type Given, given, held, machineOf, time } from '../../../test/builders/observed.ts';
 import { gpuInstanceStatus } from '../../api/v1alpha1/gpu-instance.ts';
 import { type Instance, instanceRows } from '../../marketplace/instances/instance.ts';
-import { statusOf } from './conditions.ts';
 import { decide } from './decide.ts';
+import { statusOf } from './status.ts';
 
 const usual = {
   id: 1,

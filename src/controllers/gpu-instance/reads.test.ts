@@ -8,7 +8,7 @@ import { silentLogger } from '../../lib/logger.ts';
 import { MarketplaceError } from '../../marketplace/errors/errors.ts';
 import type { Offer } from '../../marketplace/offers/offers.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
-import { SteadyClock } from './memory/steady-clock.ts';
+import { SteadyClock } from './memory.ts';
 import { readAll, readerOf, withPresentTime } from './reads.ts';
 import type { Observed, ReadRequest } from './types.ts';
 

@@ -5,10 +5,18 @@ import type { Instance } from '../../marketplace/instances/instance.ts';
 import type { Offer } from '../../marketplace/offers/offers.ts';
 import { decide } from './decide.ts';
 import type { Deps } from './deps.ts';
-import { EXPLAINED_MS } from './memory/memory.ts';
-import { readInputs } from './rental/inputs.ts';
-import type { Decision, Observed, Publication, ReadRequest } from './types.ts';
-import type { AbsenceView, ConfirmedView, InputsView, OffersView } from './views.ts';
+import { EXPLAINED_MS } from './memory.ts';
+import { readInputs } from './rental-inputs.ts';
+import type {
+  AbsenceView,
+  ConfirmedView,
+  Decision,
+  InputsView,
+  Observed,
+  OffersView,
+  Publication,
+  ReadRequest,
+} from './types.ts';
 
 export type ReadDeps = Pick<Deps, 'cluster' | 'session' | 'wake' | 'aside' | 'log'>;
 

@@ -32,11 +32,9 @@ import { AccessReviews } from '../../runtime/kube/access-review.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
 import { depsOf } from './deps.ts';
-import { MachineIndex } from './memory/machine-index.ts';
-import { CHILDREN_CHECK_MS, ObjectMemory } from './memory/memory.ts';
-import { SteadyClock } from './memory/steady-clock.ts';
+import { CHILDREN_CHECK_MS, MachineIndex, ObjectMemory, SteadyClock } from './memory.ts';
 import { isSuperseded, reconcile } from './reconcile.ts';
-import type { ListedMachine } from './views.ts';
+import type { ListedMachine } from './types.ts';
 
 const fails = (kind: MarketplaceErrorKind, outcome: 'refused' | 'unknown', instanceId?: number) => () => {
   throw new MarketplaceError('told to fail', { kind, outcome, instanceId });

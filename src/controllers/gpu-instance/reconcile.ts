@@ -7,20 +7,19 @@ import { parseDollars } from '../../lib/money.ts';
 import { makeLabel } from '../../ownership/label.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
 import { objectKey, refOf } from '../../runtime/kube/kube-object.ts';
-import { type Acted, act, type RecordedAction, rentedFacts } from './act.ts';
+import { act, type Acted, type RecordedAction, rentedFacts } from './act.ts';
 import type { Deps } from './deps.ts';
 import { deriveFacts } from './facts.ts';
 import type { AfterFailure, Failure } from './failure.ts';
 import { observe } from './observe.ts';
-import { keepInstanceKey, publish } from './publish/publish.ts';
+import { keepInstanceKey, publish } from './publish.ts';
 import { decideWithReads, readerOf, withPresentTime } from './reads.ts';
 import { type Receipt, record } from './record.ts';
 import { sayQueued } from './rules/purchase.ts';
 import { saveRented } from './rules/rented.ts';
 import { classify } from './stage.ts';
-import { stillDecides } from './still-decided.ts';
-import type { Action, Decision, Look, Observed, Publication } from './types.ts';
-import type { RentedFacts } from './views.ts';
+import { stillDecides } from './decide.ts';
+import type { Action, Decision, Look, Observed, Publication, RentedFacts } from './types.ts';
 
 /** By then the cache has what the other writer wrote. */
 const LOST_RACE_RETRY_MS = 50;

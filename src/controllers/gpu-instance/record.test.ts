@@ -18,7 +18,7 @@ import { loginText } from '../../ownership/login.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { KubeError, type KubeErrorKind } from '../../runtime/kube/kube-error.ts';
 import { decide } from './decide.ts';
-import { ObjectMemory } from './memory/memory.ts';
+import { ObjectMemory } from './memory.ts';
 import { PurchaseReceipt, type RecordDeps, record, rentCallMs } from './record.ts';
 import type { Decision, Observed } from './types.ts';
 

@@ -10,8 +10,8 @@ import { isKubeError } from '../../runtime/kube/kube-error.ts';
 import { refOf } from '../../runtime/kube/kube-object.ts';
 import { wholeMetadata } from '../../runtime/kube/whole-object.ts';
 import { addFinalizer, recordStatus } from '../../runtime/writes.ts';
-import { statusOf } from './conditions.ts';
 import type { Deps } from './deps.ts';
+import { statusOf } from './status.ts';
 import type { Decision, Observed, Purchase } from './types.ts';
 
 export type RecordDeps = Pick<Deps, 'cluster' | 'session' | 'memory' | 'wrote' | 'leaseRemainingMs' | 'wake'>;

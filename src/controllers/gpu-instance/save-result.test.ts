@@ -7,11 +7,10 @@ import { Secret } from '../../lib/secret.ts';
 import { claimVerifies } from '../../ownership/claim.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { KubeError, type KubeErrorKind } from '../../runtime/kube/kube-error.ts';
-import { ObjectMemory } from './memory/memory.ts';
-import { SteadyClock } from './memory/steady-clock.ts';
+import { ObjectMemory, SteadyClock } from './memory.ts';
 import { saveResult } from './reconcile.ts';
 import { receiptOf } from './record.ts';
-import type { RentedFacts } from './views.ts';
+import type { RentedFacts } from './types.ts';
 
 const RENTED: RentedFacts = {
   attempt: 1,

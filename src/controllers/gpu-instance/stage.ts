@@ -3,7 +3,7 @@ import { isUnseen, statusClass } from '../../instance/status-class.ts';
 import type { Instance } from '../../marketplace/instances/instance.ts';
 import { isForLogin } from '../../ownership/intent.ts';
 import { attemptOf, type Facts, type IntentOutcome, type OwnedMachine } from './facts.ts';
-import type { Outsider, RentedFacts } from './views.ts';
+import type { Outsider, RentedFacts } from './types.ts';
 
 /** What a recorded machine is doing, as far as rules care. */
 export type MachineState =

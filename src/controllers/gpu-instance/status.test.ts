@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { given, held, NOW, time } from '../../../test/builders/observed.ts';
-import { statusOf } from './conditions.ts';
 import { decide } from './decide.ts';
+import { statusOf } from './status.ts';
 
 const before = (type: string, reason: string) => ({
   type,

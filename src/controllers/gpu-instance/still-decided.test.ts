@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { HOLD, OPEN_BREAKER } from '../../../test/builders/ending-machine.ts';
 import { at, type Given, given, held, holding, machineOf, time } from '../../../test/builders/observed.ts';
-import { decide } from './decide.ts';
-import { stillDecides } from './still-decided.ts';
+import { decide, stillDecides } from './decide.ts';
 import type { Action } from './types.ts';
 
 const offline: Given = held(

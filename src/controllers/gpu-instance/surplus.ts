@@ -1,8 +1,7 @@
 import { decision } from './decision.ts';
 import type { Facts } from './facts.ts';
 import { isDestroyAwaited } from './gone.ts';
-import type { Step } from './types.ts';
-import type { ListedMachine } from './views.ts';
+import type { ListedMachine, Step } from './types.ts';
 
 /**
  * Machines of this object that are one too many, lowest id first. A recorded machine with a valid claim always

@@ -4,8 +4,8 @@ import { type GpuInstance, gpuInstanceSpec } from '../../../src/api/v1alpha1/gpu
 import { API_VERSION } from '../../../src/api/v1alpha1/names.ts';
 import { servedKinds } from '../../../src/cli/objects/cluster-objects.ts';
 import { readIdentity } from '../../../src/cli/objects/identity-secret.ts';
-import { imageLogin } from '../../../src/controllers/gpu-instance/rental/image-login.ts';
-import { readInputs } from '../../../src/controllers/gpu-instance/rental/inputs.ts';
+import { imageLogin } from '../../../src/controllers/gpu-instance/rental.ts';
+import { readInputs } from '../../../src/controllers/gpu-instance/rental-inputs.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
 import { seededRandom } from '../../../src/lib/random.ts';
 import { UnreadableBody } from '../../../src/marketplace/http/reply-body.ts';

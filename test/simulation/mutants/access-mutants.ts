@@ -20,7 +20,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
   {
     name: 'connection-secret-of-any-type',
     loses: 'the type by which admission knows the Secrets that the operator may write',
-    file: 'controllers/gpu-instance/publish/children.ts',
+    file: 'controllers/gpu-instance/children.ts',
     find: 'type: CONNECTION_SECRET_TYPE,',
     replace: "type: CONNECTION_SECRET_TYPE.replace(/.*/, 'Opaque'),",
   },

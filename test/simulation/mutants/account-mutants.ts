@@ -89,7 +89,7 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
   {
     name: 'higher-price-limit-counts',
     loses: 'the lower of two limits of a price',
-    file: 'controllers/gpu-instance/offers/offer-price.ts',
+    file: 'controllers/gpu-instance/offers.ts',
     find: 'return Math.min(own, maxPricePerHour);',
     replace: 'return Math.max(own, maxPricePerHour);',
   },
@@ -130,7 +130,7 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
   {
     name: 'breaker-not-asked',
     loses: 'the breaker before a replacement',
-    file: 'controllers/gpu-instance/rules/held-back.ts',
+    file: 'controllers/gpu-instance/rules/ending.ts',
     find: "return hasTurn ? undefined : says('BreakerOpen', breaker.message);",
     replace: "return hasTurn || breaker.message !== '' ? undefined : says('BreakerOpen');",
   },
@@ -180,7 +180,7 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
   {
     name: 'kept-machine-destroyed',
     loses: 'the machine that the deletion policy keeps',
-    file: 'controllers/gpu-instance/rules/teardown-machines.ts',
+    file: 'controllers/gpu-instance/rules/deleting.ts',
     find: 'filter((id) => id !== kept && !isDestroyAwaited(facts, id))',
     replace: 'filter((id) => id !== -(kept ?? 0) && !isDestroyAwaited(facts, id))',
   },
@@ -293,7 +293,7 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
   {
     name: 'kept-label-by-now',
     loses: 'the label of a kept machine that is the same whenever it is decided',
-    file: 'controllers/gpu-instance/rules/deleting-kept.ts',
+    file: 'controllers/gpu-instance/rules/deleting.ts',
     find: 'const issuedAt = parseTime(rentedAt ?? cost?.since ?? firstRentedAt) ?? 0;',
     replace: 'const issuedAt = parseTime(rentedAt) ?? (cost ?? firstRentedAt, facts.now);',
   },

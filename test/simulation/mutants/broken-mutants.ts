@@ -50,7 +50,7 @@ export const BROKEN_MUTANTS: readonly Mutant[] = [
   {
     name: 'requested-at-keeps-backoff',
     loses: 'the end of a backoff when a person asks to look now',
-    file: 'controllers/gpu-instance/memory/memory.ts',
+    file: 'controllers/gpu-instance/memory.ts',
     find: 'if (asked === status?.requestedAt) return;',
     replace: "if (asked !== '') return;",
   },

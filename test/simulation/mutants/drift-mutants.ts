@@ -22,7 +22,7 @@ export const DRIFT_MUTANTS: readonly Mutant[] = [
     name: 'price-by-place-of-offer',
     loses:
       'that the maximum price of a machine is that of an alternative it satisfies, wherever an edit moves it',
-    file: 'controllers/gpu-instance/rules/unwanted.ts',
+    file: 'controllers/gpu-instance/rules/replacing.ts',
     find: 'return satisfiedOffers(object.status ?? {}, object.spec);',
     replace: 'return (object.spec.offers ?? []).slice(object.status?.offerIndex ?? 0).slice(0, 1);',
   },

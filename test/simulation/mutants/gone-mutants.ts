@@ -128,7 +128,7 @@ export const GONE_MUTANTS: readonly Mutant[] = [
   {
     name: 'old-list-judges',
     loses: 'the list of its own time by which a machine is given up that does not come up',
-    file: `${GPU}/rules/time-is-up.ts`,
+    file: `${GPU}/limits.ts`,
     find: 'return list.begunSteady >= Math.min(deadline, steadyNow - FRESH_LIST_MS);',
     replace: 'return list.begunSteady < Math.max(deadline, steadyNow + FRESH_LIST_MS);',
   },

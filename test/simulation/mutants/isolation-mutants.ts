@@ -3,14 +3,14 @@ import type { Mutant, Patch } from './mutant.ts';
 const GPU = 'controllers/gpu-instance';
 
 const PROBE_THROWS: Patch = {
-  file: `${GPU}/probe/probe.ts`,
+  file: `${GPU}/probe.ts`,
   find: "      const text = error instanceof Error ? error.message : 'unknown error';\n",
   replace:
     "      if (error) throw error;\n      const text = error instanceof Error ? error.message : 'unknown error';\n",
 };
 
 const NO_LIMIT: Patch = {
-  file: `${GPU}/rental/inputs.ts`,
+  file: `${GPU}/rental-inputs.ts`,
   find: '  return bytes <= limit;\n',
   replace: '  return bytes <= limit || limit > 0;\n',
 };
@@ -33,7 +33,7 @@ export const ISOLATION_MUTANTS: readonly Mutant[] = [
   {
     name: 'inherited-secret-key',
     loses: 'the check that a Secret has the key that an object names: JavaScript objects inherit others (C1)',
-    file: `${GPU}/rental/inputs.ts`,
+    file: `${GPU}/rental-inputs.ts`,
     find: 'ownValue(secret?.data, reference.key)',
     replace: '(ownValue(secret?.data, reference.key) ?? secret?.data?.[reference.key])',
   },
@@ -45,7 +45,7 @@ export const ISOLATION_MUTANTS: readonly Mutant[] = [
   {
     name: 'decode-per-entry',
     loses: 'the one decoding of a key that many variables name, beside the limit of them all (H4)',
-    file: `${GPU}/rental/inputs.ts`,
+    file: `${GPU}/rental-inputs.ts`,
     find: '    if (known !== undefined) return known;\n',
     replace: '',
     also: [NO_LIMIT],
@@ -53,17 +53,17 @@ export const ISOLATION_MUTANTS: readonly Mutant[] = [
   {
     name: 'upgrade-never-settles',
     loses: 'the end of a probe whose connection was taken for another protocol (M8)',
-    file: `${GPU}/probe/probe.ts`,
+    file: `${GPU}/probe.ts`,
     find: 'await withDeadline(limit, () => this.#options.prober(target));',
     replace: 'await this.#options.prober(limit.limitMs > 0 ? target : target);',
     also: [
       {
-        file: `${GPU}/probe/probe-connection.ts`,
+        file: `${GPU}/probe.ts`,
         find: "    request.once('close', () => end('The probe did not answer.'));\n",
         replace: '',
       },
       {
-        file: `${GPU}/probe/probe-connection.ts`,
+        file: `${GPU}/probe.ts`,
         find: "request.once('upgrade',",
         replace: "request.once('connect',",
       },

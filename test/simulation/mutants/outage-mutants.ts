@@ -56,14 +56,14 @@ export const OUTAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'all-at-once-after-hold',
     loses: 'the turns by which machines are replaced after the maximum hold',
-    file: `${GPU}/rules/held-back.ts`,
+    file: `${GPU}/rules/ending.ts`,
     find: "breaker.type === 'slow' && breaker.turn === uid && kind === 'lost'",
     replace: "breaker.type === 'slow' && uid !== '' && kind === 'lost'",
   },
   {
     name: 'outage-blames-hosts',
     loses: 'the innocence of hosts that fail together',
-    file: `${GPU}/history.ts`,
+    file: `${GPU}/status.ts`,
     find: '  if (facts.accountFacts?.blames === false) return undefined;\n',
     replace: '  facts.accountFacts;\n',
   },

@@ -70,7 +70,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     name: 'new-spec-keeps-backoff',
     loses: 'the end of a backoff when the spec changes',
-    file: 'controllers/gpu-instance/memory/memory.ts',
+    file: 'controllers/gpu-instance/memory.ts',
     find: '      this.succeeded();\n      this.destroyNotBefore = 0;',
     replace: '      this.destroyNotBefore = 0;',
   },

@@ -7,7 +7,7 @@ export const RESTRAINT_MUTANTS: readonly Mutant[] = [
   {
     name: 'paused-is-replaced',
     loses: 'the pause before a replacement',
-    file: `${RULES}/held-back.ts`,
+    file: `${RULES}/ending.ts`,
     find: "  if (object.spec.paused) return says('Paused');\n",
     replace: '',
   },
@@ -21,14 +21,14 @@ export const RESTRAINT_MUTANTS: readonly Mutant[] = [
   {
     name: 'held-is-replaced',
     loses: 'the annotation that holds a machine',
-    file: `${RULES}/held-back.ts`,
+    file: `${RULES}/ending.ts`,
     find: "  if (object.metadata.annotations?.[annotations.hold] !== undefined) return says('Held');\n",
     replace: '',
   },
   {
     name: 'lost-is-replaced-anyway',
     loses: 'the policy that a lost machine is not replaced',
-    file: `${RULES}/held-back.ts`,
+    file: `${RULES}/ending.ts`,
     find: "  if (wish.kind === 'lost' && object.spec.replacement.policy === 'Never')\n",
     replace:
       "  if (wish.kind === 'lost' && object.spec.replacement.policy !== 'Never' && object.spec.paused)\n",
@@ -50,14 +50,14 @@ export const RESTRAINT_MUTANTS: readonly Mutant[] = [
   {
     name: 'old-spec-is-replaced-anyway',
     loses: 'the strategy that a new spec replaces nothing',
-    file: `${RULES}/unwanted.ts`,
+    file: `${RULES}/replacing.ts`,
     find: "const drift = spec.updateStrategy.type === 'Replace' ? driftOf(status ?? {}, spec) : undefined;",
     replace: 'const drift = driftOf(status ?? {}, spec);',
   },
   {
     name: 'limit-ignored',
     loses: 'the end of a machine at the limits of its object',
-    file: `${RULES}/unwanted.ts`,
+    file: `${RULES}/replacing.ts`,
     find: "      return state.type === 'reached' ? applyLimit(facts, held, state.detail) : undefined;\n",
     replace:
       "      return state.type === 'reached' && facts.object.spec.paused ? applyLimit(facts, held, state.detail) : undefined;\n",
@@ -93,19 +93,19 @@ export const RESTRAINT_MUTANTS: readonly Mutant[] = [
   {
     name: 'held-is-frozen',
     loses: 'the stop of a machine whose replacement is held back',
-    file: `${RULES}/unwanted.ts`,
+    file: `${RULES}/replacing.ts`,
     find: '  return wish && !heldBackBy(facts, wish) ? endMachine(facts, wish) : undefined;',
     replace: '  return wish && endMachine(facts, wish);',
   },
   {
     name: 'held-without-a-price',
     loses: 'the price of a machine whose replacement is held back',
-    file: `${RULES}/held-back.ts`,
+    file: `${RULES}/ending.ts`,
     find: '    fields: row ? seenFields(facts, row) : carriedFields(facts),',
     replace: '    fields: row && wish.kind === "limit" ? seenFields(facts, row) : carriedFields(facts),',
     also: [
       {
-        file: `${RULES}/unwanted.ts`,
+        file: `${RULES}/replacing.ts`,
         find: '  return wish && !heldBackBy(facts, wish) ? endMachine(facts, wish) : undefined;',
         replace:
           "  return wish && facts.object.spec.powerState === 'Running' ? endMachine(facts, wish) : undefined;",
@@ -115,7 +115,7 @@ export const RESTRAINT_MUTANTS: readonly Mutant[] = [
   {
     name: 'priced-by-own-clock',
     loses: "the service's clock for what a machine has cost before its price changes",
-    file: 'controllers/gpu-instance/machine-fields.ts',
+    file: 'controllers/gpu-instance/status.ts',
     find: '  const now = facts.serviceNow;\n',
     replace: '  const now: number | undefined = facts.now;\n',
   },
@@ -129,7 +129,7 @@ export const RESTRAINT_MUTANTS: readonly Mutant[] = [
   {
     name: 'hold-lifts-limit',
     loses: 'the end of a held machine at the limits of its object',
-    file: `${RULES}/held-back.ts`,
+    file: `${RULES}/ending.ts`,
     find: "if (wish.kind === 'limit') return undefined;",
     replace:
       "if (wish.kind === 'limit' && object.metadata.annotations?.[annotations.hold] === undefined) return undefined;",

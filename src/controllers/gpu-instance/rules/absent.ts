@@ -3,11 +3,11 @@ import { parseDuration } from '../../../lib/time.ts';
 import { decision } from '../decision.ts';
 import type { Facts } from '../facts.ts';
 import { goneProof } from '../gone.ts';
-import { carriedFields, deadlineAfter, heldSince } from '../machine-fields.ts';
+import { isTimeUp, untilTimeIsUp } from '../limits.ts';
+import { carriedFields, deadlineAfter, heldSince } from '../status.ts';
 import type { Step } from '../types.ts';
 import { ended, endMachine, reasonOfEnding } from './ending.ts';
 import { type Held, machineFinding, type StateNamed } from './machine-finding.ts';
-import { isTimeUp, untilTimeIsUp } from './time-is-up.ts';
 
 /** A recorded machine that the latest complete list does not show. */
 export function whileAbsent(facts: Facts, held: Held<StateNamed<'absent'>>): Step {

@@ -7,10 +7,9 @@ import { formatTime } from '../../../lib/time.ts';
 import { makeLabel } from '../../../ownership/label.ts';
 import { decision } from '../decision.ts';
 import type { Facts } from '../facts.ts';
-import { beganAt, carriedFields, withoutMachine, withRow } from '../machine-fields.ts';
 import { stateOf } from '../stage.ts';
-import type { Decision, Look, StatusFields, Step } from '../types.ts';
-import type { ListedMachine } from '../views.ts';
+import { beganAt, carriedFields, withoutMachine, withRow } from '../status.ts';
+import type { Decision, ListedMachine, Look, StatusFields, Step } from '../types.ts';
 import { type Held, type Listed, machineFinding } from './machine-finding.ts';
 import { rentedFields, unlessPriced } from './rented.ts';
 

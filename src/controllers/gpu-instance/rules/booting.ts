@@ -3,21 +3,12 @@ import { formatTime, parseDuration, parseTime } from '../../../lib/time.ts';
 import type { Instance } from '../../../marketplace/instances/instance.ts';
 import { decision, type Rule } from '../decision.ts';
 import type { Facts } from '../facts.ts';
-import { nextDeadline } from '../limits.ts';
-import {
-  carriedFields,
-  deadlineAfter,
-  heldSince,
-  withRow,
-  wordOf,
-  wordSeenSince,
-} from '../machine-fields.ts';
+import { isTimeUp, nextDeadline, untilTimeIsUp } from '../limits.ts';
+import { carriedFields, deadlineAfter, heldSince, withRow, wordOf, wordSeenSince } from '../status.ts';
 import type { Decision, Look, Step } from '../types.ts';
-import { endMachine } from './ending.ts';
+import { endMachine, stop } from './ending.ts';
 import { bootReason, type Held, machineFinding, type StateNamed } from './machine-finding.ts';
-import { stop } from './stopping.ts';
-import { isTimeUp, untilTimeIsUp } from './time-is-up.ts';
-import { byRules } from './unwanted.ts';
+import { byRules } from './replacing.ts';
 
 const RULES: readonly Rule<Held<StateNamed<'booting'>>>[] = [
   {

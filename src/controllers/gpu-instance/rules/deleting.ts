@@ -1,17 +1,22 @@
 import { MACHINE_FINALIZER } from '../../../api/v1alpha1/names.ts';
+import { reasons } from '../../../api/v1alpha1/reasons.ts';
+import { accountKey, accountRefOf } from '../../../instance/account-ref.ts';
 import { totalCost } from '../../../instance/cost.ts';
-import { formatDollars } from '../../../lib/money.ts';
+import { isFailing, isStopped } from '../../../instance/status-class.ts';
+import { formatDollars, parseDollars } from '../../../lib/money.ts';
+import { parseTime } from '../../../lib/time.ts';
+import type { Instance } from '../../../marketplace/instances/instance.ts';
+import { makeRetainedLabel } from '../../../ownership/label.ts';
+import { startsInWindow } from '../../../ownership/ours.ts';
 import { decision, firstOf, type Rule } from '../decision.ts';
-import type { Facts } from '../facts.ts';
-import { goneProof } from '../gone.ts';
-import { withdraw } from '../publish/publication.ts';
-import { heldByRecord } from '../stage.ts';
-import type { Action, Decision, EventNote, Step } from '../types.ts';
-import { giveUp, keep, stopFirst } from './deleting-kept.ts';
-import { waiting, waitingForKey } from './deleting-waits.ts';
-import { destroyRetryMs, FAILURES_WORTH_SAYING, failingDetail } from './ending.ts';
+import { attemptOf, type Facts, type OwnedMachine } from '../facts.ts';
+import { goneProof, isDestroyAwaited } from '../gone.ts';
+import { withdraw } from '../publication.ts';
+import { heldByRecord, newestLabelled } from '../stage.ts';
+import { carriedFields, wordOf } from '../status.ts';
+import type { Action, Decision, EventNote, ListedMachine, ListView, Step } from '../types.ts';
+import { askToStop, destroyRetryMs, FAILURES_WORTH_SAYING, failingDetail } from './ending.ts';
 import { whatIsMissing } from './pending.ts';
-import { machinesToDestroy, machinesToProve, unsettledUntil } from './teardown-machines.ts';
 
 /**
  * Teardown: what this object may still bill for goes first, then the guard. It never gives up; only a person
@@ -185,3 +190,246 @@ function release(note: EventNote): Decision {
 function noteGone(note: string): EventNote {
   return { type: 'Normal', reason: 'InstanceDestroyed', action: 'Deleting', note };
 }
+
+/** A process that has just started has not proved any key yet: that is no reason to give a machine up. */
+const GIVE_UP_AFTER_MS = 60_000;
+
+/**
+ * Retain, and nothing to ask anything with: after some patience a person keeps the machine as it is. Not where the account
+ * is only out of sight: one that looks at it again would sweep a machine of which nobody said there that it is kept.
+ */
+function giveUp(facts: Facts): Step | undefined {
+  const { account } = facts;
+  const isUsable = facts.accountFacts !== undefined && facts.list !== undefined;
+  if (facts.object.spec.deletionPolicy !== 'Retain' || isUsable) return undefined;
+  if (account.state === 'missing' && account.isUnwatched) return waitingForKey(facts);
+  const left = facts.memory.firstLookAt + GIVE_UP_AFTER_MS - facts.steadyNow;
+  return left > 0 ? waitingForKey(facts, { afterMs: left }) : letMachineGo(facts, 'Retain');
+}
+
+/** Stop and Retain keep a machine, once everything else of the object is gone. */
+export function keep(facts: Facts): Step | undefined {
+  const { deletionPolicy } = facts.object.spec;
+  const isNamed = facts.list?.recorded !== undefined || machineToKeep(facts) !== undefined;
+  return deletionPolicy === 'Destroy' || !isNamed ? undefined : letMachineGo(facts, deletionPolicy);
+}
+
+function letMachineGo(facts: Facts, policy: 'Stop' | 'Retain'): Decision {
+  const kept = keptMachine(facts);
+  const retain: readonly Action[] = kept ? [{ type: 'retain', policy, ...kept }] : [];
+  return decision({
+    record: { type: 'nothing', because: 'deleting' },
+    actions: [
+      ...retain,
+      { type: 'release', note: noteRetained(facts, kept?.instanceId), keepsChildren: true },
+    ],
+  });
+}
+
+/** With the label that says so. Where no login is known, its claim cannot be checked: then it is only listed as kept. */
+function keptMachine(
+  facts: Facts,
+): Pick<Extract<Action, { type: 'retain' }>, 'instanceId' | 'label'> | undefined {
+  const { instanceId, rentedAt, cost, firstRentedAt } = facts.object.status ?? {};
+  if (!facts.accountFacts) return instanceId === undefined ? undefined : { instanceId, label: undefined };
+  const machine = facts.ownedMachine ?? machineToKeep(facts);
+  if (!machine) return undefined;
+  const { uid, identity } = facts;
+  // Not the present time: decided again a moment later, it would be another label, and the call would be taken back.
+  const issuedAt = parseTime(rentedAt ?? cost?.since ?? firstRentedAt) ?? 0;
+  const label = { uid, attempt: machine.attempt, issuedAt };
+  return { instanceId: machine.instanceId, label: makeRetainedLabel(identity, label) };
+}
+
+/** Stop: the machine that is kept is asked to stop until it has, or cannot. */
+function stopFirst(facts: Facts): Step | undefined {
+  const machine = machineToKeep(facts);
+  if (facts.object.spec.deletionPolicy !== 'Stop' || !machine || hasStopped(facts, machine.row))
+    return undefined;
+  const { actions, look } = askToStop(facts, machine.instanceId);
+  return waiting(facts, {
+    reason: 'Stopping',
+    detail: `Machine ${machine.instanceId} is to be kept, and was asked to stop; it says ${wordOf(machine.row)}.`,
+    actions,
+    look: { onList: true, ...look },
+  });
+}
+
+/**
+ * A silent host cannot stop anything, and a container that ended does not run: once the service has noted the stop
+ * there is no more to ask for. A service that shows no intended status has noted it when it answered the stop.
+ */
+function hasStopped({ memory }: Facts, { actualStatus, intendedStatus }: Instance): boolean {
+  if (isFailing(actualStatus)) {
+    return intendedStatus === undefined ? memory.stopAskedAt !== undefined : intendedStatus === 'stopped';
+  }
+  return isStopped(actualStatus);
+}
+
+function noteRetained(facts: Facts, kept: number | undefined): EventNote {
+  const { instanceId = kept, cost } = facts.object.status ?? {};
+  const price = parseDollars(cost?.pricePerHour);
+  const bills = price === undefined ? '' : ` and bills $${formatDollars(price)}/h`;
+  return {
+    type: 'Warning',
+    reason: 'Released',
+    action: 'Deleting',
+    note:
+      instanceId === undefined
+        ? `No machine was on record.${purchaseLeftOpen(facts)}`
+        : `Machine ${instanceId} was given up${bills}.`,
+  };
+}
+
+/** A machine that nobody knows of yet belongs to no object then: only the marketplace can tell of it. */
+function purchaseLeftOpen(facts: Facts): string {
+  const open = facts.openIntent;
+  if (!open) return '';
+  return ` Purchase ${open.attempt} of offer ${open.offer} may have made one all the same: look for it in the marketplace's console.`;
+}
+
+/** A machine that outlives its object, as it is listed. */
+interface KeptMachine extends OwnedMachine {
+  readonly row: Instance;
+}
+
+/** Until when a machine of this object may still appear; undefined when none can. */
+export function unsettledUntil(facts: Facts): number | undefined {
+  if (facts.intent.type === 'tampered') return untrustedUntil(facts);
+  const outcome = facts.intentOutcome;
+  if (outcome.type === 'unknown') return outcome.settlesAt;
+  return outcome.type === 'ambiguous' || outcome.type === 'late' ? facts.steadyNow + 60_000 : undefined;
+}
+
+/**
+ * An intent that cannot be read may have been written a moment before the deletion. How long ago that was, the clock of
+ * the service tells: by our own, if it is ahead, no rent call could still be carried out.
+ */
+function untrustedUntil(facts: Facts): number | undefined {
+  const { object, constants, listsBegun, steadyNow } = facts;
+  const now = facts.serviceNow;
+  const deletedAt = parseTime(object.metadata.deletionTimestamp) ?? 0;
+  const agoMs = now === undefined ? 0 : Math.max(0, now - deletedAt);
+  const at = steadyNow - agoMs + constants.rentCallMs + constants.lateCallMs + constants.listLagMs;
+  return listsBegun.some((begun) => begun > at) ? undefined : at;
+}
+
+/**
+ * Machines of this object that a list still shows, or that a rental has made and nobody has destroyed: the recorded one,
+ * and every one that carries its label. Not the one that the deletion policy keeps, and none whose destroy was answered
+ * so lately that a list may lag behind it.
+ */
+function machinesToDestroy(facts: Facts): readonly number[] {
+  const { list } = facts;
+  if (!list) return [];
+  const kept = machineToKeep(facts)?.instanceId;
+  return [...ownMachines(facts, list)].filter((id) => id !== kept && !isDestroyAwaited(facts, id));
+}
+
+function ownMachines(facts: Facts, list: ListView): ReadonlySet<number> {
+  const recorded = facts.ownedMachine;
+  const labelled = list.labelled.filter(({ ownership }) => attemptOf(ownership) !== undefined);
+  const found = facts.intentOutcome;
+  const isBought = found.type === 'found' && !isOver(found.instanceId, facts.memory, list);
+  return new Set([
+    ...(recorded && list.recorded ? [recorded.instanceId] : []),
+    ...labelled.map(({ row }) => row.id),
+    ...list.labelled.filter((machine) => isTakenBack(facts, machine)).map(({ row }) => row.id),
+    ...(isBought ? [found.instanceId] : []),
+  ]);
+}
+
+/**
+ * A machine that was marked as kept, of the purchase whose outcome nobody has recorded, while a person wanted it kept: now
+ * it is to go with its object. The intent says when that purchase was made; a mark can be copied.
+ */
+function isTakenBack(facts: Facts, { row, ownership }: ListedMachine): boolean {
+  const { object, constants } = facts;
+  const intent = facts.openIntent;
+  if (object.spec.deletionPolicy !== 'Destroy' || ownership.type !== 'retained' || !intent) return false;
+  const isOfPurchase = ownership.facts.attempt === intent.attempt && row.startedAt !== undefined;
+  return isOfPurchase && startsInWindow(row.startedAt, intent.issuedAt, constants);
+}
+
+/** What this process has rented it remembers also when it has destroyed that again: then a list has to show it. */
+function isOver(id: number, { destroys }: Facts['memory'], { ids }: ListView): boolean {
+  return destroys.some(({ instanceId }) => instanceId === id) && !ids.includes(id);
+}
+
+/**
+ * Machines that must be proven gone: the recorded one, and all that this process destroyed. Not one that is to be kept
+ * and is still listed, though its destroy was answered before a person said so.
+ */
+function machinesToProve(facts: Facts): ReadonlySet<number> {
+  const recorded = facts.ownedMachine;
+  const held = [...(recorded ? [recorded] : []), ...facts.memory.destroys];
+  const kept = machineToKeep(facts)?.instanceId;
+  return new Set(held.map(({ instanceId }) => instanceId).filter((id) => id !== kept));
+}
+
+/**
+ * The listed machine that the deletion policy keeps: the recorded one, and where no record is to be trusted, the one of
+ * the newest purchase.
+ */
+function machineToKeep(facts: Facts): KeptMachine | undefined {
+  const { object, list } = facts;
+  if (object.spec.deletionPolicy === 'Destroy' || !list) return undefined;
+  const recorded = facts.ownedMachine;
+  if (recorded) return list.recorded && { ...recorded, row: list.recorded };
+  const newest = newestLabelled(facts, 0);
+  const row = list.labelled.find(({ row: { id } }) => id === newest?.instanceId)?.row;
+  return newest && row && { instanceId: newest.instanceId, attempt: newest.attempt, row };
+}
+
+interface Waiting {
+  readonly reason:
+    | 'AccountMissing'
+    | 'AccountNotReady'
+    | 'RentalUncertain'
+    | 'Stopping'
+    | 'DestroyFailing'
+    | 'IntentUnknown'
+    | 'LoginChanged'
+    | 'NamespaceNotAllowed';
+  readonly detail: string;
+  readonly actions?: readonly Action[];
+  readonly look?: Decision['look'];
+}
+
+/** A deletion that is not over, with what it waits for. */
+export function waiting(facts: Facts, { reason, detail, actions = [], look = {} }: Waiting): Decision {
+  const held = facts.object.status?.instanceId !== undefined;
+  return decision({
+    fields: carriedFields(facts),
+    finding: {
+      phase: 'Deleting',
+      reason,
+      detail,
+      machine: held ? { type: 'silent', held: 'Rented', reason: 'Deleting' } : { type: 'none' },
+    },
+    actions,
+    look,
+  });
+}
+
+const OUTSIDE = {
+  reason: 'NamespaceNotAllowed',
+  detail: `${reasons.NamespaceNotAllowed.sentence} Nothing can be done about its machine.`,
+} as const;
+
+/** Nothing can be asked while the account has no proven key. */
+function waitingForKey(facts: Facts, look: Decision['look'] = {}): Decision {
+  const ref = accountRefOf(facts.object);
+  const { account } = facts;
+  if (account.outsider !== undefined) return waiting(facts, { ...OUTSIDE, look });
+  const isUnwatched = account.state === 'missing' && account.isUnwatched === true;
+  return waiting(facts, {
+    reason: account.state === 'missing' ? 'AccountMissing' : 'AccountNotReady',
+    detail: `MarketplaceAccount ${accountKey(ref)} ${isUnwatched ? outOfSight(ref.namespace) : 'cannot be used'}, so nothing can be done about its machine.${account.state === 'notReady' ? ` ${account.message}` : ''}`,
+    look,
+  });
+}
+
+/** Of an account: why this installation does not see it. */
+export const outOfSight = (namespace: string): string =>
+  `is in namespace ${namespace}, which this operator does not watch (--watch-namespace)`;

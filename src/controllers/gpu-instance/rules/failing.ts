@@ -1,15 +1,14 @@
 import { isOpenAt, timeOutsideSpans } from '../../../accounts/breaker.ts';
 import { parseDuration } from '../../../lib/time.ts';
-import type { Finding } from '../conditions.ts';
 import { decision, type Rule } from '../decision.ts';
 import type { Facts } from '../facts.ts';
-import { carriedFields, withRow, wordSeenSince } from '../machine-fields.ts';
+import { untilTimeIsUp } from '../limits.ts';
+import { carriedFields, type Finding, withRow, wordSeenSince } from '../status.ts';
 import type { Decision, Step } from '../types.ts';
 import { endMachine } from './ending.ts';
 import { type Held, machineFinding, type StateNamed } from './machine-finding.ts';
+import { byRules } from './replacing.ts';
 import { asWanted } from './stopped.ts';
-import { untilTimeIsUp } from './time-is-up.ts';
-import { byRules } from './unwanted.ts';
 
 const RULES: readonly Rule<Held<StateNamed<'failing'>>>[] = [
   {

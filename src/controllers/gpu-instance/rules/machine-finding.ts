@@ -2,11 +2,10 @@ import { annotations } from '../../../api/v1alpha1/names.ts';
 import type { Reason } from '../../../api/v1alpha1/reasons.ts';
 import { formatTime } from '../../../lib/time.ts';
 import type { Instance } from '../../../marketplace/instances/instance.ts';
-import { type MachineFinding, say } from '../conditions.ts';
 import type { Facts, OwnedMachine } from '../facts.ts';
 import { asHandled, replaceIsHandled } from '../limits.ts';
-import { withRow, wordOf } from '../machine-fields.ts';
 import type { MachineState } from '../stage.ts';
+import { type MachineFinding, say, withRow, wordOf } from '../status.ts';
 import type { Says, StatusFields } from '../types.ts';
 
 /** Whether the object's machine was rented, or taken over. */

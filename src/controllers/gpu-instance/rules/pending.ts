@@ -2,8 +2,8 @@ import { formatDollars } from '../../../lib/money.ts';
 import type { Instance } from '../../../marketplace/instances/instance.ts';
 import { decision } from '../decision.ts';
 import type { Facts, IntentOutcome } from '../facts.ts';
-import { carriedFields } from '../machine-fields.ts';
 import type { Stage } from '../stage.ts';
+import { carriedFields } from '../status.ts';
 import type { Step } from '../types.ts';
 
 /**

@@ -5,17 +5,32 @@ import { type Reason, reasons } from '../../../api/v1alpha1/reasons.ts';
 import { parseTime } from '../../../lib/time.ts';
 import { makeLabel } from '../../../ownership/label.ts';
 import { workerToken } from '../../../ownership/worker-token.ts';
-import { type ChoiceInput, chooseOffer, type Exclusions, wouldMatchWithout } from '../choose-offer.ts';
-import { say } from '../conditions.ts';
 import { backoffMs, decision } from '../decision.ts';
 import type { Facts } from '../facts.ts';
-import { carriedFields } from '../machine-fields.ts';
-import { offerQuery } from '../offers/offer-checks.ts';
-import { hasPriceRule } from '../offers/offer-price.ts';
-import { rentRequest } from '../rental/rent-request.ts';
+import {
+  type ChoiceInput,
+  chooseOffer,
+  type Exclusions,
+  hasPriceRule,
+  offerQuery,
+  wouldMatchWithout,
+} from '../offers.ts';
+import { rentRequest } from '../rental.ts';
 import type { Stage } from '../stage.ts';
-import type { Decision, EventNote, Look, ReadRequest, Says, Step } from '../types.ts';
-import type { AccountFacts, InputsView, OffersView, QueueWord, Refusal } from '../views.ts';
+import { carriedFields, say } from '../status.ts';
+import type {
+  AccountFacts,
+  Decision,
+  EventNote,
+  InputsView,
+  Look,
+  OffersView,
+  QueueWord,
+  ReadRequest,
+  Refusal,
+  Says,
+  Step,
+} from '../types.ts';
 
 type Unrented = Extract<Stage, { type: 'unrented' }>;
 type Requirements = NonNullable<GpuInstanceSpec['offers']>[number];

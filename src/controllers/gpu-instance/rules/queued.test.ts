@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { facts, type Given, given, NOW } from '../../../../test/builders/observed.ts';
 import type { QueuePosition } from '../../../accounts/queue/admission-queue.ts';
 import { classify } from '../stage.ts';
-import type { QueueWord } from '../views.ts';
+import type { QueueWord } from '../types.ts';
 import { sayQueued } from './purchase.ts';
 
 function said(place: Partial<QueuePosition>, situation: Given = {}) {

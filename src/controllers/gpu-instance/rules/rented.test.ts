@@ -1,7 +1,7 @@
 import { describe } from 'vitest';
 import { decisionTables } from '../../../../test/builders/decision-table.ts';
 import { at, intent, machineOf, offer, row, time } from '../../../../test/builders/observed.ts';
-import type { RentedFacts } from '../views.ts';
+import type { RentedFacts } from '../types.ts';
 
 const { table, close } = decisionTables('rented');
 

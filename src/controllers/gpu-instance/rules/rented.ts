@@ -8,10 +8,9 @@ import type { Instance } from '../../../marketplace/instances/instance.ts';
 import { makeClaim } from '../../../ownership/claim.ts';
 import { decision } from '../decision.ts';
 import type { Facts, OwnedMachine } from '../facts.ts';
-import { assumedPrice, beganAt, carriedFields, withoutMachine } from '../machine-fields.ts';
 import type { Stage } from '../stage.ts';
-import type { Decision, StatusFields, Step } from '../types.ts';
-import type { RentedFacts } from '../views.ts';
+import { assumedPrice, beganAt, carriedFields, withoutMachine } from '../status.ts';
+import type { Decision, RentedFacts, StatusFields, Step } from '../types.ts';
 import { bootReason } from './machine-finding.ts';
 
 /** Saves what a rental answered: id, attempt and claim in one status write, before anything else happens. */

@@ -1,12 +1,13 @@
 import { decision, type Rule } from '../decision.ts';
 import type { Facts } from '../facts.ts';
 import { nextDeadline, unreadableReplaceAt } from '../limits.ts';
+import { withRow } from '../status.ts';
 import type { Decision, Says, Step } from '../types.ts';
+import { stop } from './ending.ts';
 import { type Held, machineFinding, reachable, type StateNamed, seenFields } from './machine-finding.ts';
-import { stop } from './stopping.ts';
-import { byRules, risenPrice } from './unwanted.ts';
+import { byRules, risenPrice } from './replacing.ts';
 
-const RULES: readonly Rule<Held<StateNamed<'running'>>>[] = [
+const RUNNING_RULES: readonly Rule<Held<StateNamed<'running'>>>[] = [
   {
     name: 'stop',
     because: 'powerState is Stopped.',
@@ -16,7 +17,7 @@ const RULES: readonly Rule<Held<StateNamed<'running'>>>[] = [
 ];
 
 export function whileRunning(facts: Facts, held: Held<StateNamed<'running'>>): Step {
-  return byRules(RULES, facts, held);
+  return byRules(RUNNING_RULES, facts, held);
 }
 
 /** In the words of what does not answer. */
@@ -39,6 +40,32 @@ function healthy(facts: Facts, held: Held<StateNamed<'running'>>): Decision {
       ...(detail === undefined ? {} : { budget: { reason: 'PriceRaised', detail } }),
     },
     events: unreadableReplaceAt(facts),
+    look: nextDeadline(facts),
+  });
+}
+
+const UNRECOGNIZED_RULES: readonly Rule<Held<StateNamed<'unrecognized'>>>[] = [
+  {
+    name: 'stop-unrecognized',
+    because: 'powerState is Stopped, and whatever the word says may bill.',
+    decide: (facts, held) => (facts.object.spec.powerState === 'Stopped' ? stop(facts, held) : undefined),
+  },
+  { name: 'show-word', because: 'A word that is not known here is said and never judged.', decide: show },
+];
+
+export function whileUnrecognized(facts: Facts, held: Held<StateNamed<'unrecognized'>>): Step {
+  return byRules(UNRECOGNIZED_RULES, facts, held);
+}
+
+function show(facts: Facts, held: Held<StateNamed<'unrecognized'>>): Decision {
+  const fields = withRow(facts, held.state.row);
+  return decision({
+    fields,
+    finding: {
+      phase: 'Loading',
+      reason: 'StatusUnrecognized',
+      machine: machineFinding(facts, held.state),
+    },
     look: nextDeadline(facts),
   });
 }

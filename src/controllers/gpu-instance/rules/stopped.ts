@@ -2,14 +2,13 @@ import { parseDollars } from '../../../lib/money.ts';
 import { formatTime, parseDuration } from '../../../lib/time.ts';
 import { decision, type Rule } from '../decision.ts';
 import type { Facts } from '../facts.ts';
-import { nextDeadline } from '../limits.ts';
-import { withRow } from '../machine-fields.ts';
+import { isTimeUp, nextDeadline, untilTimeIsUp } from '../limits.ts';
+import { withRow } from '../status.ts';
 import type { Action, Decision, Step } from '../types.ts';
+import { PERMISSION_LOOK_MS } from './blocked.ts';
 import { endMachine } from './ending.ts';
-import { PERMISSION_LOOK_MS } from './held.ts';
 import { type Held, machineFinding, type StateNamed } from './machine-finding.ts';
-import { isTimeUp, untilTimeIsUp } from './time-is-up.ts';
-import { byRules } from './unwanted.ts';
+import { byRules } from './replacing.ts';
 
 const RULES: readonly Rule<Held<StateNamed<'stopped'>>>[] = [
   {

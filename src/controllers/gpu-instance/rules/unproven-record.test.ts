@@ -1,7 +1,7 @@
 import { describe } from 'vitest';
 import { decisionTables } from '../../../../test/builders/decision-table.ts';
 import { at, facts, type Given, holding, machineOf } from '../../../../test/builders/observed.ts';
-import type { AbsenceView } from '../views.ts';
+import type { AbsenceView } from '../types.ts';
 
 const { table, close } = decisionTables('unproven-record');
 

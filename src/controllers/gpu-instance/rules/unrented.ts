@@ -1,15 +1,14 @@
 import { countsFor, recentRentals, rentalTimes } from '../../../instance/rentals.ts';
 import { decision, firstOf, type Rule } from '../decision.ts';
 import { attemptOf, type Facts, lateMachineOfClosed, needsSecondList } from '../facts.ts';
+import { goneProof } from '../gone.ts';
 import { limitState } from '../limits.ts';
-import { carriedFields, withoutMachine } from '../machine-fields.ts';
 import type { Stage } from '../stage.ts';
-import type { Decision, Step } from '../types.ts';
-import type { ListedMachine } from '../views.ts';
-import { PERMISSION_LOOK_MS } from './held.ts';
+import { carriedFields, withoutMachine } from '../status.ts';
+import type { Decision, ListedMachine, Step } from '../types.ts';
+import { PERMISSION_LOOK_MS } from './blocked.ts';
 import { lateDetail } from './pending.ts';
 import { idle, purchase } from './purchase.ts';
-import { unprovenRecord } from './unproven-record.ts';
 
 type Unrented = Extract<Stage, { type: 'unrented' }>;
 
@@ -207,4 +206,34 @@ function backingOff(facts: Facts, stage: Unrented): Decision | undefined {
   if (left <= 0) return undefined;
   if (!refusal) return decision({ look: { afterMs: left } });
   return idle(facts, stage, { reason: refusal.reason, detail: refusal.detail, look: { afterMs: left } });
+}
+
+/** What to do about a machine that the status of an object without one names all the same. */
+type UnprovenRecord =
+  /** It does not exist. */
+  | { readonly type: 'forget' }
+  | { readonly type: 'read'; readonly step: Extract<Step, { type: 'read' }> }
+  | { readonly type: 'awaitLists' };
+
+/**
+ * Somebody wrote it there, or its proof was lost: it may be a true one still. It is forgotten once it is proven gone
+ * as a machine of ours that vanished would be, and never before. Undefined where it stays, or there is none.
+ */
+function unprovenRecord(facts: Facts): UnprovenRecord | undefined {
+  const { account, object } = facts;
+  const instanceId = object.status?.instanceId;
+  const mayJudge = account.state === 'ready' && account.facts.breaker.type !== 'open';
+  if (instanceId === undefined || !mayJudge) return undefined;
+  switch (goneProof(facts, instanceId).type) {
+    case 'gone':
+      return { type: 'forget' };
+    case 'needsRead':
+      return { type: 'read', step: { type: 'read', requests: [{ type: 'machine', instanceId }] } };
+    case 'needsLogin':
+      return { type: 'read', step: { type: 'read', requests: [{ type: 'loginProof' }] } };
+    case 'waiting':
+      return { type: 'awaitLists' };
+    case 'present':
+      return undefined;
+  }
 }

@@ -1,0 +1,208 @@
+import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
+import { connectionKeys, connectionSecretName, labels } from '../../api/v1alpha1/names.ts';
+import {
+  type EndpointSliceObject,
+  endpointSliceResource,
+  secretResource,
+  serviceResource,
+} from '../../runtime/kube/core-resources.ts';
+import type { KubeClient } from '../../runtime/kube/kube-client.ts';
+import { isKubeError } from '../../runtime/kube/kube-error.ts';
+import { type KubeObject, type ObjectRef, type Resource, refOf } from '../../runtime/kube/kube-object.ts';
+import {
+  type ConnectionSecret,
+  instanceService,
+  isConnectionSecret,
+  isOrphanOf,
+  isOwnedBy,
+  SLICE_SUFFIXES,
+  sliceName,
+} from './children.ts';
+import type { ObjectMemory } from './memory.ts';
+import type { Publication, Published } from './types.ts';
+
+interface ChildPorts {
+  readonly cluster: KubeClient;
+  readonly owner: GpuInstance;
+  /** Written before, by what the status says: looking comes before creating. */
+  readonly mayExist: boolean;
+}
+
+/**
+ * Makes a child, or patches it where it differs. Undefined where that worked; else what keeps it from being written, as
+ * where an object of that name is not of `owner`.
+ */
+export async function writeChild(
+  resource: Resource,
+  child: KubeObject,
+  ports: ChildPorts,
+): Promise<Published | undefined> {
+  try {
+    if (ports.mayExist) return (await updateChild(resource, child, ports)) ?? undefined;
+    await ports.cluster.create(resource, child);
+    return undefined;
+  } catch (error) {
+    if (isKubeError(error, 'alreadyExists')) return updateChild(resource, child, ports);
+    if (isKubeError(error, 'invalid'))
+      return nameTaken(child, 'cannot be made under the name of this object');
+    if (!isKubeError(error, 'forbidden', 'terminating')) throw error;
+    return { type: 'failed', detail: `The operator may not write ${child.kind} ${child.metadata.name}.` };
+  }
+}
+
+async function updateChild(
+  resource: Resource,
+  child: KubeObject,
+  { cluster, owner }: ChildPorts,
+): Promise<Published | undefined> {
+  const present = await cluster.get<Present>(resource, refOf(child));
+  if (present && !isOwnedBy(present, owner)) return nameTaken(child, 'exists and is not of this object');
+  if (!present || isOfOtherFamily(present, child)) {
+    if (present) await cluster.delete(resource, refOf(child), { uid: present.metadata.uid });
+    await cluster.create(resource, child);
+    return undefined;
+  }
+  const changes = changesTo(present, child);
+  if (changes) await cluster.patch(resource, refOf(child), { type: 'merge', body: changes });
+  return undefined;
+}
+
+/** The type of the addresses of a slice cannot be changed: such a slice is made anew. */
+function isOfOtherFamily(present: KubeObject, child: KubeObject): boolean {
+  const familyOf = (slice: KubeObject & Partial<Pick<EndpointSliceObject, 'addressType'>>) =>
+    slice.addressType;
+  return familyOf(present) !== familyOf(child);
+}
+
+function nameTaken(child: KubeObject, problem: string): Published {
+  return { type: 'nameTaken', detail: `${child.kind} ${child.metadata.name} ${problem}.` };
+}
+
+interface Present extends KubeObject {
+  readonly data?: Readonly<Record<string, string>>;
+}
+
+/** A merge patch of what differs in the parts that we write; undefined where nothing does. */
+function changesTo(present: Present, child: KubeObject): Record<string, unknown> | undefined {
+  const before: Readonly<Record<string, unknown>> = { ...present };
+  const parts = Object.entries(child).filter(([part]) => !GIVEN_ONCE.has(part));
+  const differing = parts.filter(([part, wanted]) => !contains(before[part], wanted));
+  const data = isConnectionSecret(child) ? dataChanges(present.data ?? {}, child.data) : {};
+  const metadata = markChanges(present, child);
+  const changes = { ...Object.fromEntries(differing), ...data, ...(metadata && { metadata }) };
+  return Object.keys(changes).length === 0 ? undefined : changes;
+}
+
+/** Our mark, where an earlier version made the child without one. */
+function markChanges(
+  { metadata: before }: KubeObject,
+  { metadata: wanted }: KubeObject,
+): Record<string, unknown> | undefined {
+  const mark = wanted.labels?.[labels.instanceUid];
+  const isMarked = before.labels?.[labels.instanceUid] === mark;
+  return isMarked ? undefined : { labels: { [labels.instanceUid]: mark } };
+}
+
+/** What a child is made with and never changes, and its data, of which some may stay that is not wanted. */
+const GIVEN_ONCE: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata', 'type', 'data']);
+
+/** Keys that went away are removed; the machine's own key stays while the machine does, since it is given out once. */
+function dataChanges(
+  present: Readonly<Record<string, string>>,
+  wanted: ConnectionSecret['data'],
+): { readonly data?: Readonly<Record<string, string | null>> } {
+  const sameMachine = present[connectionKeys.instanceId] === wanted[connectionKeys.instanceId];
+  const stays = (key: string) => key in wanted || (key === connectionKeys.instanceApiKey && sameMachine);
+  const changed = Object.entries(wanted).filter(([key, value]) => present[key] !== value);
+  const gone = Object.keys(present).filter((key) => !stays(key));
+  if (changed.length + gone.length === 0) return {};
+  return { data: { ...Object.fromEntries(changed), ...Object.fromEntries(gone.map((key) => [key, null])) } };
+}
+
+/** Whether `present` says all that `wanted` does; defaults that the API server filled in do not matter. */
+function contains(present: unknown, wanted: unknown): boolean {
+  if (typeof wanted !== 'object' || wanted === null) return present === wanted;
+  if (typeof present !== 'object' || present === null) return false;
+  if (Array.isArray(wanted) && Object.keys(present).length !== wanted.length) return false;
+  const before: Readonly<Record<string, unknown>> = { ...present };
+  return Object.entries(wanted).every(([key, value]) => contains(before[key], value));
+}
+
+type Child = readonly [resource: Resource, child: KubeObject];
+type Place = readonly [resource: Resource, ref: ObjectRef];
+
+/**
+ * Deletes what of an object's Service and slices is not wanted now: a former machine, spec, or version of the operator
+ * may have left it, and it would lead to a machine that is somebody else's by now. A process asks once for each and
+ * remembers that there is none; nothing was left by an object that never published. Objects of other owners stay.
+ * Undefined where that worked, or what keeps it from it.
+ */
+export async function removeLeftOver(
+  owner: GpuInstance,
+  { wanted, serving }: { readonly wanted: readonly Child[] } & Pick<Publication, 'serving'>,
+  { cluster, memory }: { readonly cluster: KubeClient; readonly memory: ObjectMemory },
+): Promise<Published | undefined> {
+  if (owner.status?.binding === undefined) return undefined;
+  const kept = new Set(wanted.map(([resource, { metadata }]) => keyOf(resource, metadata)));
+  for (const key of kept) memory.absentChildren.delete(key);
+  const goes = (child: KubeObject) => isOwnedBy(child, owner) || isOrphanOf(child, owner);
+  for (const place of mayBeThere(owner, serving)) {
+    const key = keyOf(...place);
+    if (kept.has(key) || memory.absentChildren.has(key)) continue;
+    const problem = await removeOne(place, goes, cluster);
+    if (problem) return problem;
+    memory.absentChildren.add(key);
+  }
+  return undefined;
+}
+
+/**
+ * Deletes the children that `kubectl delete --cascade=orphan` leaves of an object whose machine has ended: they would
+ * lead nowhere, and keep their names from the next object. Those that are owned go by garbage collection. What the
+ * operator may not delete keeps no object from going.
+ */
+export async function removeOrphans(
+  owner: GpuInstance,
+  { cluster, memory }: { readonly cluster: KubeClient; readonly memory: ObjectMemory },
+): Promise<void> {
+  if (owner.status?.binding === undefined) return;
+  const { namespace, name } = owner.metadata;
+  const secret: Place = [secretResource, { namespace, name: connectionSecretName(name) }];
+  const isOrphaning = owner.metadata.finalizers?.includes(ORPHAN_FINALIZER) ?? false;
+  const goes = (child: KubeObject) => isOrphanOf(child, owner) || (isOrphaning && isOwnedBy(child, owner));
+  for (const place of [secret, ...(instanceService(owner) ? mayBeThere(owner, true) : [])]) {
+    if (memory.absentChildren.has(keyOf(...place))) continue;
+    await removeOne(place, goes, cluster);
+  }
+}
+
+/** Stands on an object until the garbage collector has taken its owner references away. */
+const ORPHAN_FINALIZER = 'orphan';
+
+async function removeOne(
+  [resource, ref]: Place,
+  goes: (present: KubeObject) => boolean,
+  cluster: KubeClient,
+): Promise<Published | undefined> {
+  try {
+    const present = await cluster.get<KubeObject>(resource, ref);
+    if (present && goes(present)) await cluster.delete(resource, ref, { uid: present.metadata.uid });
+    return undefined;
+  } catch (error) {
+    if (!isKubeError(error, 'forbidden')) throw error;
+    return { type: 'failed', detail: `The operator may not delete ${keyOf(resource, ref)}.` };
+  }
+}
+
+/** The Service outlasts a machine that is away for a while: what it leads to is told by the slices. */
+function mayBeThere(owner: GpuInstance, serving: boolean): readonly Place[] {
+  const { namespace, name } = owner.metadata;
+  const slices = SLICE_SUFFIXES.map(
+    (suffix) => [endpointSliceResource, { namespace, name: sliceName(owner, suffix) }] as const,
+  );
+  return serving ? [...slices, [serviceResource, { namespace, name }]] : slices;
+}
+
+function keyOf({ kind }: Resource, { name }: { readonly name: string }): string {
+  return `${kind} ${name}`;
+}

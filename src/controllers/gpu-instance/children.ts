@@ -1,0 +1,222 @@
+import { isIP } from 'node:net';
+import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
+import {
+  CONNECTION_SECRET_TYPE,
+  connectionKeys,
+  connectionSecretName,
+  labels,
+  OPERATOR_NAME,
+} from '../../api/v1alpha1/names.ts';
+import { type AddressPolicy, machineAddressProblem } from '../../lib/networks.ts';
+import type { Secret } from '../../lib/secret.ts';
+import type { EndpointSliceObject, ServiceObject, ServicePort } from '../../runtime/kube/core-resources.ts';
+import { controllerReference, type KubeObject } from '../../runtime/kube/kube-object.ts';
+import type { Publication, StatusFields } from './types.ts';
+
+/** core/v1 Secret as it is written. */
+export interface ConnectionSecret extends KubeObject {
+  readonly type: string;
+  readonly data: Readonly<Record<string, string>>;
+}
+
+export function isConnectionSecret(child: KubeObject): child is ConnectionSecret {
+  return child.kind === 'Secret';
+}
+
+/** Secrets that the connection Secret carries beside what the status shows. */
+interface ConnectionSecrets {
+  readonly workerToken: string;
+  /** undefined: not known to this process; what the Secret holds already for the same machine stays. */
+  readonly instanceApiKey: Secret | undefined;
+}
+
+/** What the names of an object's slices end with. */
+export const SLICE_SUFFIXES = ['direct', 'ssh'] as const;
+type SliceSuffix = (typeof SLICE_SUFFIXES)[number];
+
+export function sliceName({ metadata }: GpuInstance, suffix: SliceSuffix): string {
+  return `${metadata.name}-${suffix}`;
+}
+
+export function isOwnedBy({ metadata }: KubeObject, owner: GpuInstance): boolean {
+  return metadata.ownerReferences?.some(({ uid }) => uid === owner.metadata.uid) ?? false;
+}
+
+/**
+ * Whether this object made a child that nothing owns any more: `kubectl delete --cascade=orphan` takes the owner
+ * reference away before our finalizer ran. What another object owns is a stranger's, whatever its labels say.
+ */
+export function isOrphanOf({ metadata }: KubeObject, owner: GpuInstance): boolean {
+  const { ownerReferences = [], labels: given = {} } = metadata;
+  const isMarked = owner.metadata.uid !== undefined && given[labels.instanceUid] === owner.metadata.uid;
+  return ownerReferences.length === 0 && isMarked && given[labels.managedBy] === OPERATOR_NAME;
+}
+
+const SSH_PORT_NAME = 'ssh';
+const SSH_PORT = 22;
+
+/** The connection Secret in the shape of the service binding specification. */
+export function connectionSecret(
+  owner: GpuInstance,
+  { fields }: Publication,
+  secrets: ConnectionSecrets,
+): ConnectionSecret {
+  const [first] = fields.ports ?? [];
+  const host = fields.ssh?.host ?? fields.publicAddress;
+  const port = fields.ssh?.port ?? first?.publicPort;
+  const values: Record<string, string | undefined> = {
+    [connectionKeys.type]: 'gpu-instance',
+    [connectionKeys.provider]: OPERATOR_NAME,
+    [connectionKeys.host]: host,
+    [connectionKeys.port]: port === undefined ? undefined : String(port),
+    [connectionKeys.username]: 'root',
+    [connectionKeys.instanceId]: String(fields.instanceId ?? ''),
+    [connectionKeys.address]: fields.publicAddress,
+    [connectionKeys.instanceApiKey]: secrets.instanceApiKey?.reveal(),
+    [connectionKeys.workerToken]: secrets.workerToken,
+  };
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: childMeta(owner, connectionSecretName(owner.metadata.name)),
+    type: CONNECTION_SECRET_TYPE,
+    data: Object.fromEntries(
+      Object.entries(values).flatMap(([key, value]) =>
+        value === undefined ? [] : [[key, Buffer.from(value).toString('base64')]],
+      ),
+    ),
+  };
+}
+
+/** The selector-less Service; undefined where it is not wanted or the machine opens no port. */
+export function instanceService(owner: GpuInstance): ServiceObject | undefined {
+  const { spec, metadata } = owner;
+  const ports = servicePorts(owner);
+  if (!spec.service.enabled || ports.length === 0) return undefined;
+  return { apiVersion: 'v1', kind: 'Service', metadata: childMeta(owner, metadata.name), spec: { ports } };
+}
+
+/**
+ * The slices that lead the Service to the machine: one for its direct address, and one for SSH where that is
+ * reached elsewhere. Only addresses that a marketplace may name are published, and never a host name: the API
+ * server takes none.
+ */
+export function endpointSlices(
+  owner: GpuInstance,
+  { fields, ready }: Publication,
+  policy: AddressPolicy,
+): readonly EndpointSliceObject[] {
+  if (!owner.spec.service.enabled) return [];
+  const direct = directPorts(owner, fields);
+  const ssh = sshPort(owner, fields);
+  const together = ssh !== undefined && fields.ssh?.host === fields.publicAddress;
+  return [
+    ...sliceOf(owner, {
+      suffix: 'direct',
+      address: fields.publicAddress,
+      ports: together ? [...direct, ssh] : direct,
+      ...{ ready, policy },
+    }),
+    ...sliceOf(owner, {
+      suffix: 'ssh',
+      address: fields.ssh?.host,
+      ports: ssh && !together ? [ssh] : [],
+      ...{ ready, policy },
+    }),
+  ];
+}
+
+/** Why a Service that is wanted leads nowhere, although the machine has an address. */
+export function unpublished(
+  owner: GpuInstance,
+  { fields: { publicAddress } }: Publication,
+  policy: AddressPolicy,
+): string | undefined {
+  if (!instanceService(owner) || publicAddress === undefined) return undefined;
+  const problem = machineAddressProblem(publicAddress, policy);
+  return problem && `its address ${publicAddress} ${problem}`;
+}
+
+interface SliceFacts {
+  readonly suffix: SliceSuffix;
+  readonly address: string | undefined;
+  readonly ports: readonly ServicePort[];
+  readonly ready: boolean;
+  readonly policy: AddressPolicy;
+}
+
+function sliceOf(
+  owner: GpuInstance,
+  { suffix, address, ports, ready, policy }: SliceFacts,
+): readonly EndpointSliceObject[] {
+  if (address === undefined || ports.length === 0) return [];
+  if (machineAddressProblem(address, policy) !== undefined) return [];
+  const { metadata } = owner;
+  const meta = childMeta(owner, sliceName(owner, suffix));
+  return [
+    {
+      apiVersion: 'discovery.k8s.io/v1',
+      kind: 'EndpointSlice',
+      metadata: {
+        ...meta,
+        labels: {
+          ...meta.labels,
+          [labels.serviceName]: metadata.name,
+          [labels.sliceManagedBy]: OPERATOR_NAME,
+        },
+      },
+      addressType: isIP(address) === 6 ? 'IPv6' : 'IPv4',
+      endpoints: [{ addresses: [address], conditions: { ready } }],
+      ports,
+    },
+  ];
+}
+
+function servicePorts({ spec }: GpuInstance): readonly ServicePort[] {
+  const declared = (spec.ports ?? []).map(({ name, containerPort, protocol }) => ({
+    name: name ?? portName(containerPort, protocol),
+    port: containerPort,
+    protocol,
+  }));
+  const ssh = { name: SSH_PORT_NAME, port: SSH_PORT, protocol: 'TCP' as const };
+  const taken = declared.some((port) => port.port === SSH_PORT || port.name === SSH_PORT_NAME);
+  return spec.ssh && !taken ? [...declared, ssh] : declared;
+}
+
+function directPorts(owner: GpuInstance, fields: StatusFields): readonly ServicePort[] {
+  const published = new Map(
+    (fields.ports ?? []).map((port) => [`${port.containerPort}/${port.protocol}`, port.publicPort]),
+  );
+  return servicePorts(owner).flatMap(({ name, port, protocol }) => {
+    const publicPort = published.get(`${port}/${protocol}`);
+    const isReachedBySsh = fields.ssh && isSsh({ name, port });
+    return publicPort === undefined || isReachedBySsh ? [] : [{ name, port: publicPort, protocol }];
+  });
+}
+
+function sshPort(owner: GpuInstance, fields: StatusFields): ServicePort | undefined {
+  const wanted = servicePorts(owner).some(isSsh);
+  return wanted && fields.ssh ? { name: SSH_PORT_NAME, port: fields.ssh.port, protocol: 'TCP' } : undefined;
+}
+
+/** The port whose public address the marketplace tells by itself; another one may be called ssh, too. */
+function isSsh({ name, port }: Pick<ServicePort, 'name' | 'port'>): boolean {
+  return name === SSH_PORT_NAME && port === SSH_PORT;
+}
+
+function portName(port: number, protocol: string): string {
+  return `${protocol.toLowerCase()}-${port}`;
+}
+
+function childMeta(owner: GpuInstance, name: string): KubeObject['metadata'] {
+  return {
+    name,
+    namespace: owner.metadata.namespace,
+    labels: {
+      [labels.managedBy]: OPERATOR_NAME,
+      [labels.instance]: owner.metadata.name.slice(0, 63),
+      [labels.instanceUid]: owner.metadata.uid ?? '',
+    },
+    ownerReferences: [controllerReference(owner)],
+  };
+}

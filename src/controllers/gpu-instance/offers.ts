@@ -1,0 +1,307 @@
+import type { OfferSet } from '../../accounts/admission.ts';
+import { type AccountLimits, refusesUnknownPrice } from '../../accounts/spend-limits.ts';
+import type { OfferRequirements } from '../../api/v1alpha1/offer-requirements.ts';
+import {
+  filterRequirements,
+  hostRequirements,
+  machineRequirements,
+  type Requirement,
+  type WantedPorts,
+} from '../../api/v1alpha1/requirements.ts';
+import { formatDollars, type MicroDollars, parseDollars } from '../../lib/money.ts';
+import type {
+  Offer,
+  OfferQuery,
+  OfferScalar,
+  OfferFilter as QueryFilter,
+} from '../../marketplace/offers/offers.ts';
+
+/** What besides the requirements rules an offer out for now. */
+export interface Exclusions {
+  readonly offers: ReadonlySet<number>;
+  /** Offers that other objects are about to rent. */
+  readonly reserved?: OfferSet;
+  readonly machines: ReadonlySet<number>;
+  readonly hosts: ReadonlySet<number>;
+}
+
+export interface ChoiceInput {
+  readonly requirements: OfferRequirements;
+  readonly limits: AccountLimits;
+  readonly diskGB: number;
+  /** Ports that have to be reached from outside. */
+  readonly wanted: WantedPorts;
+  readonly offers: readonly Offer[];
+  readonly excluded: Exclusions;
+  /** The search was wider than the requirements: what an offer does not tell does not count as asked for. */
+  readonly mustTell?: boolean;
+}
+
+/** The offer to rent, or why none of those found will do. */
+export type Choice =
+  | { readonly type: 'chosen'; readonly offer: Offer; readonly pricePerHour: MicroDollars | undefined }
+  /** None tells that it fits, and some may fit: only a search by the requirements can say. */
+  | { readonly type: 'unclear' }
+  | { readonly type: 'none'; readonly reason: 'NoOffers' | 'NoOfferWithinPrice' | 'PriceUnknown' };
+
+/** The first offer by the wanted order that passes every check and is not excluded. Ties go to the lowest id. */
+export function chooseOffer(input: ChoiceInput): Choice {
+  const found = input.mustTell
+    ? chooseOffer({ ...input, offers: telling(input), mustTell: false })
+    : undefined;
+  if (found?.type === 'chosen') return found;
+  const checks = offerChecks(input.requirements, input);
+  const fitting = checks.filter(({ kind }) => kind === 'fit');
+  const matching = input.offers.filter((offer) => passes(fitting, offer));
+  const affordable = matching.filter((offer) => passes(checks, offer));
+  const free = affordable.filter((offer) => !isExcluded(offer, input.excluded));
+  if (found) return free.length > 0 ? { type: 'unclear' } : found;
+  const [offer] = free.sort(byOrder(input.requirements.order));
+  if (offer) return { type: 'chosen', offer, pricePerHour: totalPrice(offer, input.requirements) };
+  return { type: 'none', reason: refusal(checks, matching, affordable) };
+}
+
+/**
+ * How many offers would do with each single requirement dropped, most helpful first. Requirements that change
+ * nothing are left out.
+ */
+export function wouldMatchWithout(
+  input: ChoiceInput,
+): readonly { readonly name: string; readonly count: number }[] {
+  const checks = offerChecks(input.requirements, input);
+  return checks
+    .map((dropped) => {
+      const others = checks.filter((check) => check !== dropped);
+      return { name: dropped.label, count: input.offers.filter((offer) => passes(others, offer)).length };
+    })
+    .filter(({ count }) => count > 0)
+    .sort((left, right) => right.count - left.count || (left.name < right.name ? -1 : 1));
+}
+
+/** The offers that tell everything that is required. */
+function telling(input: ChoiceInput): readonly Offer[] {
+  const checks = offerChecks(input.requirements, input);
+  return input.offers.filter((offer) => checks.every((check) => check.tells(offer)));
+}
+
+function passes(checks: readonly OfferCheck[], offer: Offer): boolean {
+  return checks.every((check) => check.passes(offer));
+}
+
+function isExcluded(offer: Offer, excluded: Exclusions): boolean {
+  return (
+    excluded.offers.has(offer.id) ||
+    excluded.reserved?.has(offer.id) === true ||
+    (offer.machineId !== undefined && excluded.machines.has(offer.machineId)) ||
+    (offer.hostId !== undefined && excluded.hosts.has(offer.hostId))
+  );
+}
+
+function refusal(
+  checks: readonly OfferCheck[],
+  matching: readonly Offer[],
+  affordable: readonly Offer[],
+): 'NoOffers' | 'NoOfferWithinPrice' | 'PriceUnknown' {
+  if (matching.length === 0 || affordable.length > 0) return 'NoOffers';
+  const known = checks.filter(({ kind }) => kind !== 'price');
+  const priced = matching.filter((offer) => passes(known, offer));
+  return priced.length > 0 ? 'NoOfferWithinPrice' : 'PriceUnknown';
+}
+
+function byOrder(order: OfferRequirements['order']): (left: Offer, right: Offer) => number {
+  return (left, right) => {
+    for (const { field, direction } of order) {
+      const difference = compare(left.fields[field], right.fields[field]);
+      if (difference !== 0)
+        return direction === 'Desc' && !isOneMissing(left, right, field) ? -difference : difference;
+    }
+    return left.id - right.id;
+  };
+}
+
+/** Whatever is not known comes last, in either direction. */
+function compare(left: OfferScalar | undefined, right: OfferScalar | undefined): number {
+  const leftKnown = left !== undefined && left !== null;
+  const rightKnown = right !== undefined && right !== null;
+  if (!leftKnown || !rightKnown) return Number(rightKnown) - Number(leftKnown);
+  if (left === right) return 0;
+  return left < right ? -1 : 1;
+}
+
+function isOneMissing(left: Offer, right: Offer, field: string): boolean {
+  return (left.fields[field] ?? undefined) === undefined || (right.fields[field] ?? undefined) === undefined;
+}
+
+/** One requirement on an offer: how it is tested here and what the search is asked for. */
+interface OfferCheck {
+  /** What is missing where it alone fails: a machine that fits, one within the price, or a price at all. */
+  readonly kind: 'fit' | 'price' | 'knownPrice';
+  /** As a person wrote it: `gpuNames RTX 4090`. */
+  readonly label: string;
+  /** What a service does not tell passes, since it was asked for; a price alone must be told. */
+  readonly passes: (offer: Offer) => boolean;
+  /** Whether the offer says what {@link passes} looks at. */
+  readonly tells: (offer: Offer) => boolean;
+  readonly filters: readonly QueryFilter[];
+}
+
+interface Context {
+  readonly limits: AccountLimits;
+  readonly diskGB: number;
+  /** What has to be reached from outside, and so needs direct ports. */
+  readonly wanted: WantedPorts;
+}
+
+/** The requirements of one alternative, in the order of its fields. */
+export function offerChecks(requirements: OfferRequirements, context: Context): readonly OfferCheck[] {
+  return [
+    ...checksOf(machineRequirements(requirements, context.wanted)),
+    ...diskCheck(context),
+    ...checksOf(hostRequirements(requirements)),
+    ...priceChecks(requirements, context),
+    ...checksOf(filterRequirements(requirements)),
+  ];
+}
+
+/** Most rows of a search: enough for a burst of equal objects, and enough to say why nothing matched. */
+const SEARCH_LIMIT = { exact: 200, broad: 2000 } as const;
+
+/** Searches for everything differ in nothing but what the prices include, so that objects share them. */
+const BROAD_ORDER = [{ field: 'dph_total', direction: 'asc' }] as const;
+
+/** The search for one alternative. `broad` asks for everything that is for rent, to say why nothing matched. */
+export function offerQuery(
+  requirements: OfferRequirements,
+  context: Context,
+  breadth: 'exact' | 'broad',
+): OfferQuery {
+  const rentable: QueryFilter = { field: 'rentable', operator: 'eq', value: true };
+  const checks = breadth === 'exact' ? offerChecks(requirements, context) : [];
+  return {
+    filters: [rentable, ...checks.flatMap((check) => check.filters)],
+    order:
+      breadth === 'broad'
+        ? BROAD_ORDER
+        : requirements.order.map(({ field, direction }) => ({
+            field,
+            direction: direction === 'Desc' ? 'desc' : 'asc',
+          })),
+    pricing: requirements.pricing === 'Interruptible' ? 'bid' : 'on-demand',
+    limit: SEARCH_LIMIT[breadth],
+    storageGB: context.diskGB,
+  };
+}
+
+function diskCheck({ diskGB }: Context): readonly OfferCheck[] {
+  return [
+    {
+      kind: 'fit',
+      label: `disk ${diskGB}G`,
+      passes: (offer) => (offer.diskGB ?? diskGB) >= diskGB,
+      tells: (offer) => offer.diskGB !== undefined,
+      filters: [{ field: 'disk_space', operator: 'gte', value: diskGB }],
+    },
+  ];
+}
+
+/** Every requirement on a machine is one of fit. */
+function checksOf(requirements: readonly Requirement[]): readonly OfferCheck[] {
+  return requirements.map((requirement) => ({ kind: 'fit', ...requirement }));
+}
+
+function priceChecks(requirements: OfferRequirements, { limits }: Context): readonly OfferCheck[] {
+  const cap = priceCap(requirements, limits);
+  const bid = parseDollars(requirements.bid);
+  const price = (offer: Offer) => totalPrice(offer, requirements);
+  const isForbidden = refusesUnknownPrice(limits);
+  return [
+    {
+      kind: 'knownPrice',
+      label: `allowUnknownPrice false${requirements.allowUnknownPrice ? ' of the account' : ''}`,
+      passes: (offer) => (requirements.allowUnknownPrice && !isForbidden) || price(offer) !== undefined,
+      tells: () => true,
+      filters: [],
+    },
+    ...(cap === undefined
+      ? []
+      : [
+          {
+            kind: 'price' as const,
+            label: `maxPricePerHour ${formatDollars(cap)}`,
+            passes: (offer: Offer) => (price(offer) ?? 0) <= cap,
+            tells: (offer: Offer) => price(offer) !== undefined,
+            filters: priceFilter(requirements, cap),
+          },
+        ]),
+    ...(bid === undefined
+      ? []
+      : [
+          {
+            kind: 'fit' as const,
+            label: `bid ${formatDollars(bid)}`,
+            passes: (offer: Offer) => (offer.minBid ?? 0) <= bid,
+            tells: (offer: Offer) => offer.minBid !== undefined,
+            filters: [{ field: 'min_bid', operator: 'lte', value: bid / 1_000_000 } as const],
+          },
+        ]),
+  ];
+}
+
+/** Where any price will do, or a bid makes the price, the search is not narrowed by it. */
+function priceFilter(requirements: OfferRequirements, cap: number): readonly QueryFilter[] {
+  if (requirements.allowUnknownPrice || requirements.pricing === 'Interruptible') return [];
+  return [{ field: 'dph_total', operator: 'lte', value: cap / 1_000_000 }];
+}
+
+/** Total price of a rental, disk included: the offer's own, or the bid and the disk. */
+export function totalPrice(offer: Offer, requirements: OfferRequirements): MicroDollars | undefined {
+  if (requirements.pricing === 'OnDemand') return offer.pricePerHour;
+  const bid = parseDollars(requirements.bid);
+  const { storage_total_cost: storage } = offer.fields;
+  const disk = typeof storage === 'number' ? Math.max(0, storage) : 0;
+  return bid === undefined ? undefined : bid + Math.round(disk * 1_000_000);
+}
+
+/**
+ * The price that a machine counts at if no row and no offer names one: the highest that it may cost. Without a maximum per
+ * machine it may take all that the account may spend in an hour; undefined if nothing limits that either.
+ */
+export function unknownPrice(
+  alternatives: readonly OfferRequirements[],
+  limits: AccountLimits,
+): MicroDollars | undefined {
+  return highestCap(alternatives, limits) ?? limits.maxSpendPerHour;
+}
+
+/** The most that a machine may cost that any of these alternatives may rent; without alternatives the account's limit. */
+export function highestCap(
+  alternatives: readonly OfferRequirements[],
+  limits: AccountLimits,
+): MicroDollars | undefined {
+  if (alternatives.length === 0) return limits.maxPricePerHour;
+  const caps = alternatives.map((requirements) => priceCap(requirements, limits) ?? Number.POSITIVE_INFINITY);
+  const highest = Math.max(...caps);
+  return Number.isFinite(highest) ? highest : undefined;
+}
+
+/**
+ * Whether a limit says what a machine by these requirements may cost. `allowUnknownPrice` stands in for one only where
+ * no limit has to count what is spent over time: nothing could be counted without a price.
+ */
+export function hasPriceRule(
+  requirements: OfferRequirements,
+  limits: AccountLimits,
+  { maxTotalCost }: { readonly maxTotalCost?: string | undefined },
+): boolean {
+  if (priceCap(requirements, limits) !== undefined) return true;
+  const isCounted = limits.maxSpendPerMonth !== undefined || maxTotalCost !== undefined;
+  return requirements.allowUnknownPrice && (limits.maxSpendPerHour !== undefined || !isCounted);
+}
+
+/** The most that one machine may cost: the lower of the alternative's and the account's limit. */
+function priceCap(requirements: OfferRequirements, limits: AccountLimits): MicroDollars | undefined {
+  const own = parseDollars(requirements.maxPricePerHour);
+  const { maxPricePerHour } = limits;
+  if (own === undefined || maxPricePerHour === undefined) return own ?? maxPricePerHour;
+  return Math.min(own, maxPricePerHour);
+}

@@ -1,0 +1,325 @@
+import {
+  request as httpRequest,
+  type OutgoingHttpHeaders,
+  validateHeaderName,
+  validateHeaderValue,
+} from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { connect, isIP } from 'node:net';
+import { CONNECTION_HEADERS } from '../../api/v1alpha1/core.ts';
+import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
+import { inBackground } from '../../lib/background.ts';
+import type { Clock, Timer } from '../../lib/clock.ts';
+import { DeadlineError, withDeadline } from '../../lib/deadline.ts';
+import type { Logger } from '../../lib/logger.ts';
+import { type AddressPolicy, machineAddressProblem } from '../../lib/networks.ts';
+import { fittingText } from '../../lib/text.ts';
+import { parseTime } from '../../lib/time.ts';
+import type { ProbeFailureReason, ProbeView } from './types.ts';
+
+/** What is asked of a machine. */
+export interface ProbeTarget {
+  /** As the marketplace names it; whoever connects maps it where a map is configured. */
+  readonly host: string;
+  readonly port: number;
+  readonly timeoutMs: number;
+  readonly http:
+    | {
+        readonly scheme: 'HTTP' | 'HTTPS';
+        readonly path: string;
+        readonly headers: readonly { readonly name: string; readonly value: string }[];
+      }
+    | undefined;
+}
+
+/** Asks a machine once: undefined if it answers, else what is wrong in our own words. Rejects if it cannot be asked. */
+export type Prober = (target: ProbeTarget) => Promise<string | undefined>;
+
+/** What one probe came to; undefined if the machine answered. */
+interface Failure {
+  readonly reason: ProbeFailureReason;
+  readonly detail: string;
+}
+
+interface Schedule {
+  /** Machine and probe that it was made for. */
+  readonly identity: string;
+  timer: Timer | undefined;
+  successes: number;
+  failures: number;
+  view: ProbeView | undefined;
+}
+
+/** Where the probe of an object leads; undefined while there is none, or while its address is not known. */
+export function probeTarget({ spec, status }: GpuInstance): ProbeTarget | undefined {
+  const { readinessProbe: probe } = spec;
+  const action = probe?.httpGet ?? probe?.tcpSocket;
+  if (!probe || !action || status?.runningAt === undefined) return undefined;
+  const address = addressOf(spec, status, action.port);
+  return address && { ...address, timeoutMs: probe.timeoutSeconds * 1000, http: httpOf(probe) };
+}
+
+type Probe = NonNullable<GpuInstance['spec']['readinessProbe']>;
+
+function httpOf({ httpGet }: Probe): ProbeTarget['http'] {
+  return httpGet && { scheme: httpGet.scheme, path: httpGet.path, headers: httpGet.httpHeaders ?? [] };
+}
+
+/** The public side of a declared port; of SSH where the port is not declared. */
+function addressOf(
+  spec: GpuInstance['spec'],
+  status: NonNullable<GpuInstance['status']>,
+  port: string | number,
+): { readonly host: string; readonly port: number } | undefined {
+  const declared = spec.ports?.find(({ name, containerPort }) => name === port || containerPort === port);
+  if (!declared) return status.ssh;
+  const mapped = status.ports?.find(
+    ({ containerPort, protocol }) =>
+      containerPort === declared.containerPort && protocol === declared.protocol,
+  );
+  if (!mapped || status.publicAddress === undefined) return undefined;
+  return { host: status.publicAddress, port: mapped.publicPort };
+}
+
+/** A prober that does not settle is given up this long after the timeout of the probe. */
+const WATCHDOG_MS = 5_000;
+/** Longest text of an error in a condition. */
+const MAX_ERROR_LENGTH = 120;
+
+interface ProbeScheduleOptions {
+  readonly clock: Clock;
+  readonly prober: Prober;
+  readonly log: Logger;
+  readonly onChange: (key: string) => void;
+}
+
+/**
+ * Runs readiness probes on their own clockwork, and tells when an answer changes what is known. The next probe of an
+ * object is always scheduled, whatever the last one did: a prober that throws or never settles is a failed probe of
+ * that object.
+ */
+export class ProbeSchedules {
+  readonly #options: ProbeScheduleOptions;
+  readonly #clock: Clock;
+  readonly #schedules = new Map<string, Schedule>();
+
+  constructor(options: ProbeScheduleOptions) {
+    this.#options = options;
+    this.#clock = options.clock;
+  }
+
+  /** What the probe of this object's present machine said; begins to ask where nobody does yet. */
+  view(key: string, object: GpuInstance): ProbeView | undefined {
+    const target = object.status?.actualStatus === 'running' ? probeTarget(object) : undefined;
+    if (!target) {
+      this.forget(key);
+      return undefined;
+    }
+    const identity = JSON.stringify([
+      object.metadata.uid,
+      object.status?.instanceId,
+      target,
+      object.spec.readinessProbe,
+    ]);
+    const known = this.#schedules.get(key);
+    if (known?.identity === identity) return known.view;
+    this.forget(key);
+    const schedule: Schedule = { identity, timer: undefined, successes: 0, failures: 0, view: undefined };
+    this.#schedules.set(key, schedule);
+    this.#arm(key, { schedule, target, object }, this.#initialDelay(object));
+    return undefined;
+  }
+
+  forget(key: string): void {
+    this.#schedules.get(key)?.timer?.cancel();
+    this.#schedules.delete(key);
+  }
+
+  stop(): void {
+    for (const key of [...this.#schedules.keys()]) this.forget(key);
+  }
+
+  #initialDelay({ spec, status }: GpuInstance): number {
+    const from = parseTime(status?.runningAt) ?? this.#clock.now();
+    return Math.max(0, from + (spec.readinessProbe?.initialDelaySeconds ?? 0) * 1000 - this.#clock.now());
+  }
+
+  #arm(key: string, probed: Probed, delayMs: number): void {
+    const ask = () =>
+      inBackground(
+        { task: 'readiness probe', object: key },
+        () => this.#ask(key, probed),
+        (error) => {
+          this.#options.log.error('Readiness probe failed', { object: key, error });
+          if (this.#isCurrent(key, probed)) this.#armNext(key, probed);
+        },
+      );
+    probed.schedule.timer = this.#clock.setTimer(delayMs, ask, { background: true });
+  }
+
+  #armNext(key: string, probed: Probed): void {
+    this.#arm(key, probed, (probed.object.spec.readinessProbe?.periodSeconds ?? 10) * 1000);
+  }
+
+  #isCurrent(key: string, { schedule }: Probed): boolean {
+    return this.#schedules.get(key) === schedule;
+  }
+
+  async #ask(key: string, probed: Probed): Promise<void> {
+    const failure = await this.#failureOf(probed.target);
+    if (!this.#isCurrent(key, probed)) return;
+    const before = probed.schedule.view;
+    count(probed, failure);
+    const after = probed.schedule.view;
+    if (before?.ready !== after?.ready || before?.detail !== after?.detail) this.#options.onChange(key);
+    this.#armNext(key, probed);
+  }
+
+  async #failureOf(target: ProbeTarget): Promise<Failure | undefined> {
+    try {
+      const limit = { clock: this.#clock, limitMs: target.timeoutMs + WATCHDOG_MS };
+      const problem = await withDeadline(limit, () => this.#options.prober(target));
+      return problem === undefined ? undefined : { reason: 'ProbeFailing', detail: problem };
+    } catch (error) {
+      if (error instanceof DeadlineError)
+        return { reason: 'ProbeFailing', detail: 'The probe did not answer.' };
+      const text = error instanceof Error ? error.message : 'unknown error';
+      return {
+        reason: 'ProbeError',
+        detail: `The probe cannot be sent: ${fittingText(text, MAX_ERROR_LENGTH)}`,
+      };
+    }
+  }
+}
+
+interface Probed {
+  readonly schedule: Schedule;
+  readonly target: ProbeTarget;
+  readonly object: GpuInstance;
+}
+
+/** Thresholds as in a Pod: so many in a row change the state. */
+function count({ schedule, object }: Probed, failure: Failure | undefined): void {
+  const { successThreshold = 1, failureThreshold = 3 } = object.spec.readinessProbe ?? {};
+  schedule.successes = failure === undefined ? schedule.successes + 1 : 0;
+  schedule.failures = failure === undefined ? 0 : schedule.failures + 1;
+  if (failure === undefined) {
+    if (schedule.successes >= successThreshold) schedule.view = { ready: true, detail: '' };
+  } else if (schedule.failures >= failureThreshold || !schedule.view) {
+    schedule.view = { ready: false, ...failure };
+  }
+}
+
+export interface ProberOptions extends AddressPolicy {
+  /** Where to connect for an address: elsewhere only for simulated machines. */
+  readonly mapAddress: (address: string) => string;
+  /** Every address behind a name. Rejects where there is none. */
+  readonly resolve: (name: string) => Promise<readonly string[]>;
+}
+
+/**
+ * Probes over the network. The marketplace names where a machine is and the tenant what is asked there, and neither is
+ * to be trusted: a name is resolved first, every address is judged by {@link machineAddressProblem}, and the address
+ * that was judged is the one that is dialled, so that a name cannot lead elsewhere meanwhile.
+ */
+export function createProber(options: ProberOptions): Prober {
+  return async (target) => {
+    const found = await dialled(target, options);
+    if ('problem' in found) return found.problem;
+    const { host } = found;
+    return target.http ? askHttp({ ...target, host }, target.http) : askTcp({ ...target, host });
+  };
+}
+
+type Dialled = { readonly host: string } | { readonly problem: string };
+
+/** The first address of the machine that may be connected to; an address that is mapped is a simulated machine. */
+async function dialled(target: ProbeTarget, options: ProberOptions): Promise<Dialled> {
+  const addresses = await addressesOf(target, options);
+  let problem = 'The name of the machine leads to no address.';
+  for (const address of addresses) {
+    const host = options.mapAddress(address);
+    if (host !== address) return { host };
+    const refused = machineAddressProblem(address, options);
+    if (refused === undefined) return { host };
+    problem = `The machine is not probed: its address ${refused}.`;
+  }
+  return { problem };
+}
+
+async function addressesOf(
+  { host, timeoutMs }: ProbeTarget,
+  { resolve }: ProberOptions,
+): Promise<readonly string[]> {
+  if (isIP(host) !== 0) return [host];
+  const late = Promise.withResolvers<readonly string[]>();
+  AbortSignal.timeout(timeoutMs).addEventListener('abort', () => late.resolve([]), { once: true });
+  return Promise.race([resolve(host).catch(() => []), late.promise]);
+}
+
+/** Ready when a connection opens. */
+function askTcp({ host, port, timeoutMs }: ProbeTarget): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const socket = connect({ host, port, timeout: timeoutMs });
+    const end = (problem: string | undefined) => {
+      socket.destroy();
+      resolve(problem);
+    };
+    socket.once('connect', () => end(undefined));
+    socket.once('timeout', () => end('The connection did not open in time.'));
+    socket.once('error', () => end('The connection was refused.'));
+  });
+}
+
+/**
+ * Ready when a GET answers 200 to 399; a certificate is not verified, as with the kubelet. Rejects, before anything is
+ * sent, if Node refuses the path or a header.
+ */
+function askHttp(
+  { host, port, timeoutMs }: ProbeTarget,
+  { scheme, path, headers }: NonNullable<ProbeTarget['http']>,
+): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const options = {
+      host,
+      port,
+      path,
+      headers: sendable(headers),
+      signal: AbortSignal.timeout(timeoutMs),
+      agent: false as const,
+    };
+    const request =
+      scheme === 'HTTPS' ? httpsRequest({ ...options, rejectUnauthorized: false }) : httpRequest(options);
+    const end = (problem: string | undefined) => {
+      resolve(problem);
+      request.destroy();
+    };
+    // What is destroyed may still fail: an error without a listener would be thrown at the process.
+    request.on('error', () => end('The probe did not answer.'));
+    request.once('close', () => end('The probe did not answer.'));
+    request.once('response', ({ statusCode = 0 }) => end(judged(statusCode)));
+    // Without a listener Node destroys the connection and tells nothing.
+    request.once('upgrade', ({ statusCode = 101 }, socket) => {
+      socket.destroy();
+      end(judged(statusCode));
+    });
+    request.end();
+  });
+}
+
+/** Throws if Node does not send one of them, or if it would change where the message ends. */
+function sendable(
+  headers: readonly { readonly name: string; readonly value: string }[],
+): OutgoingHttpHeaders {
+  for (const { name, value } of headers) {
+    validateHeaderName(name);
+    validateHeaderValue(name, value);
+    if (CONNECTION_HEADERS.includes(name.toLowerCase()))
+      throw new Error(`header ${name} belongs to the connection`);
+  }
+  return Object.fromEntries(headers.map(({ name, value }) => [name, value]));
+}
+
+function judged(statusCode: number): string | undefined {
+  return statusCode >= 200 && statusCode < 400 ? undefined : `The probe answered ${statusCode}.`;
+}

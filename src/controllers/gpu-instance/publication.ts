@@ -1,0 +1,141 @@
+import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
+import type { Reason } from '../../api/v1alpha1/reasons.ts';
+import { canonicalJson } from '../../lib/json.ts';
+import { instanceService } from './children.ts';
+import type { Facts } from './facts.ts';
+import { say } from './status.ts';
+import type { Action, Decision, EventNote, Publication, Published, StatusFields, Step } from './types.ts';
+
+const ADDRESS_FIELDS = [
+  'instanceId',
+  'endpoint',
+  'ssh',
+  'publicAddress',
+  'ports',
+] as const satisfies readonly (keyof StatusFields)[];
+
+/**
+ * Puts the children before a status that speaks of them: the Secret exists when the status names it, and no
+ * Service leads to a machine that does not run. Where nothing about the address changes, nothing is written.
+ */
+export function publishFirst(facts: Facts, step: Step): Step {
+  if (step.type !== 'decision' || !step.status || facts.object.spec.adopt?.policy === 'Observe') return step;
+  const { verdict } = step.status;
+  const serving = verdict.Booted.status === 'True';
+  const fields = announced(step.status.fields, serving);
+  const wanted = { ...step, status: { ...step.status, fields } };
+  const ready = isReady((type) => verdict[type]) && !step.actions.some(({ type }) => ENDS_SERVICE.has(type));
+  const publication = { fields, serving, ready };
+  const isDue = serving && isCheckDue(facts);
+  if (!isDue && !needsPublishing(facts, publication)) return lookAgain(facts, wanted);
+  if (!facts.published) return { type: 'publish', publication };
+  return lookAgain(facts, afterPublishing(facts, wanted, publication));
+}
+
+/**
+ * Takes the addresses of an object that is being deleted out of its Service, before anything happens to its machine:
+ * nobody is led to one that goes. Undefined where that was tried in this pass, or none was announced.
+ */
+export function withdraw({ object, published }: Facts): Step | undefined {
+  if (published || !isAnnounced(object) || !instanceService(object)) return undefined;
+  return { type: 'publish', publication: { fields: {}, serving: false, ready: false } };
+}
+
+type Told = (
+  type: 'Booted' | 'Reachable' | 'Reconciling',
+) => { readonly status: string; readonly reason: string } | undefined;
+
+/** A machine that is told to stop or to go takes no more work, whatever its probe says meanwhile. */
+const LEAVING: ReadonlySet<string> = new Set<Reason>([
+  'Replacing',
+  'OldMachineNotGone',
+  'DestroyFailing',
+  'Stopping',
+]);
+
+/** What is done to a machine that says nothing of it, as one that is kept beyond a limit. */
+const ENDS_SERVICE: ReadonlySet<string> = new Set<Action['type']>(['stop', 'destroy']);
+
+function isLeaving(told: Told): boolean {
+  return LEAVING.has(told('Reconciling')?.reason ?? '');
+}
+
+/** Whether conditions, as they are or as they will be, let a Service lead to the machine. */
+function isReady(told: Told): boolean {
+  return told('Booted')?.status === 'True' && told('Reachable')?.status === 'True' && !isLeaving(told);
+}
+
+/** Someone may have deleted or changed a child since it was written. */
+function isCheckDue({ memory, steadyNow }: Facts): boolean {
+  return (memory.childrenDueAt ?? Number.POSITIVE_INFINITY) <= steadyNow;
+}
+
+/** At the latest when the children are to be looked at. */
+function lookAgain({ memory, steadyNow }: Facts, step: Decision): Decision {
+  if (memory.childrenDueAt === undefined || step.status?.verdict.Booted.status !== 'True') return step;
+  const dueMs = Math.max(1_000, memory.childrenDueAt - steadyNow);
+  return { ...step, look: { ...step.look, afterMs: Math.min(dueMs, step.look.afterMs ?? dueMs) } };
+}
+
+/** An endpoint is announced only while something answers there. */
+function announced(fields: StatusFields, serving: boolean): StatusFields {
+  if (serving) return fields;
+  const { endpoint: _silent, ...rest } = fields;
+  return rest;
+}
+
+/** Whether a Service may lead to the machine, by what was told when the children were last written. */
+function isAnnounced({ spec, status }: GpuInstance): boolean {
+  return spec.service.enabled && status?.endpoint !== undefined;
+}
+
+/** Whether the Service is to lead there where it did not, or the other way round. */
+function turnsReady({ spec, status }: GpuInstance, ready: boolean): boolean {
+  const wasReady = isReady((of) => status?.conditions?.find(({ type }) => type === of));
+  return spec.service.enabled && ready !== wasReady;
+}
+
+function needsPublishing({ object }: Facts, { fields, serving, ready }: Publication): boolean {
+  const { status, metadata } = object;
+  if (!serving) return isAnnounced(object);
+  if (turnsReady(object, ready)) return true;
+  if (status?.binding === undefined || status.requestedAt !== fields.requestedAt) return true;
+  if (status.observedGeneration !== metadata.generation) return true;
+  return ADDRESS_FIELDS.some((field) => canonicalJson(status[field]) !== canonicalJson(fields[field]));
+}
+
+function afterPublishing(
+  { published }: Facts,
+  step: Decision & { readonly status: NonNullable<Decision['status']> },
+  { serving }: Publication,
+): Decision {
+  const { verdict } = step.status;
+  if (!serving || !published || isLeaving((type) => verdict[type])) return step;
+  if (published.type === 'done') {
+    const fields = { ...step.status.fields, binding: { name: published.bindingName } };
+    const events = [...step.events, ...unpublishedEvent(published)];
+    return { ...step, events, status: { ...step.status, fields } };
+  }
+  const { binding: _none, endpoint: _unsaid, ...fields } = step.status.fields;
+  const reason = published.type === 'nameTaken' ? 'NameTaken' : 'NotPermitted';
+  const { detail } = published;
+  const told = {
+    ...verdict,
+    Ready: say('False', reason, detail),
+    Reconciling: say('True', reason, detail),
+  };
+  return {
+    ...step,
+    status: { fields, verdict: told },
+    look: { ...step.look, afterMs: Math.min(60_000, step.look.afterMs ?? 60_000) },
+  };
+}
+
+/** The connection Secret has the address all the same, so that the machine itself is not held back. */
+function unpublishedEvent({
+  unpublished,
+}: Extract<Published, { readonly type: 'done' }>): readonly EventNote[] {
+  if (unpublished === undefined) return [];
+  const note = `The Service does not lead to the machine: ${unpublished}. The connection Secret has its address; --allow-private-addresses true publishes private ones.`;
+  return [{ type: 'Warning', reason: 'AddressNotPublishable', action: 'Publishing', note }];
+}

@@ -1,0 +1,64 @@
+import { describe, expect, test } from 'vitest';
+import { spec } from '../../../test/builders/observed.ts';
+import { diskGB } from '../../api/v1alpha1/machine-drift.ts';
+import { Secret } from '../../lib/secret.ts';
+import { rentRequest } from './rental.ts';
+
+function built(
+  manifest: Parameters<typeof spec>[0],
+  inputs: { env?: Record<string, string>; onStart?: string; imageLogin?: Secret } = {},
+) {
+  const full = spec(manifest);
+  const [requirements] = full.offers ?? [];
+  if (!requirements) throw new Error('no alternative');
+  return rentRequest({
+    spec: full,
+    requirements,
+    inputs: { type: 'ready', env: inputs.env ?? {}, onStart: inputs.onStart, imageLogin: inputs.imageLogin },
+    label: 'the label',
+    workerToken: 'the token',
+  });
+}
+
+describe('a rent request', () => {
+  test('carries image, disk, label, token, environment, ports, script, login, bid and the way in', () => {
+    const login = new Secret('-u a -p b registry.example');
+    const manifest = {
+      offers: [{ pricing: 'Interruptible' as const, bid: '0.25', maxPricePerHour: '1' }],
+      disk: '32Gi',
+      ssh: true,
+      ports: [
+        { name: 'http', containerPort: 8080 },
+        { containerPort: 53, protocol: 'UDP' as const },
+      ],
+    };
+    expect(built(manifest, { env: { A: 'b' }, onStart: 'date', imageLogin: login })).toEqual({
+      image: 'example/image:1',
+      diskGB: 35,
+      label: 'the label',
+      env: { A: 'b', GPURENTAL_WORKER_TOKEN: 'the token' },
+      ports: [
+        { port: 8080, protocol: 'tcp' },
+        { port: 53, protocol: 'udp' },
+      ],
+      onStart: 'date',
+      bidPerHour: 250_000,
+      runType: 'ssh_direc ssh_proxy',
+      imageLogin: login,
+      cancelUnavailable: true,
+    });
+  });
+
+  test('names no mode where SSH is not wanted', () => {
+    expect(built({}).runType).toBeUndefined();
+  });
+
+  test.each([
+    ['10G', 10],
+    ['10500M', 11],
+    ['8Gi', 9],
+    ['1T', 1000],
+  ])('rounds a disk of %s up to %d GB', (disk, expected) => {
+    expect(diskGB(spec({ disk }))).toBe(expected);
+  });
+});

@@ -1,0 +1,271 @@
+import { guardedFromMachines, type SecretUse } from '../../accounts/guarded-secrets.ts';
+import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
+import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
+import { gpuInstanceResource, labels, marketplaceAccountResource } from '../../api/v1alpha1/names.ts';
+import { MAX_OFFER_BYTES, trimmedOf } from '../../api/v1alpha1/trimmed-spec.ts';
+import { ownValue } from '../../lib/json.ts';
+import { Secret } from '../../lib/secret.ts';
+import { ON_START_LIMIT, packOnStart } from '../../marketplace/instances/rent.ts';
+import { secretResource } from '../../runtime/kube/core-resources.ts';
+import type { KubeClient } from '../../runtime/kube/kube-client.ts';
+import { isKubeError } from '../../runtime/kube/kube-error.ts';
+import type { KubeObject } from '../../runtime/kube/kube-object.ts';
+import { wholeObject } from '../../runtime/kube/whole-object.ts';
+import { imageLogin, wrongOfferFields } from './rental.ts';
+import type { InputsView } from './types.ts';
+
+interface SecretObject extends KubeObject {
+  readonly type?: string;
+  readonly data?: Readonly<Record<string, string>>;
+}
+
+const LOGIN_KEY = '.dockerconfigjson';
+
+type Problem = Extract<InputsView, { type: 'problem' }>;
+
+/** A value out of a Secret, nothing where it may be missing, or what is wrong with it. */
+type SecretValue = { readonly type: 'value'; readonly text: string | undefined } | Problem;
+
+/**
+ * Makes ready what the rental is made of, and says what of it is wrong before anything is searched. Secrets are read
+ * in the object's own namespace; without references nothing is read. A Secret that machines never get
+ * ({@link guardedFromMachines}) is a problem, whatever else is wrong. Names and values of the environment and the script
+ * have at most {@link MAX_INPUT_BYTES} together, counted before anything is decoded; of each Secret only the keys that the
+ * object names are held, each decoded once. Rejects with a `conflict` if a trimmed copy is of another generation.
+ */
+export async function readInputs(copy: GpuInstance, cluster: KubeClient): Promise<InputsView> {
+  const trimmed = trimmedOf(copy.spec);
+  if (trimmed?.offerBytes !== undefined) return offersTooLarge(trimmed.offerBytes);
+  const object = trimmed ? await wholeObject(cluster, gpuInstanceResource, copy) : copy;
+  const wrongFields = wrongOfferFields(object.spec);
+  if (wrongFields !== undefined) return { type: 'problem', reason: 'InvalidFilter', detail: wrongFields };
+  try {
+    const reader = new InputReader(object, cluster);
+    const inputs = await reader.read();
+    return (await reader.refused()) ?? inputs;
+  } catch (error) {
+    if (!isKubeError(error, 'forbidden')) throw error;
+    return {
+      type: 'problem',
+      reason: 'NotPermitted',
+      detail: 'The operator may not get Secrets or list MarketplaceAccounts in this namespace.',
+    };
+  }
+}
+
+/** Most bytes that a machine is given in its environment and its script, before that is packed. */
+const MAX_INPUT_BYTES = 65_536;
+/** Most bytes of a docker configuration; one login has a few hundred. */
+const MAX_LOGIN_BYTES = 262_144;
+
+function offersTooLarge(bytes: number): Problem {
+  const detail = `spec.offers has ${bytes} bytes; the limit is ${MAX_OFFER_BYTES}. Use fewer or shorter filters.`;
+  return { type: 'problem', reason: 'InputsTooLarge', detail };
+}
+
+function isWithin(bytes: number, limit: number): boolean {
+  return bytes <= limit;
+}
+
+function tooLarge(limit: number): Problem {
+  const detail = `env and the start script have more than ${limit} bytes together. Put large data into the image, or download it at the start.`;
+  return { type: 'problem', reason: 'InputsTooLarge', detail };
+}
+
+function placeOf({ name, key }: SecretUse): string {
+  return `${name}/${key}`;
+}
+
+function given(text: string | undefined): SecretValue {
+  return { type: 'value', text };
+}
+
+/** A script in the form in which it is sent. */
+function packed(script: SecretValue): SecretValue {
+  if (script.type === 'problem' || script.text === undefined) return script;
+  const sent = packOnStart(script.text);
+  if (sent.type !== 'tooLong') return given(sent.script);
+  const { bytes, packedLength } = sent;
+  const detail = `The start script has ${bytes} bytes and still ${packedLength} when packed; the marketplace takes ${ON_START_LIMIT}.`;
+  return { type: 'problem', reason: 'OnStartTooLong', detail };
+}
+
+class InputReader {
+  readonly #object: GpuInstance;
+  readonly #cluster: KubeClient;
+  readonly #secrets = new Map<string, Promise<SecretObject | undefined>>();
+  /** By Secret and key: what was decoded. */
+  readonly #values = new Map<string, string>();
+  /** By Secret and key: what was not held, because it is too much. */
+  readonly #tooLong = new Set<string>();
+  #heldBytes = 0;
+  #bytes = 0;
+  /** What was read, and the field that names it. */
+  readonly #uses: (SecretUse & { readonly use: string })[] = [];
+
+  constructor(object: GpuInstance, cluster: KubeClient) {
+    this.#object = object;
+    this.#cluster = cluster;
+  }
+
+  async read(): Promise<InputsView> {
+    const env = await this.#environment();
+    if (env.type === 'problem') return env;
+    const { onStart, onStartFrom } = this.#object.spec;
+    const script = packed(
+      onStartFrom ? await this.#value(onStartFrom.secretKeyRef, 'onStartFrom') : this.#given(onStart),
+    );
+    if (script.type === 'problem') return script;
+    const login = await this.#login();
+    if (login.type === 'problem') return login;
+    const imageLogin = login.text === undefined ? undefined : new Secret(login.text);
+    return { type: 'ready', env: env.values, onStart: script.text, imageLogin };
+  }
+
+  /**
+   * The first of the Secrets read that no machine may get. Accounts are listed after the Secrets were read, at the API
+   * server: a copy that lags would let the key of a new account through.
+   */
+  async refused(): Promise<Problem | undefined> {
+    if (this.#uses.length === 0) return undefined;
+    const { namespace } = this.#object.metadata;
+    const options = { namespace, keep: keyOfAccount };
+    const { items } = await this.#cluster.list<MarketplaceAccount>(marketplaceAccountResource, options);
+    for (const use of this.#uses) {
+      const guarded = guardedFromMachines(use, await this.#secret(use.name), items);
+      if (guarded === undefined) continue;
+      const detail = `Secret ${use.name} (${use.use}) ${guarded}. Name another Secret in the spec.`;
+      return { type: 'problem', reason: 'SecretNotAllowed', detail };
+    }
+    return undefined;
+  }
+
+  async #environment(): Promise<
+    { readonly type: 'values'; readonly values: Record<string, string> } | Problem
+  > {
+    const values = new Map<string, string>();
+    for (const { name, value, valueFrom } of this.#object.spec.env ?? []) {
+      this.#bytes += Buffer.byteLength(name);
+      const read = valueFrom
+        ? await this.#value(valueFrom.secretKeyRef, `env ${name}`)
+        : this.#given(value ?? '');
+      if (read.type === 'problem') return read;
+      if (read.text !== undefined) values.set(name, read.text);
+    }
+    return { type: 'values', values: Object.fromEntries(values) };
+  }
+
+  async #login(): Promise<SecretValue> {
+    const { image, imagePullSecretRef } = this.#object.spec;
+    if (!imagePullSecretRef || image === undefined) return { type: 'value', text: undefined };
+    const reference = { name: imagePullSecretRef.name, key: LOGIN_KEY, optional: false };
+    this.#bytes = 0;
+    const config = await this.#value(reference, 'imagePullSecretRef', MAX_LOGIN_BYTES);
+    if (config.type === 'problem' || config.text === undefined) return config;
+    const login = imageLogin(config.text, image);
+    if (login.type === 'login') return { type: 'value', text: login.flags };
+    return { type: 'problem', reason: 'SecretInvalid', detail: `Secret ${reference.name}: ${login.problem}` };
+  }
+
+  #given(text: string | undefined): SecretValue {
+    return this.#tooLarge(Buffer.byteLength(text ?? ''), MAX_INPUT_BYTES) ?? given(text);
+  }
+
+  /** Counts bytes; what is wrong if they are too many by now. */
+  #tooLarge(bytes: number, limit: number): Problem | undefined {
+    this.#bytes += bytes;
+    return isWithin(this.#bytes, limit) ? undefined : tooLarge(limit);
+  }
+
+  async #value(
+    reference: { readonly name: string; readonly key: string; readonly optional?: boolean | undefined },
+    use: string,
+    limit = MAX_INPUT_BYTES,
+  ): Promise<SecretValue> {
+    this.#uses.push({ name: reference.name, key: reference.key, use });
+    const secret = await this.#secret(reference.name);
+    if (this.#tooLong.has(placeOf(reference))) return tooLarge(limit);
+    const encoded = ownValue(secret?.data, reference.key);
+    if (encoded !== undefined)
+      return (
+        this.#tooLarge(Buffer.byteLength(encoded, 'base64'), limit) ??
+        given(this.#decoded(reference, encoded))
+      );
+    if (reference.optional) return { type: 'value', text: undefined };
+    if (!secret) {
+      return {
+        type: 'problem',
+        reason: 'SecretMissing',
+        detail: `Secret ${reference.name} (${use}) does not exist.`,
+      };
+    }
+    const detail = `Secret ${reference.name} (${use}) has no key ${reference.key}.`;
+    return { type: 'problem', reason: 'SecretKeyMissing', detail };
+  }
+
+  #decoded(use: SecretUse, encoded: string): string {
+    const place = placeOf(use);
+    const known = this.#values.get(place);
+    if (known !== undefined) return known;
+    const text = Buffer.from(encoded, 'base64').toString('utf8');
+    this.#values.set(place, text);
+    return text;
+  }
+
+  #secret(name: string): Promise<SecretObject | undefined> {
+    const known = this.#secrets.get(name);
+    if (known) return known;
+    const { namespace } = this.#object.metadata;
+    const read = this.#cluster
+      .get<SecretObject>(secretResource, { namespace, name })
+      .then((secret) => secret && this.#kept(name, secret));
+    this.#secrets.set(name, read);
+    return read;
+  }
+
+  /**
+   * Of a Secret, what this object names, as far as a machine may get it: the rest may be a megabyte of each Secret, or a
+   * hundred thousand keys.
+   */
+  #kept(name: string, { apiVersion, kind, metadata, type, data }: SecretObject): SecretObject {
+    const held = [...this.#namedKeys(name)].flatMap((key) => {
+      const encoded = ownValue(data, key);
+      return encoded !== undefined && this.#isHeld({ name, key }, encoded) ? [[key, encoded] as const] : [];
+    });
+    const managedBy = metadata.labels?.[labels.managedBy];
+    return {
+      ...{ apiVersion, kind },
+      metadata: { name, ...(managedBy !== undefined && { labels: { [labels.managedBy]: managedBy } }) },
+      ...(type !== undefined && { type }),
+      data: Object.fromEntries(held),
+    };
+  }
+
+  /** Whether a value is held until it is used: all that are named may be used, so together they have the limit of one. */
+  #isHeld(use: SecretUse, encoded: string): boolean {
+    const bytes = Buffer.byteLength(encoded, 'base64');
+    const isLogin = use.key === LOGIN_KEY && use.name === this.#object.spec.imagePullSecretRef?.name;
+    if (!isLogin) this.#heldBytes += bytes;
+    const isHeld = isLogin ? isWithin(bytes, MAX_LOGIN_BYTES) : isWithin(this.#heldBytes, MAX_INPUT_BYTES);
+    if (!isHeld) this.#tooLong.add(placeOf(use));
+    return isHeld;
+  }
+
+  #namedKeys(secret: string): ReadonlySet<string> {
+    const { env = [], onStartFrom, imagePullSecretRef } = this.#object.spec;
+    const named = [...env.map(({ valueFrom }) => valueFrom?.secretKeyRef), onStartFrom?.secretKeyRef];
+    const keys = named.flatMap((ref) => (ref?.name === secret ? [ref.key] : []));
+    return new Set(imagePullSecretRef?.name === secret ? [...keys, LOGIN_KEY] : keys);
+  }
+}
+
+/** Of an account, which Secret holds its key: the rest may be a megabyte. */
+function keyOfAccount({ apiVersion, kind, metadata, spec }: MarketplaceAccount): MarketplaceAccount {
+  const { name, namespace } = metadata;
+  return {
+    apiVersion,
+    kind,
+    metadata: { name, namespace },
+    spec: { ...spec, allowedNamespaces: { from: 'Same' } },
+  };
+}

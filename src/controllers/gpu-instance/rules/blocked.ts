@@ -1,0 +1,66 @@
+import { accountKey, accountRefOf } from '../../../instance/account-ref.ts';
+import { decision } from '../decision.ts';
+import type { Facts } from '../facts.ts';
+import type { Stage } from '../stage.ts';
+import { carriedFields, say } from '../status.ts';
+import type { Outsider, Step } from '../types.ts';
+import { outOfSight } from './deleting.ts';
+import { news } from './purchase.ts';
+
+/** Says why nothing may be done before a person has looked, and does nothing. */
+export function hold(facts: Facts, stage: Extract<Stage, { type: 'held' }>): Step {
+  const { status } = facts.object;
+  return decision({
+    rule: 'hold-for-a-person',
+    fields: carriedFields(facts),
+    finding: {
+      phase: 'Failed',
+      reason: stage.reason,
+      detail: stage.detail,
+      machine:
+        status?.instanceId === undefined
+          ? { type: 'none' }
+          : { type: 'silent', held: 'Rented', reason: stage.reason },
+    },
+    events: [{ type: 'Warning', reason: stage.reason, action: 'Holding', note: stage.detail }],
+    look: { onList: stage.reason === 'RestoredElsewhere' },
+  });
+}
+
+/** How soon it is looked again whether an account allows a namespace whose labels are not known yet. */
+export const PERMISSION_LOOK_MS = 5_000;
+
+/** One sentence for every namespace that may not use the account, whether or not there is one. */
+export function turnAway(facts: Facts, outsider: Outsider): Step {
+  if (outsider === 'undecided')
+    return decision({ rule: 'ask-permission', look: { afterMs: PERMISSION_LOOK_MS } });
+  return decision({
+    rule: 'namespace-not-allowed',
+    fields: carriedFields(facts),
+    finding: { phase: 'Pending', reason: 'NamespaceNotAllowed', machine: { type: 'none' } },
+    events: news(facts, say('False', 'NamespaceNotAllowed')),
+  });
+}
+
+/** The account is missing or was never proven: nothing can be known, and nothing is done. */
+export function waitForAccount(facts: Facts): Step {
+  const { account, object } = facts;
+  if (object.status?.instanceId !== undefined) return decision({ rule: 'keep-until-account-known' });
+  if (account.outsider !== undefined) return turnAway(facts, account.outsider);
+  const isMissing = account.state === 'missing';
+  const ref = accountRefOf(object);
+  const reason = isMissing ? 'AccountMissing' : 'AccountNotReady';
+  const detail = `MarketplaceAccount ${accountKey(ref)} ${whyUnusable(account, ref.namespace)}`;
+  return decision({
+    rule: 'wait-for-account',
+    fields: carriedFields(facts),
+    finding: { phase: 'Pending', reason, detail, machine: { type: 'none' } },
+    // An account that is applied together with its machines is not ready for a moment, and has its own events.
+    events: isMissing ? news(facts, say('False', reason, detail)) : [],
+  });
+}
+
+function whyUnusable(account: Facts['account'], namespace: string): string {
+  if (account.state === 'notReady') return `is not ready: ${account.message}`;
+  return account.state === 'missing' && account.isUnwatched ? `${outOfSight(namespace)}.` : 'does not exist.';
+}

@@ -1,0 +1,131 @@
+import { type AccountDirectory, sessionOf } from '../../accounts/registry.ts';
+import type { AccountSession } from '../../accounts/session.ts';
+import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
+import { accountRefOf } from '../../instance/account-ref.ts';
+import type { Feed } from '../../marketplace/feed/feed.ts';
+import type { FeedEvent } from '../../marketplace/feed/feed-state.ts';
+import type { Instance } from '../../marketplace/instances/instance.ts';
+import { readLabel } from '../../ownership/label.ts';
+import { objectKey, uidOf } from '../../runtime/kube/kube-object.ts';
+import type { Informer } from '../../runtime/list-watch/informer.ts';
+import type { SteadyClock } from './memory.ts';
+
+export interface WakingOptions {
+  readonly accounts: AccountDirectory;
+  readonly instances: Informer<GpuInstance>;
+  readonly enqueue: (key: string) => void;
+  /** An account changed that this object names. */
+  readonly onAccountChange: (object: GpuInstance) => void;
+  readonly steady: SteadyClock;
+}
+
+/**
+ * Wakes just the objects that news concern: a changed row wakes its own object, a complete list those that
+ * wait for one, and an account that changed all that name it.
+ */
+export class Waking {
+  readonly #options: WakingOptions;
+  readonly #keyByUid = new Map<string, string>();
+  readonly #keysByMachine = new Map<number, Set<string>>();
+  readonly #waitingForList = new Map<Feed, Set<string>>();
+  readonly #subscriptions = new Map<Feed, () => void>();
+  #endings: (() => void)[] = [];
+
+  constructor(options: WakingOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    const { accounts, instances, enqueue, onAccountChange } = this.#options;
+    for (const object of instances.list()) this.#index(object);
+    this.#endings = [
+      instances.onChange((change) => {
+        if (change.type === 'updated') this.#forget(change.previous);
+        if (change.type === 'deleted') this.#forget(change.object);
+        else this.#index(change.object);
+      }),
+      accounts.onChange((ref) => {
+        this.#subscribeAll();
+        for (const object of instances.list()) {
+          const named = accountRefOf(object);
+          if (named.name !== ref.name || named.namespace !== ref.namespace) continue;
+          onAccountChange(object);
+          enqueue(objectKey(object.metadata));
+        }
+      }),
+    ];
+    this.#subscribeAll();
+  }
+
+  stop(): void {
+    for (const end of [...this.#endings, ...this.#subscriptions.values()]) end();
+    this.#endings = [];
+    this.#subscriptions.clear();
+    this.#waitingForList.clear();
+  }
+
+  /** The object is looked at again after the next complete list of its login. */
+  onNextList(key: string, object: GpuInstance): void {
+    const feed = sessionOf(this.#options.accounts.get(accountRefOf(object)))?.feed;
+    if (!feed) return;
+    this.#subscribeAll();
+    const waiting = this.#waitingForList.get(feed) ?? new Set();
+    this.#waitingForList.set(feed, waiting.add(key));
+  }
+
+  #subscribeAll(): void {
+    const sessions = this.#options.accounts.sessions();
+    const live = new Set(sessions.map((session) => session.feed));
+    for (const [feed, end] of this.#subscriptions) {
+      if (live.has(feed)) continue;
+      end();
+      this.#subscriptions.delete(feed);
+      this.#waitingForList.delete(feed);
+    }
+    for (const session of sessions) {
+      if (this.#subscriptions.has(session.feed)) continue;
+      this.#subscriptions.set(
+        session.feed,
+        session.feed.subscribe((event) => this.#hear(event, session)),
+      );
+    }
+  }
+
+  #hear(event: FeedEvent, session: AccountSession): void {
+    if (event.type === 'row') this.#wakeOwners(event.id, event.row ?? event.previous, session);
+    if (event.type !== 'list') return;
+    this.#options.steady.noteList(session.feed, event.list);
+    const waiting = this.#waitingForList.get(session.feed);
+    this.#waitingForList.delete(session.feed);
+    for (const key of waiting ?? []) this.#options.enqueue(key);
+  }
+
+  #wakeOwners(id: number, row: Instance | undefined, session: AccountSession): void {
+    for (const key of this.#keysByMachine.get(id) ?? []) this.#options.enqueue(key);
+    const reading = readLabel(session.identity, row?.label);
+    const key = reading.type === 'verified' ? this.#keyByUid.get(reading.facts.uid) : undefined;
+    if (key !== undefined) this.#options.enqueue(key);
+  }
+
+  #index(object: GpuInstance): void {
+    const key = objectKey(object.metadata);
+    this.#keyByUid.set(uidOf(object), key);
+    for (const id of machinesOf(object)) {
+      this.#keysByMachine.set(id, (this.#keysByMachine.get(id) ?? new Set()).add(key));
+    }
+  }
+
+  #forget(object: GpuInstance): void {
+    const key = objectKey(object.metadata);
+    this.#keyByUid.delete(uidOf(object));
+    for (const id of machinesOf(object)) {
+      const keys = this.#keysByMachine.get(id);
+      keys?.delete(key);
+      if (keys?.size === 0) this.#keysByMachine.delete(id);
+    }
+  }
+}
+
+function machinesOf({ spec, status }: GpuInstance): readonly number[] {
+  return [status?.instanceId, spec.adopt?.instanceId].filter((id) => id !== undefined);
+}
