@@ -13,6 +13,7 @@ export const RENTAL_PATH: readonly (readonly [caller: string, callee: string, ca
   ['controllers/gpu-instance/controller.ts', 'controllers/gpu-instance/deps.ts', 'depsOf'],
   ['controllers/gpu-instance/controller.ts', 'runtime/list-watch/current-objects.ts', 'duringPass'],
   ['controllers/gpu-instance/controller.ts', 'controllers/gpu-instance/reconcile.ts', 'reconcile'],
+  ['controllers/gpu-instance/reconcile.ts', 'controllers/gpu-instance/observe.ts', 'takeSnapshot'],
   ['controllers/gpu-instance/reconcile.ts', 'controllers/gpu-instance/observe.ts', 'observe'],
   ['controllers/gpu-instance/reconcile.ts', 'controllers/gpu-instance/reads.ts', 'decideWithReads'],
   ['controllers/gpu-instance/reads.ts', 'controllers/gpu-instance/decide.ts', 'decide'],

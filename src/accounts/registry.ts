@@ -11,7 +11,7 @@ import { uidOf } from '../runtime/kube/kube-object.ts';
 import { countedObjects } from './account-instances.ts';
 import { type LoginConnections, pollIntervalOf } from './connection.ts';
 import type { Installation } from './installation/installation.ts';
-import { type AccountSession, ProvenSession, type UserFacts } from './session.ts';
+import { AccountSession, type UserFacts } from './session.ts';
 import type { BrakeSettings } from './spend-limits.ts';
 import { type AccountStatusWriter, StatusWriter, type StatusWriterRef } from './status-writer.ts';
 
@@ -19,19 +19,19 @@ import { type AccountStatusWriter, StatusWriter, type StatusWriterRef } from './
  * `notReady` carries the session where the login was proven before: its feed and its `get` and `destroy`
  * still serve teardown, its tickets refuse.
  */
-export type AccountLookup =
-  | { readonly type: 'ready'; readonly session: AccountSession }
+export type AccountLookup<Session = AccountSession> =
+  | { readonly type: 'ready'; readonly session: Session }
   | {
       readonly type: 'notReady';
       readonly reason: string;
       readonly message: string;
-      readonly session: AccountSession | undefined;
+      readonly session: Session | undefined;
     }
   /** `isUnwatched`: this installation does not watch its namespace. */
   | { readonly type: 'missing'; readonly isUnwatched?: boolean };
 
 /** The session of a lookup, also if it may only be used for teardown. */
-export function sessionOf(lookup: AccountLookup): AccountSession | undefined {
+export function sessionOf<Session>(lookup: AccountLookup<Session>): Session | undefined {
   return lookup.type === 'missing' ? undefined : lookup.session;
 }
 
@@ -84,7 +84,7 @@ interface NotReady {
 interface Known {
   readonly uid: string;
   readonly writer: StatusWriter;
-  session: ProvenSession | undefined;
+  session: AccountSession | undefined;
   notReady: NotReady | undefined;
 }
 
@@ -181,12 +181,12 @@ export class AccountRegistry {
   }
 
   /** The session behind an account for its own controller, whatever its state. */
-  session(ref: AccountRef): ProvenSession | undefined {
+  session(ref: AccountRef): AccountSession | undefined {
     return this.#byKey.get(accountKey(ref))?.session;
   }
 
   /** A key has proved the account's login: opens or continues its session. */
-  connect(account: MarketplaceAccount, proven: ProvenKey): ProvenSession {
+  connect(account: MarketplaceAccount, proven: ProvenKey): AccountSession {
     const known = this.#known(account);
     const pollIntervalMs = pollIntervalOf(account, this.#options.minPollIntervalMs);
     const user = { accountUid: known.uid, pollIntervalMs };
@@ -248,7 +248,7 @@ export class AccountRegistry {
   }
 
   /** Every session, whether or not the identity is known: for controllers of accounts only. */
-  proven(): readonly ProvenSession[] {
+  proven(): readonly AccountSession[] {
     return [...this.#byKey.values()].flatMap(({ session }) => (session ? [session] : []));
   }
 
@@ -277,7 +277,7 @@ export class AccountRegistry {
     return new StatusWriter({ client, clock, onWritten, ref });
   }
 
-  #ofSameLogin(account: MarketplaceAccount, login: Login): readonly ProvenSession[] {
+  #ofSameLogin(account: MarketplaceAccount, login: Login): readonly AccountSession[] {
     const uid = uidOf(account);
     return this.proven().filter((other) => other.uid !== uid && loginText(other.login) === loginText(login));
   }
@@ -305,9 +305,9 @@ export class AccountRegistry {
   #createSession(
     account: MarketplaceAccount,
     connection: ReturnType<LoginConnections['open']>,
-  ): ProvenSession {
+  ): AccountSession {
     const ref = refOf(account);
-    return new ProvenSession({
+    return new AccountSession({
       ...this.#options,
       account,
       connection,

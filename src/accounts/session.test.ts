@@ -12,7 +12,7 @@ import { defaultConstants } from '../ownership/constants.ts';
 import { newIdentity } from '../ownership/identity.ts';
 import { makeLabel } from '../ownership/label.ts';
 import { LoginConnections } from './connection.ts';
-import { ProvenSession, type ProvenSessionOptions } from './session.ts';
+import { AccountSession, type AccountSessionOptions } from './session.ts';
 
 const LOGIN = { url: 'https://market.example', userId: 7 };
 const MONTH = '2026-11';
@@ -38,7 +38,7 @@ function proven({
   answer?: Script;
   clock?: VirtualClock;
   paced?: boolean;
-  changes?: Partial<ProvenSessionOptions>;
+  changes?: Partial<AccountSessionOptions>;
 } = {}) {
   const { transport } = answeringTransport(answer);
   const connections = new LoginConnections({
@@ -51,7 +51,7 @@ function proven({
   const connection = connections.open(LOGIN, { accountUid: 'account-uid', pollIntervalMs: 10_000 });
   connection.keys.set('account-uid', { key: new Secret('key'), use: 'full', mayDestroy: true });
   const account = { ...observed().account, ...(status && { status }) };
-  return new ProvenSession({
+  return new AccountSession({
     account,
     connection,
     identity: () => identity,
@@ -78,7 +78,7 @@ const ask = {
   generation: 1,
   wake() {},
 };
-const reasonOf = (account: ProvenSession) => {
+const reasonOf = (account: AccountSession) => {
   const decision = account.admission.request(ask);
   return decision.type === 'refused' ? decision.reason : decision.type;
 };

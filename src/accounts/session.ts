@@ -31,48 +31,6 @@ import {
 /** The queue of a login, as the objects that wait in it use it. */
 export type RentalQueue = Pick<AdmissionQueue, 'offers' | 'explain' | 'place' | 'leave'>;
 
-/**
- * An account whose login was proven by a key in this process. It stays the same object while the login
- * stays; key, limits and breaker behind it change. What it returns is current at the call.
- */
-export interface AccountSession {
-  readonly ref: AccountRef;
-  readonly uid: string;
-  readonly login: Login;
-  /** What this installation signs with. */
-  readonly identity: Identity;
-  /**
-   * Reads are shared by the accounts of the login. Writes leave with the newest proven key of this very account, or not
-   * at all: a kept key may only destroy, a narrow one may not write.
-   */
-  readonly client: MarketplaceClient;
-  /** Shared by all accounts of the same login. */
-  readonly feed: Feed;
-  readonly avoid: Pick<AvoidList, 'current' | 'add'>;
-  /** Every rule in front of a purchase or a start. */
-  readonly admission: Pick<Admission, 'request' | 'requestStart' | 'reservedFor'>;
-  /** What a purchase waits for, shared by all accounts of the same login. Found offers may be reserved or avoided. */
-  readonly queue: RentalQueue;
-  /** Breaker and label echo, as the latest polls show them. */
-  readonly observer: Pick<
-    FeedObserver,
-    'breaker' | 'openSpans' | 'countsHostFailures' | 'labelEcho' | 'labelReadBack'
-  >;
-  /** The clock that dates machines. */
-  readonly serviceClock: Pick<ServiceClock, 'now'>;
-  readonly limits: AccountLimits;
-  readonly user: UserFacts;
-  /** Whether the account may be used from objects of that namespace (`spec.allowedNamespaces`); undefined while that is being found out. */
-  permits(namespace: string): boolean | undefined;
-  /**
-   * Whether machines that this operator did not rent may be adopted: `spec.adoption` of every account of the login must
-   * be `Unlabelled`. Undefined while an account has not been asked for its login yet.
-   */
-  adoption(): 'None' | 'Unlabelled' | undefined;
-  /** Asks the marketplace right now whether the key in use is one of `login`. Never throws. */
-  proveLogin(): Promise<boolean>;
-}
-
 /** What the latest proof of the key said of its user. */
 export interface UserFacts {
   /** Undefined if the key may not read it. */
@@ -112,7 +70,7 @@ const NOTHING_FOUND: SweepFindings = {
 };
 
 /** What a session needs of the process around it. */
-export interface ProvenSessionOptions {
+export interface AccountSessionOptions {
   readonly account: MarketplaceAccount;
   readonly connection: LoginConnection;
   /** Undefined until the installation knows who it is; no session is given out before. */
@@ -123,7 +81,7 @@ export interface ProvenSessionOptions {
   /** GpuInstances that count for this account, as the cache has them. */
   readonly objects: (account: MarketplaceAccount) => readonly InstanceSummary[];
   /** Accounts that have proved the same login, without this one. */
-  readonly ofSameLogin: () => readonly ProvenSession[];
+  readonly ofSameLogin: () => readonly AccountSession[];
   /** `spec.adoption` of all accounts of the login together; undefined while one of them may not be known yet. */
   readonly adoptionOfLogin: () => 'None' | 'Unlabelled' | undefined;
   /** Undefined while it is being found out. */
@@ -136,20 +94,32 @@ export interface ProvenSessionOptions {
   readonly onPoll: (event: FeedEvent) => void;
 }
 
-/** One account whose login was proven: the state behind its session, moved on by the account's controller. */
-export class ProvenSession implements AccountSession {
+/**
+ * An account whose login was proven by a key in this process. It stays the same object while the login stays; key, limits
+ * and breaker behind it change, moved on by the account's controller. What it returns is current at the call.
+ */
+export class AccountSession {
   readonly ref: AccountRef;
   readonly uid: string;
   readonly login: Login;
+  /**
+   * Reads are shared by the accounts of the login. Writes leave with the newest proven key of this very account, or not
+   * at all: a kept key may only destroy, a narrow one may not write.
+   */
   readonly client: MarketplaceClient;
+  /** Shared by all accounts of the same login. */
   readonly feed: Feed;
   readonly pacer: Pacer;
+  /** What a purchase waits for, shared by all accounts of the same login. Found offers may be reserved or avoided. */
   readonly queue: RentalQueue;
+  /** The clock that dates machines. */
   readonly serviceClock: ServiceClock;
   readonly avoid: AvoidList;
+  /** Every rule in front of a purchase or a start. */
   readonly admission: Admission;
+  /** Breaker and label echo, as the latest polls show them. */
   readonly observer: FeedObserver;
-  readonly #options: ProvenSessionOptions;
+  readonly #options: AccountSessionOptions;
   readonly #inventory: MachineInventory;
   readonly #pendingOrphans = new PendingOrphans();
   readonly #unsubscribe: () => void;
@@ -159,7 +129,7 @@ export class ProvenSession implements AccountSession {
   /** Undefined before the first sweep. */
   #findings: SweepFindings | undefined;
 
-  constructor(options: ProvenSessionOptions) {
+  constructor(options: AccountSessionOptions) {
     const { account, connection, clock } = options;
     this.#options = options;
     this.#account = account;
@@ -182,6 +152,7 @@ export class ProvenSession implements AccountSession {
     this.#unsubscribe = this.feed.subscribe((event) => this.observer.onFeedEvent(event));
   }
 
+  /** What this installation signs with. Throws while that is not known: no session is given out before. */
   get identity(): Identity {
     const identity = this.#options.identity();
     if (!identity) throw new Error('a session was used before the identity of this installation is known');
@@ -222,14 +193,20 @@ export class ProvenSession implements AccountSession {
     return gone;
   }
 
+  /** Whether objects of that namespace may use the account (`spec.allowedNamespaces`); undefined while that is being found out. */
   permits(namespace: string): boolean | undefined {
     return this.#options.namespaceAllowed(this.#account, namespace);
   }
 
+  /**
+   * Whether machines that this operator did not rent may be adopted: `spec.adoption` of every account of the login must
+   * be `Unlabelled`. Undefined while an account has not been asked for its login yet.
+   */
   adoption(): 'None' | 'Unlabelled' | undefined {
     return this.#options.adoptionOfLogin();
   }
 
+  /** Asks the marketplace right now whether the key in use is one of `login`. Never rejects. */
   async proveLogin(): Promise<boolean> {
     try {
       return (await this.client.users.current()).id === this.login.userId;

@@ -1,5 +1,5 @@
 import { isUnresolved } from '../accounts/breaker.ts';
-import type { ProvenSession } from '../accounts/session.ts';
+import type { AccountSession } from '../accounts/session.ts';
 import type { Clock } from '../lib/clock.ts';
 import { CLASS_ORDER } from '../marketplace/pacing/endpoint-class.ts';
 import { type AccountFigures, showAccounts } from '../server/account-metrics.ts';
@@ -23,7 +23,7 @@ export function exposeOperator(registry: MetricRegistry, operator: Operator, clo
 }
 
 /** An account as metrics show it. */
-export function accountFigures(session: ProvenSession, now: number): AccountFigures {
+export function accountFigures(session: AccountSession, now: number): AccountFigures {
   const { dollarsPerHour, credit, liveMachines, rentalsLastHour, spentThisMonth } = session.admission.sums();
   const list = session.feed.latest();
   const { orphans, copied, late = [] } = session.findings;

@@ -60,14 +60,13 @@ async function explainInstance(cluster: ClusterSession, name: string, asked: Ask
   ]);
   const { instances: objects, missing } = await countedInstances(cluster, account);
   const target = await accountTarget(cluster, account, asked);
-  const [{ decideOnce }, { staticSession }, { decisionRow, tellDecision }] = await Promise.all([
+  const [{ decideOnce }, { decisionRow, tellDecision }] = await Promise.all([
     import('../explain/decide-once.ts'),
-    import('../explain/static-session.ts'),
     import('../explain/tell-decision.ts'),
   ]);
   const row = await withMarketplaceAt(target, { input, context }, async (marketplace) => {
-    const session = staticSession({ account, identity, objects, ...(await lookAt(marketplace)) });
-    return decisionRow(await decideOnce(object, { session, kube: cluster.kube, others, constants }));
+    const reading = { account, identity, objects, ...(await readLogin(marketplace)) };
+    return decisionRow(await decideOnce({ object, others, constants }, reading, cluster.kube));
   });
   if (guessed !== undefined) context.stderr.write(`Decided by the default times: ${guessed}.\n`);
   if (missing !== undefined) context.stderr.write(`${missing}.\n`);
@@ -76,7 +75,7 @@ async function explainInstance(cluster: ClusterSession, name: string, asked: Ask
 }
 
 /** One complete list and the user, as the operator's feed would have them. */
-async function lookAt({ client, baseUrl }: MarketplaceSession) {
+async function readLogin({ client, baseUrl }: MarketplaceSession) {
   const begunAt = Date.now();
   const [instances, user] = await Promise.all([allInstances(client), client.users.current()]);
   const now = Date.now();

@@ -1,84 +1,74 @@
-import type { AccountSession } from '../../accounts/session.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { deriveFacts } from '../../controllers/gpu-instance/facts.ts';
-import { MachineIndex, ObjectMemory, SteadyClock } from '../../controllers/gpu-instance/memory.ts';
-import { machineIndexes, observe, type ObserveDeps } from '../../controllers/gpu-instance/observe.ts';
-import { decideWithReads, readerOf, withPresentTime } from '../../controllers/gpu-instance/reads.ts';
+import { ObjectMemory, SteadyClock } from '../../controllers/gpu-instance/memory.ts';
+import { observe } from '../../controllers/gpu-instance/observe.ts';
+import {
+  decideWithReads,
+  failedSearch,
+  type Reader,
+  withPresentTime,
+} from '../../controllers/gpu-instance/reads.ts';
+import { readInputs } from '../../controllers/gpu-instance/rental-inputs.ts';
 import { classify, type Stage } from '../../controllers/gpu-instance/stage.ts';
-import type { Decision, Observed } from '../../controllers/gpu-instance/types.ts';
+import type { Decision, Observed, OffersView } from '../../controllers/gpu-instance/types.ts';
 import { systemClock } from '../../lib/clock.ts';
-import { silentLogger } from '../../lib/logger.ts';
-import { systemRandom } from '../../lib/random.ts';
-import type { PurchaseConstants } from '../../ownership/constants.ts';
+import type { MarketplaceClient } from '../../marketplace/client.ts';
+import { MarketplaceError } from '../../marketplace/errors/errors.ts';
+import type { OfferQuery } from '../../marketplace/offers/offers.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
-import { objectKey, uidOf } from '../../runtime/kube/kube-object.ts';
-import type { Informer } from '../../runtime/list-watch/informer.ts';
-import { lasting } from '../limits.ts';
+import { uidOf } from '../../runtime/kube/kube-object.ts';
+import { failed } from '../failures/command-error.ts';
+import { WORDS_BY_KIND } from '../failures/describe-failure.ts';
+import { accountGate, lasting } from '../limits.ts';
+import { type AccountReading, type InstanceReading, snapshotOf } from './snapshot.ts';
 
 /** What the operator would do with an object now, if it had seen what was seen here. */
 export interface Explained {
   readonly stage: Stage;
   readonly decision: Decision;
   /** What the rule asked to see on the way, e.g. `offers`. */
-  readonly looks: readonly string[];
+  readonly reads: readonly string[];
 }
 
-/** Runs the operator's own observe and decide on one object. Nothing is recorded and nothing is done. */
+/**
+ * Runs the operator's own observe and decide on one object. Nothing is recorded and nothing is done. Rejects if a search
+ * fails by what only concerns this call.
+ */
 export async function decideOnce(
-  object: GpuInstance,
-  parts: {
-    readonly session: AccountSession;
-    readonly kube: KubeClient;
-    readonly others: readonly GpuInstance[];
-    /** The times that the operator runs with. */
-    readonly constants: PurchaseConstants;
-  },
+  instance: InstanceReading,
+  account: AccountReading,
+  kube: KubeClient,
 ): Promise<Explained> {
+  const { object } = instance;
   const steady = new SteadyClock(systemClock);
-  const list = parts.session.feed.latest();
-  if (list) steady.noteList(parts.session.feed, list);
   const memory = new ObjectMemory();
-  const lookAt = () => {
-    const observed = observe(object, { ...sourcesOf(parts), memory, steady });
-    if (!observed) throw new Error('the identity of the installation is not known');
-    return lookOn(observed, { ...parts, steady });
+  const decideNow = async (): Promise<Explained> => {
+    const first = observe(object, snapshotOf(instance, account, steady), { memory, steady });
+    const { observed, decision, reads } = await decideWithReads(first, {
+      reader: readerOf(account, kube),
+      refresh: (seen) => withPresentTime(seen, { clock: systemClock, steady, session: undefined }),
+      publish: async (seen) => asPublished(seen),
+    });
+    return { stage: classify(deriveFacts(observed)), decision, reads };
   };
-  const wished = await lookAt();
-  const refusal = refusalOf(wished.decision, object, parts.session);
-  if (!refusal) return wished;
+  const desired = await decideNow();
+  const refusal = refusalOf(desired.decision, object, account);
+  if (!refusal) return desired;
   const { reason, message: detail, retryAfterMs } = refusal;
   memory.refusedByAccount(steady.now(), retryAfterMs, { reason, detail });
-  const told = await lookAt();
-  return { ...told, looks: [...wished.looks, ...told.looks] };
+  const refused = await decideNow();
+  return { ...refused, reads: [...desired.reads, ...refused.reads] };
 }
 
-interface LookPorts {
-  readonly session: AccountSession;
-  readonly kube: KubeClient;
-  readonly steady: SteadyClock;
-}
-
-/** Decides by the operator's own loop. Reads are its reads; nothing is written. */
-async function lookOn(first: Observed, { session, kube, steady }: LookPorts): Promise<Explained> {
-  const wait = <T>(read: () => Promise<T>) => read();
-  const { observed, decision, reads } = await decideWithReads(first, {
-    reader: readerOf({ cluster: kube, session, wake() {}, aside: wait, log: silentLogger }),
-    refresh: (seen) => withPresentTime(seen, { clock: systemClock, steady, session }),
-    publish: async (seen) => asPublished(seen),
-  });
-  return { stage: classify(deriveFacts(observed)), decision, looks: reads };
-}
-
-/** Such a request waits for nothing. */
-const NOBODY_WAITS = { namespace: '', generation: 0, wake() {} };
-
-/** What the account would answer to the purchase or start that was decided; undefined where it has room. */
-function refusalOf({ record, actions }: Decision, object: GpuInstance, { admission }: AccountSession) {
+/** What the account would answer to the purchase or start that was decided; undefined if it has room. */
+function refusalOf({ record, actions }: Decision, object: GpuInstance, account: AccountReading) {
+  const admission = accountGate(account);
   const objectUid = uidOf(object);
   const start = actions.find((action) => action.type === 'start');
   if (record.type === 'intent') {
     const { offer, pricePerHour } = record.purchase;
-    return lasting(admission.request({ ...NOBODY_WAITS, objectUid, offerId: offer.id, pricePerHour }));
+    const request = { namespace: '', generation: 0, wake() {}, objectUid, offerId: offer.id, pricePerHour };
+    return lasting(admission.request(request));
   }
   return (
     start && lasting(admission.requestStart({ objectUid, pricePerHour: start.pricePerHour, timeoutMs: 0 }))
@@ -91,50 +81,29 @@ function asPublished(observed: Observed): Observed {
   return { ...observed, published: { type: 'done', bindingName } };
 }
 
-function sourcesOf({
-  session,
-  others,
-  constants,
-}: {
-  readonly session: AccountSession;
-  readonly others: readonly GpuInstance[];
-  readonly constants: PurchaseConstants;
-}): Omit<ObserveDeps, 'steady' | 'memory'> {
+/** Asks the cluster and the marketplace directly: nothing waits in a queue here. */
+function readerOf({ account, client, userId }: AccountReading, kube: KubeClient): Reader {
   return {
-    clock: systemClock,
-    random: systemRandom,
-    instances: listedOnce(others),
-    accounts: {
-      get: (ref) => {
-        const isOurs = ref.namespace === session.ref.namespace && ref.name === session.ref.name;
-        return isOurs ? { type: 'ready', session } : { type: 'missing' };
-      },
-      permits: (_ref, namespace) => session.permits(namespace),
-    },
-    constants,
-    index: new MachineIndex(constants),
-    identity: () => session.identity,
-    leaseRemainingMs: () => Number.POSITIVE_INFINITY,
-    withoutStart: new Set(),
+    inputs: ({ object }) => readInputs(object, kube),
+    offers: (_observed, { queries: [query] }) => searchOffers(client, query),
+    machine: (instanceId) => client.instances.get(instanceId),
+    proveLogin: async () => userId === (account.status?.login?.userId ?? userId),
   };
 }
 
-/** A cache that was filled by one list and never changes. */
-function listedOnce(items: readonly GpuInstance[]): Informer<GpuInstance> {
-  const byKey = new Map(items.map((item) => [objectKey(item.metadata), item]));
-  return {
-    name: 'gpuinstances',
-    start() {},
-    stop: async () => {},
-    synced: Promise.resolve(),
-    hasSynced: () => true,
-    get: (key) => byKey.get(key),
-    list: () => items,
-    byIndex: (index, value) => items.filter((item) => machineIndexes[index]?.(item).includes(value) ?? false),
-    onChange: () => () => {},
-    wrote() {},
-    keep: (object) => object as GpuInstance,
-    isCurrent: () => true,
-    health: () => ({ lastContactAt: undefined, divergences: 0, failure: undefined, rewoundSince: undefined }),
-  };
+/** What only says that our own call found no way at this moment: another key and another moment are the operator's. */
+const OF_THE_MOMENT: ReadonlySet<string> = new Set(['throttled', 'quotaExceeded', 'unavailable', 'timeout']);
+
+/** Rejects if nothing can be said of what the operator would find. */
+async function searchOffers(client: MarketplaceClient, query: OfferQuery): Promise<OffersView> {
+  try {
+    return { type: 'found', offers: await client.offers.search(query) };
+  } catch (error) {
+    if (!(error instanceof MarketplaceError) || !OF_THE_MOMENT.has(error.kind)) return failedSearch(error);
+    throw failed(
+      `The search of offers did not succeed from here (${WORDS_BY_KIND[error.kind]}), so what the operator would decide is not known.`,
+      'Wait a little and try again; gpu-rent status tells what the operator said last.',
+      error,
+    );
+  }
 }

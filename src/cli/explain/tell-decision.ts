@@ -4,11 +4,11 @@ import { ageText, exactDollars } from '../output/amounts.ts';
 import type { Explained } from './decide-once.ts';
 
 /** The decision as data for machines. */
-export function decisionRow({ stage, decision, looks }: Explained) {
+export function decisionRow({ stage, decision, reads }: Explained) {
   return {
     stage: stageText(stage),
     rule: decision.rule,
-    looks,
+    looks: reads,
     records: decision.record.type,
     actions: decision.actions.map(actionText),
     says: decision.status ? says(decision.status.verdict) : undefined,

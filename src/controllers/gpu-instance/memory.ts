@@ -1,19 +1,28 @@
+import type { AccountSession } from '../../accounts/session.ts';
 import type { GpuInstance, GpuInstanceStatus } from '../../api/v1alpha1/gpu-instance.ts';
 import { annotations } from '../../api/v1alpha1/names.ts';
 import { requestToken } from '../../api/v1alpha1/object.ts';
 import { isFailing, isStopped } from '../../instance/status-class.ts';
+import type { Clock } from '../../lib/clock.ts';
 import type { Secret } from '../../lib/secret.ts';
+import { parseTime } from '../../lib/time.ts';
+import type { Feed } from '../../marketplace/feed/feed.ts';
 import type { CompleteList } from '../../marketplace/feed/feed-state.ts';
 import type { Instance } from '../../marketplace/instances/instance.ts';
-import type { IntentReading, RentalIntent } from '../../ownership/intent.ts';
-import { wordOf } from './status.ts';
-import type { DestroyMark, IntentMark, ListedMachine, MemoryView, ProbeView, QueueWord, Refusal, RentedFacts } from './types.ts';
-import { parseTime } from '../../lib/time.ts';
-import type { Clock } from '../../lib/clock.ts';
-import type { Feed } from '../../marketplace/feed/feed.ts';
-import type { AccountSession } from '../../accounts/session.ts';
 import type { PurchaseConstants } from '../../ownership/constants.ts';
+import type { IntentReading, RentalIntent } from '../../ownership/intent.ts';
 import { whose } from '../../ownership/ours.ts';
+import { wordOf } from './status.ts';
+import type {
+  DestroyMark,
+  IntentMark,
+  ListedMachine,
+  MemoryView,
+  ProbeView,
+  QueueWord,
+  Refusal,
+  RentedFacts,
+} from './types.ts';
 
 /** How often it is looked at whether someone changed or deleted a child; Secrets may not be watched. */
 export const CHILDREN_CHECK_MS = 300_000;
@@ -414,6 +423,9 @@ export class SteadyClock {
   }
 }
 
+/** Whose labels are looked for: those of this installation, on machines of that login. */
+type Signer = Pick<AccountSession, 'identity' | 'login'>;
+
 type ByUid = ReadonlyMap<string, readonly ListedMachine[]>;
 
 const NONE: readonly ListedMachine[] = [];
@@ -428,7 +440,7 @@ export class MachineIndex {
   }
 
   /** Rows whose verified label names this uid, lowest id first. */
-  labelled(session: AccountSession, list: CompleteList, uid: string): readonly ListedMachine[] {
+  labelled(session: Signer, list: CompleteList, uid: string): readonly ListedMachine[] {
     let index = this.#indexes.get(list);
     if (!index) {
       index = this.#build(session, list);
@@ -437,7 +449,7 @@ export class MachineIndex {
     return index.get(uid) ?? NONE;
   }
 
-  #build(session: AccountSession, list: CompleteList): ByUid {
+  #build(session: Signer, list: CompleteList): ByUid {
     const index = new Map<string, ListedMachine[]>();
     const context = { identity: session.identity, login: session.login, constants: this.#constants };
     for (const row of [...list.rows.values()].sort((left, right) => left.id - right.id)) {

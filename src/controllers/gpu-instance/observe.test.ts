@@ -25,7 +25,14 @@ import { makeClaim } from '../../ownership/claim.ts';
 import { defaultConstants } from '../../ownership/constants.ts';
 import { decide } from './decide.ts';
 import { MachineIndex, ObjectMemory, SteadyClock } from './memory.ts';
-import { BY_ADOPTED, BY_MACHINE, machineIndexes, observe, type ObserveDeps } from './observe.ts';
+import {
+  BY_ADOPTED,
+  BY_MACHINE,
+  machineIndexes,
+  observe,
+  type SnapshotDeps,
+  takeSnapshot,
+} from './observe.ts';
 
 const OTHER_UID = '99999999-2222-4333-8444-555555555555';
 
@@ -40,7 +47,7 @@ interface Setting {
   /** The login of the account that is called so. */
   readonly elsewhere?: typeof LOGIN;
   readonly session?: Partial<{ [Name in keyof AccountSession]: unknown }> & { readonly observer?: object };
-  readonly sources?: Partial<ObserveDeps>;
+  readonly sources?: Partial<SnapshotDeps>;
   readonly memory?: ObjectMemory;
 }
 
@@ -82,8 +89,7 @@ function seen(setting: Setting = {}) {
     missing: { type: 'missing' },
   };
   if (list) steady.noteList(session.feed, list);
-  return observe(object, {
-    memory: setting.memory ?? new ObjectMemory(),
+  const snapshot = takeSnapshot(object, {
     clock,
     steady,
     random: seededRandom(1),
@@ -91,7 +97,7 @@ function seen(setting: Setting = {}) {
     accounts: {
       get: ({ name }) =>
         name === 'elsewhere' && setting.elsewhere
-          ? { type: 'ready', session: { ...session, login: setting.elsewhere } }
+          ? { type: 'ready', session: { ...session, login: setting.elsewhere } as unknown as AccountSession }
           : lookups[setting.lookup ?? 'ready'],
       permits: () => setting.permits,
     },
@@ -102,11 +108,12 @@ function seen(setting: Setting = {}) {
     withoutStart: new Set(),
     ...setting.sources,
   });
+  return snapshot && observe(object, snapshot, { memory: setting.memory ?? new ObjectMemory(), steady });
 }
 
 const CONSENTS = { permits: () => true, adoption: () => 'Unlabelled' } as const;
 
-function informerOf(objects: readonly GpuInstance[], asked: string[] = []): ObserveDeps['instances'] {
+function informerOf(objects: readonly GpuInstance[], asked: string[] = []): SnapshotDeps['instances'] {
   return {
     list: () => {
       asked.push('all');
@@ -116,7 +123,7 @@ function informerOf(objects: readonly GpuInstance[], asked: string[] = []): Obse
       asked.push(index);
       return objects.filter((each) => machineIndexes[index]?.(each).includes(value));
     },
-  } as unknown as ObserveDeps['instances'];
+  } as unknown as SnapshotDeps['instances'];
 }
 
 /** Another object of the cluster. */

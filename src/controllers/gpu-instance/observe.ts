@@ -1,6 +1,7 @@
 import type { BreakerState, OpenSpan } from '../../accounts/breaker.ts';
 import { reporterOf } from '../../accounts/failure-reports.ts';
 import type { LabelEcho } from '../../accounts/feed-observer.ts';
+import type { QueuePosition } from '../../accounts/queue/admission-queue.ts';
 import { type AccountDirectory, type AccountLookup, sessionOf } from '../../accounts/registry.ts';
 import { serviceNow } from '../../accounts/service-clock.ts';
 import type { AccountSession } from '../../accounts/session.ts';
@@ -8,8 +9,11 @@ import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { annotations } from '../../api/v1alpha1/names.ts';
 import { reasons } from '../../api/v1alpha1/reasons.ts';
 import { accountRefOf } from '../../instance/account-ref.ts';
+import { parseTime } from '../../lib/time.ts';
 import type { CompleteList } from '../../marketplace/feed/feed-state.ts';
 import type { Instance } from '../../marketplace/instances/instance.ts';
+import type { PurchaseConstants } from '../../ownership/constants.ts';
+import type { Identity } from '../../ownership/identity.ts';
 import { type IntentReading, readIntent } from '../../ownership/intent.ts';
 import { makeLabel, type Remnant, remnantOf } from '../../ownership/label.ts';
 import { loginText } from '../../ownership/login.ts';
@@ -18,145 +22,139 @@ import { uidOf } from '../../runtime/kube/kube-object.ts';
 import type { SharedDeps } from './deps.ts';
 import { listedLate } from './facts.ts';
 import type { ObjectMemory, SteadyClock } from './memory.ts';
-import type { AbsenceView, AccountFacts, AccountView, ListedMachine, ListView, MemoryView, Observed, Outsider } from './types.ts';
-import { parseTime } from '../../lib/time.ts';
+import type {
+  AbsenceView,
+  AccountFacts,
+  AccountView,
+  ListedMachine,
+  ListView,
+  MemoryView,
+  Observed,
+  Outsider,
+} from './types.ts';
 
-/** Where `observe` looks. None of it waits: everything is in a cache, in memory or on a clock. */
-export type ObserveDeps = Pick<
+/**
+ * What surrounds an object at one moment. The operator takes it from its caches, `explain` from one list; nothing in it
+ * waits.
+ */
+export interface Snapshot {
+  /** Epoch milliseconds, by our own wall clock. */
+  readonly now: number;
+  /** In [0, 1): spreads retries. */
+  readonly jitter: number;
+  readonly leaseRemainingMs: number;
+  readonly constants: PurchaseConstants;
+  readonly identity: Identity;
+  readonly account: AccountLookup<LoginSnapshot>;
+  /** Whether the object's namespace may use the account; undefined while that is being found out. */
+  readonly isAllowed: boolean | undefined;
+  readonly others: OtherObjects;
+}
+
+/** The login that an account proved. Times are steady. */
+export interface LoginSnapshot {
+  readonly facts: AccountFacts;
+  /** The latest complete list. */
+  readonly list: CompleteList | undefined;
+  /** When that list was begun; minus infinity if it is not known. */
+  readonly begunSteady: number;
+  /** When the known complete lists were begun, oldest first. */
+  readonly listsBegun: readonly number[];
+  /** When the complete lists were begun since which that machine is missing. */
+  readonly absences: (instanceId: number) => readonly number[];
+  /** Rows of the list whose verified label names this uid, lowest id first. */
+  readonly labelled: (uid: string) => readonly ListedMachine[];
+  /** Of the object, in the queue of the login. */
+  readonly place: QueuePosition | undefined;
+}
+
+/** The GpuInstances of the cluster, the observed one included. */
+export interface OtherObjects {
+  all(): readonly GpuInstance[];
+  /** Those whose status names that machine. */
+  recording(instanceId: number): readonly GpuInstance[];
+  /** Those that are to take over that machine. */
+  adopting(instanceId: number): readonly GpuInstance[];
+  readonly loginOf: LoginOf;
+}
+
+// Snapshot
+
+/** Where the operator takes a snapshot. */
+export type SnapshotDeps = Pick<
   SharedDeps,
   'clock' | 'random' | 'instances' | 'constants' | 'index' | 'steady' | 'identity' | 'leaseRemainingMs'
 > & {
   readonly accounts: Pick<AccountDirectory, 'get' | 'permits'>;
   readonly withoutStart: ReadonlySet<string>;
-  readonly memory: ObjectMemory;
 };
 
-function loginsOf({ accounts }: ObserveDeps): LoginOf {
-  return (of) => {
-    const session = sessionOf(accounts.get(accountRefOf(of)));
-    return session && loginText(session.login);
-  };
-}
-
-function rivals(object: GpuInstance, deps: ObserveDeps): readonly GpuInstance[] {
-  return rivalsOf(object, deps.instances.list(), loginsOf(deps));
-}
-
-/** Asked only of an object that may take over a machine: what is refused anyway costs nothing. */
-function isLeftToOlder(object: GpuInstance, session: AccountSession | undefined, deps: ObserveDeps): boolean {
-  const { adopt } = object.spec;
-  if (adopt === undefined || session?.adoption() !== 'Unlabelled') return false;
-  if (session.permits(object.metadata.namespace ?? '') !== true) return false;
-  const claimants = deps.instances.byIndex(BY_ADOPTED, String(adopt.instanceId));
-  return hasOlderClaimant(object, claimants, loginsOf(deps));
-}
-
-/** Only worth reading when a rule asks for it: then it is read. */
-const NOT_ASKED_FOR = {
-  offers: new Map(),
-  broadOffers: undefined,
-  inputs: undefined,
-  loginProven: undefined,
-  confirmed: undefined,
-  published: undefined,
-} as const;
-
-/** Everything that one reconcile needs, read once; undefined while this installation does not know who it is. */
-export function observe(object: GpuInstance, deps: ObserveDeps): Observed | undefined {
-  const { memory } = deps;
-  const lookup = deps.accounts.get(accountRefOf(object));
+/** From caches, sessions and clocks, without waiting. Undefined while the identity of this installation is not known. */
+export function takeSnapshot(object: GpuInstance, deps: SnapshotDeps): Snapshot | undefined {
+  const { accounts, clock, constants, random } = deps;
+  const { namespace = '' } = object.metadata;
+  const ref = accountRefOf(object);
+  const lookup = accounts.get(ref);
   const session = sessionOf(lookup);
   const identity = session?.identity ?? deps.identity();
   if (!identity) return undefined;
-  const intent = readIntent(identity.keys, object.metadata.annotations?.[annotations.rentalIntent]);
-  const list = session?.feed.latest();
-  const recorded = recordedRow(object, list);
-  const listing = session && list && { session, list, intent, recorded };
-  memory.look({
-    object,
-    intent,
-    recorded,
-    list,
-    steady: deps.steady,
-    serviceNow: session && list && serviceNow(session.serviceClock.now(), deps.clock.now()),
-  });
-  const view = listing && listView(object, listing, deps);
-  if (view) noteLate(memory, view.labelled, intent);
   return {
-    ...NOT_ASKED_FOR,
-    now: Math.floor(deps.clock.now()),
-    steadyNow: deps.steady.now(),
-    object,
-    uid: uidOf(object),
-    identity,
-    constants: deps.constants,
-    account: accountView(lookup, object, deps),
-    intent,
-    list: view,
-    listsBegun: session ? deps.steady.listTimes(session.feed, session.feed.listsBegunSince(0)) : [],
-    absences: absencesOf(object, { session, memory: memory.view() }, deps.steady),
-    memory: memory.view(deps.steady.now()),
-    place: session?.queue.place(uidOf(object), object.metadata.generation ?? 0),
-    probe: memory.probe,
-    olderClaimant: isLeftToOlder(object, session, deps),
+    now: clock.now(),
+    jitter: random.next(),
     leaseRemainingMs: deps.leaseRemainingMs(),
-    jitter: deps.random.next(),
+    constants,
+    identity,
+    account: withLogin(lookup, (proven) => loginSnapshot(proven, object, deps)),
+    // Every object of the account's own namespace may use it.
+    isAllowed:
+      ref.namespace === namespace || (session?.permits(namespace) ?? accounts.permits(ref, namespace)),
+    others: othersIn(deps),
   };
 }
 
-/** Remembers a machine that came too late: a list that lacks it later is no proof that it is gone. */
-function noteLate(memory: ObjectMemory, labelled: readonly ListedMachine[], reading: IntentReading): void {
-  const written = reading.type === 'intent' ? reading.intent : undefined;
-  for (const intent of [written, memory.intent]) {
-    const machine = intent && listedLate(labelled, intent);
-    if (machine) memory.late = { attempt: intent.attempt, issuedAt: intent.issuedAt, machine };
+function withLogin(
+  lookup: AccountLookup,
+  loginOf: (session: AccountSession) => LoginSnapshot,
+): AccountLookup<LoginSnapshot> {
+  switch (lookup.type) {
+    case 'missing':
+      return lookup;
+    case 'ready':
+      return { type: 'ready', session: loginOf(lookup.session) };
+    case 'notReady':
+      return { ...lookup, session: lookup.session && loginOf(lookup.session) };
   }
 }
 
-function recordedRow(object: GpuInstance, list: CompleteList | undefined): Instance | undefined {
-  const id = object.status?.instanceId;
-  return id === undefined ? undefined : list?.rows.get(id);
+function loginSnapshot(session: AccountSession, object: GpuInstance, deps: SnapshotDeps): LoginSnapshot {
+  const { steady, index } = deps;
+  const { feed } = session;
+  const list = feed.latest();
+  const times = (begunAt: readonly number[]) => steady.listTimes(feed, begunAt);
+  return {
+    facts: accountFacts(session, object, deps),
+    list,
+    begunSteady: (list && times([list.begunAt])[0]) ?? Number.NEGATIVE_INFINITY,
+    listsBegun: times(feed.listsBegunSince(0)),
+    absences: (id) => times(feed.absences(id)),
+    labelled: (uid) => (list ? index.labelled(session, list, uid) : []),
+    place: session.queue.place(uidOf(object), object.metadata.generation ?? 0),
+  };
 }
 
-function accountView(lookup: AccountLookup, object: GpuInstance, deps: ObserveDeps): AccountView {
-  const view = insidersView(lookup, object, deps);
-  const outsider = outsiderOf(lookup, object, deps);
-  return outsider === undefined ? view : withoutWords(view, outsider);
+function othersIn({ accounts, instances }: SnapshotDeps): OtherObjects {
+  return {
+    all: () => instances.list(),
+    recording: (id) => instances.byIndex(BY_MACHINE, String(id)),
+    adopting: (id) => instances.byIndex(BY_ADOPTED, String(id)),
+    loginOf: (object) => {
+      const session = sessionOf(accounts.get(accountRefOf(object)));
+      return session && loginText(session.login);
+    },
+  };
 }
 
-/** Undefined for an object that may use the account, and for every one of the account's own namespace. */
-function outsiderOf(lookup: AccountLookup, object: GpuInstance, deps: ObserveDeps): Outsider | undefined {
-  const { namespace = '' } = object.metadata;
-  const ref = accountRefOf(object);
-  if (ref.namespace === namespace) return undefined;
-  const permitted = sessionOf(lookup)?.permits(namespace) ?? deps.accounts.permits(ref, namespace);
-  if (permitted === undefined) return 'undecided';
-  return permitted ? undefined : 'refused';
-}
-
-/** What an account says of itself is for those who may use it: this is the only place where its words are let through. */
-function withoutWords(view: AccountView, outsider: Outsider): AccountView {
-  if (view.state === 'missing') return { ...view, outsider };
-  const { facts } = view;
-  const silent = facts && { ...facts, breaker: withoutMessage(facts.breaker) };
-  if (view.state === 'ready' && silent) return { state: 'ready', facts: silent, outsider };
-  const { sentence } = reasons.NamespaceNotAllowed;
-  return { state: 'notReady', reason: 'NamespaceNotAllowed', message: sentence, facts: silent, outsider };
-}
-
-function withoutMessage(breaker: BreakerState): BreakerState {
-  return breaker.type === 'closed' ? breaker : { ...breaker, message: reasons.NamespaceNotAllowed.sentence };
-}
-
-function insidersView(lookup: AccountLookup, object: GpuInstance, deps: ObserveDeps): AccountView {
-  if (lookup.type === 'missing')
-    return { ...(lookup.isUnwatched && { isUnwatched: true }), state: 'missing' };
-  if (lookup.type === 'ready') return { state: 'ready', facts: accountFacts(lookup.session, object, deps) };
-  const facts = lookup.session && accountFacts(lookup.session, object, deps);
-  return { state: 'notReady', reason: lookup.reason, message: lookup.message, facts };
-}
-
-function accountFacts(session: AccountSession, object: GpuInstance, deps: ObserveDeps): AccountFacts {
+function accountFacts(session: AccountSession, object: GpuInstance, deps: SnapshotDeps): AccountFacts {
   return {
     login: session.login,
     limits: session.limits,
@@ -182,25 +180,128 @@ function steadySpan({ from, until }: OpenSpan, steady: SteadyClock): OpenSpan {
   };
 }
 
+// Observe
+
+/** What this process remembers of the object, and the clock by which it does. */
+interface Remembered {
+  readonly memory: ObjectMemory;
+  readonly steady: SteadyClock;
+}
+
+/** Only worth reading when a rule asks for it: then it is read. */
+const NOT_ASKED_FOR = {
+  offers: new Map(),
+  broadOffers: undefined,
+  inputs: undefined,
+  loginProven: undefined,
+  confirmed: undefined,
+  published: undefined,
+} as const;
+
+/** Everything that one reconcile needs, of the snapshot and of memory, which notes what the snapshot shows. */
+export function observe(object: GpuInstance, snapshot: Snapshot, { memory, steady }: Remembered): Observed {
+  const { identity, others } = snapshot;
+  const login = sessionOf(snapshot.account);
+  const intent = readIntent(identity.keys, object.metadata.annotations?.[annotations.rentalIntent]);
+  const list = login?.list;
+  const recorded = recordedRow(object, list);
+  memory.look({
+    object,
+    intent,
+    recorded,
+    list,
+    steady,
+    serviceNow: login && list && serviceNow(login.facts.serviceTime, snapshot.now),
+  });
+  const view = login && list && listView(object, { login, list, intent, recorded }, snapshot);
+  if (view) noteLate(memory, view.labelled, intent);
+  return {
+    ...NOT_ASKED_FOR,
+    now: Math.floor(snapshot.now),
+    steadyNow: steady.now(),
+    object,
+    uid: uidOf(object),
+    identity,
+    constants: snapshot.constants,
+    account: accountView(snapshot),
+    intent,
+    list: view,
+    listsBegun: login?.listsBegun ?? [],
+    absences: absencesOf(object, login, memory.view()),
+    memory: memory.view(steady.now()),
+    place: login?.place,
+    probe: memory.probe,
+    olderClaimant: isLeftToOlder(object, login?.facts, others),
+    leaseRemainingMs: snapshot.leaseRemainingMs,
+    jitter: snapshot.jitter,
+  };
+}
+
+/** Remembers a machine that came too late: a list that lacks it later is no proof that it is gone. */
+function noteLate(memory: ObjectMemory, labelled: readonly ListedMachine[], reading: IntentReading): void {
+  const written = reading.type === 'intent' ? reading.intent : undefined;
+  for (const intent of [written, memory.intent]) {
+    const machine = intent && listedLate(labelled, intent);
+    if (machine) memory.late = { attempt: intent.attempt, issuedAt: intent.issuedAt, machine };
+  }
+}
+
+function recordedRow(object: GpuInstance, list: CompleteList | undefined): Instance | undefined {
+  const id = object.status?.instanceId;
+  return id === undefined ? undefined : list?.rows.get(id);
+}
+
+function accountView({ account, isAllowed }: Snapshot): AccountView {
+  const view = insidersView(account);
+  const outsider = isAllowed === undefined ? 'undecided' : isAllowed ? undefined : 'refused';
+  return outsider === undefined ? view : withoutWords(view, outsider);
+}
+
+/** What an account says of itself is for those who may use it: this is the only place where its words are let through. */
+function withoutWords(view: AccountView, outsider: Outsider): AccountView {
+  if (view.state === 'missing') return { ...view, outsider };
+  const { facts } = view;
+  const silent = facts && { ...facts, breaker: withoutMessage(facts.breaker) };
+  if (view.state === 'ready' && silent) return { state: 'ready', facts: silent, outsider };
+  const { sentence } = reasons.NamespaceNotAllowed;
+  return { state: 'notReady', reason: 'NamespaceNotAllowed', message: sentence, facts: silent, outsider };
+}
+
+function withoutMessage(breaker: BreakerState): BreakerState {
+  return breaker.type === 'closed' ? breaker : { ...breaker, message: reasons.NamespaceNotAllowed.sentence };
+}
+
+function insidersView(lookup: AccountLookup<LoginSnapshot>): AccountView {
+  if (lookup.type === 'missing')
+    return { ...(lookup.isUnwatched && { isUnwatched: true }), state: 'missing' };
+  if (lookup.type === 'ready') return { state: 'ready', facts: lookup.session.facts };
+  return {
+    state: 'notReady',
+    reason: lookup.reason,
+    message: lookup.message,
+    facts: lookup.session?.facts,
+  };
+}
+
 interface Listing {
-  readonly session: AccountSession;
+  readonly login: LoginSnapshot;
   readonly list: CompleteList;
   readonly intent: IntentReading;
   readonly recorded: Instance | undefined;
 }
 
-function listView(object: GpuInstance, listing: Listing, deps: ObserveDeps): ListView {
-  const { session, list, intent, recorded } = listing;
+function listView(object: GpuInstance, listing: Listing, snapshot: Snapshot): ListView {
+  const { login, list, intent, recorded } = listing;
   const uid = uidOf(object);
   const others = intent.type === 'intent' && intent.intent.uid !== uid ? intent.intent.uid : undefined;
   return {
     begunAt: list.begunAt,
-    begunSteady: deps.steady.listTimes(session.feed, [list.begunAt])[0] ?? Number.NEGATIVE_INFINITY,
+    begunSteady: login.begunSteady,
     recorded,
-    labelled: deps.index.labelled(session, list, uid),
-    formerSelf: others === undefined ? undefined : formerSelf(deps.index.labelled(session, list, others)),
-    adoptTarget: adoptTarget(object, listing, deps),
-    ...unownedRows(object, listing, deps),
+    labelled: login.labelled(uid),
+    formerSelf: others === undefined ? undefined : formerSelf(login.labelled(others)),
+    adoptTarget: adoptTarget(object, listing, snapshot),
+    ...unownedRows(object, listing, snapshot),
     ids: [...list.rows.keys()],
   };
 }
@@ -212,18 +313,18 @@ function formerSelf(machines: readonly ListedMachine[]): Instance | undefined {
 
 function adoptTarget(
   object: GpuInstance,
-  { session, list }: Listing,
-  deps: ObserveDeps,
+  { login, list }: Listing,
+  { identity, constants, others }: Snapshot,
 ): ListedMachine | undefined {
   const row = object.spec.adopt && list.rows.get(object.spec.adopt.instanceId);
   if (!row) return undefined;
-  const recording = deps.instances.byIndex(BY_MACHINE, String(row.id));
+  const recording = others.recording(row.id);
   const claims = recording.flatMap(({ metadata, status }) => {
     const { instanceId, claim, attempt = 0 } = status ?? {};
     if (instanceId !== row.id || claim === undefined || metadata.uid === undefined) return [];
     return metadata.uid === object.metadata.uid ? [] : [{ uid: metadata.uid, attempt, instanceId, claim }];
   });
-  const context = { identity: session.identity, login: session.login, constants: deps.constants, claims };
+  const context = { identity, login: login.facts.login, constants, claims };
   return { row, ownership: whose(row, context) };
 }
 
@@ -234,22 +335,22 @@ function adoptTarget(
  */
 function unownedRows(
   object: GpuInstance,
-  { session, list, intent: reading }: Listing,
-  deps: ObserveDeps,
+  { login, list, intent: reading }: Listing,
+  { identity, constants, others }: Snapshot,
 ): Pick<ListView, 'unowned' | 'doubtful'> {
   if (reading.type !== 'intent' || !reading.intent.knownIds) return { unowned: [], doubtful: [] };
   const { intent } = reading;
-  const others = rivals(object, deps);
-  const held = idsHeldBy(others);
-  const wanted = idsWantedBy(others);
-  const free = [...list.rows.values()].filter(({ id }) => !held.has(id));
-  const echo = session.observer.labelEcho;
-  const sent = makeLabel(session.identity, intent);
+  const rivals = rivalsOf(object, others.all(), others.loginOf);
+  const recorded = recordedIds(rivals);
+  const adopted = adoptedIds(rivals);
+  const free = [...list.rows.values()].filter(({ id }) => !recorded.has(id));
+  const echo = login.facts.labelEcho;
+  const sent = makeLabel(identity, intent);
   const inTime = ({ startedAt }: Instance) =>
-    startedAt === undefined || startsInWindow(startedAt, intent.issuedAt, deps.constants);
+    startedAt === undefined || startsInWindow(startedAt, intent.issuedAt, constants);
   const likenessOf = ({ id, label }: Instance) => {
     const seen = likeness(label, { echo, sent });
-    return seen === 'recognizable' && wanted.has(id) ? 'doubtful' : seen;
+    return seen === 'recognizable' && adopted.has(id) ? 'doubtful' : seen;
   };
   return {
     unowned: free.filter((row) => likenessOf(row) === 'recognizable' && inTime(row)),
@@ -270,20 +371,29 @@ function likeness(
 
 function absencesOf(
   object: GpuInstance,
-  {
-    session,
-    memory: { destroys, late },
-  }: { readonly session: AccountSession | undefined; readonly memory: MemoryView },
-  steady: SteadyClock,
+  login: LoginSnapshot | undefined,
+  { destroys, late }: MemoryView,
 ): ReadonlyMap<number, AbsenceView> {
   const ids = new Set([...destroys, object.status].flatMap((machine) => machine?.instanceId ?? []));
   if (late) ids.add(late.machine.id);
-  const lists = (id: number) => (session ? steady.listTimes(session.feed, session.feed.absences(id)) : []);
-  return new Map([...ids].map((id) => [id, { lists: lists(id), read: undefined }]));
+  return new Map([...ids].map((id) => [id, { lists: login?.absences(id) ?? [], read: undefined }]));
 }
 
-/** Tells the login that an object's account proved, as text; undefined where none did. */
-type LoginOf = (object: GpuInstance) => string | undefined;
+// Other objects
+
+/** Asked only of an object that may take over a machine: what is refused anyway costs nothing. */
+function isLeftToOlder(
+  object: GpuInstance,
+  facts: AccountFacts | undefined,
+  { adopting, loginOf }: OtherObjects,
+): boolean {
+  const { adopt } = object.spec;
+  if (adopt === undefined || facts?.adoption !== 'Unlabelled' || facts.permitted !== true) return false;
+  return hasOlderClaimant(object, adopting(adopt.instanceId), loginOf);
+}
+
+/** The login that an object's account proved, as text; undefined if none did. */
+export type LoginOf = (object: GpuInstance) => string | undefined;
 
 /** Every other object but those of another login: there the same id names another machine. */
 function rivalsOf(
@@ -300,12 +410,12 @@ function rivalsOf(
 }
 
 /** Ids that objects record. */
-function idsHeldBy(objects: readonly GpuInstance[]): ReadonlySet<number | undefined> {
+function recordedIds(objects: readonly GpuInstance[]): ReadonlySet<number | undefined> {
   return new Set(objects.map(({ status }) => status?.instanceId));
 }
 
 /** Ids that objects want to take over, whether or not they may. */
-function idsWantedBy(objects: readonly GpuInstance[]): ReadonlySet<number | undefined> {
+function adoptedIds(objects: readonly GpuInstance[]): ReadonlySet<number | undefined> {
   return new Set(objects.map(({ spec }) => spec.adopt?.instanceId));
 }
 
@@ -324,11 +434,7 @@ export const machineIndexes: Readonly<Record<string, (object: GpuInstance) => re
  * Whether one of those that want the same machine is older and of the same login; of two equally old ones the lower uid
  * is the older. Logins are asked for older ones alone, up to the first that counts.
  */
-function hasOlderClaimant(
-  object: GpuInstance,
-  claimants: readonly GpuInstance[],
-  loginOf: LoginOf,
-): boolean {
+function hasOlderClaimant(object: GpuInstance, claimants: readonly GpuInstance[], loginOf: LoginOf): boolean {
   const born = parseTime(object.metadata.creationTimestamp) ?? 0;
   const isOlder = ({ metadata }: GpuInstance): boolean => {
     const age = parseTime(metadata.creationTimestamp) ?? 0;

@@ -7,18 +7,18 @@ import { parseDollars } from '../../lib/money.ts';
 import { makeLabel } from '../../ownership/label.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
 import { objectKey, refOf } from '../../runtime/kube/kube-object.ts';
-import { act, type Acted, type RecordedAction, rentedFacts } from './act.ts';
+import { type Acted, act, type RecordedAction, rentedFacts } from './act.ts';
+import { stillDecides } from './decide.ts';
 import type { Deps } from './deps.ts';
 import { deriveFacts } from './facts.ts';
 import type { AfterFailure, Failure } from './failure.ts';
-import { observe } from './observe.ts';
+import { observe, takeSnapshot } from './observe.ts';
 import { keepInstanceKey, publish } from './publish.ts';
 import { decideWithReads, readerOf, withPresentTime } from './reads.ts';
 import { type Receipt, record } from './record.ts';
 import { sayQueued } from './rules/purchase.ts';
 import { saveRented } from './rules/rented.ts';
 import { classify } from './stage.ts';
-import { stillDecides } from './decide.ts';
 import type { Action, Decision, Look, Observed, Publication, RentedFacts } from './types.ts';
 
 /** By then the cache has what the other writer wrote. */
@@ -36,8 +36,9 @@ const LOST_RACE: Look = { afterMs: LOST_RACE_RETRY_MS, lostRace: true };
  * now, and any call may be the first after a crash. Returns when the next one is due at the latest.
  */
 export async function reconcile(object: GpuInstance, deps: Deps): Promise<Look> {
-  const first = observe(object, deps);
-  if (!first) return { afterMs: IDENTITY_RETRY_MS };
+  const snapshot = takeSnapshot(object, deps);
+  if (!snapshot) return { afterMs: IDENTITY_RETRY_MS };
+  const first = observe(object, snapshot, deps);
   reportLabelEcho(first, deps);
   requestListIfAsked(deps);
 
@@ -233,8 +234,10 @@ function isStillDecided({ observed, action }: RecordedAction, deps: Deps): boole
   const newest = deps.instances.get(objectKey(object.metadata));
   if (!isLeading(deps) || isSuperseded(object, newest)) return false;
   const isSame = newest?.metadata.uid === object.metadata.uid;
-  const seen = observe(newest && isSame ? newest : object, deps);
-  return seen !== undefined && stillDecides(seen, { before: observed, action });
+  const present = newest && isSame ? newest : object;
+  const snapshot = takeSnapshot(present, deps);
+  if (!snapshot) return false;
+  return stillDecides(observe(present, snapshot, deps), { before: observed, action });
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Installation } from '../../accounts/installation/installation.ts';
 import { type AccountRegistry, refOf } from '../../accounts/registry.ts';
 import { serviceNow } from '../../accounts/service-clock.ts';
-import type { ProvenSession } from '../../accounts/session.ts';
+import type { AccountSession } from '../../accounts/session.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import type { AccountRef } from '../../instance/account-ref.ts';
 import type { InstanceSummary } from '../../instance/summary.ts';
@@ -111,7 +111,7 @@ interface SessionContext {
 }
 
 async function sessionFacts(
-  session: ProvenSession,
+  session: AccountSession,
   account: MarketplaceAccount,
   context: SessionContext,
 ): Promise<SessionFacts> {
@@ -133,7 +133,7 @@ async function sessionFacts(
 }
 
 function machineCounts(
-  session: ProvenSession,
+  session: AccountSession,
   { objects, sources }: SessionContext,
   { status }: MarketplaceAccount,
 ): MachineCounts | undefined {

@@ -1,4 +1,4 @@
-import type { ProvenSession } from '../../accounts/session.ts';
+import type { AccountSession } from '../../accounts/session.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { MarketplaceError } from '../../marketplace/errors/errors.ts';
@@ -22,7 +22,7 @@ export interface SweepEffects {
   /** Whether the destroy of that machine is decided again by the newest list and the caches. */
   readonly isStillOrphan: (sweep: Sweep, instanceId: number) => boolean;
   /** Durable when it resolves: that destroy counts among those of the last hour, whatever comes of it. */
-  readonly recordSwept: (session: ProvenSession, instanceId: number) => Promise<void>;
+  readonly recordSwept: (session: AccountSession, instanceId: number) => Promise<void>;
 }
 
 /** Carries out one action on the machines of a login; `account` is where people are told. */

@@ -1,5 +1,5 @@
 import { serviceNow } from '../../accounts/service-clock.ts';
-import type { ProvenSession } from '../../accounts/session.ts';
+import type { AccountSession } from '../../accounts/session.ts';
 import { accountKey } from '../../instance/account-ref.ts';
 import { loginText } from '../../ownership/login.ts';
 import type { ControllerOptions, ReconcileContext } from '../../runtime/controller.ts';
@@ -75,7 +75,7 @@ function sweepOf(key: string, { registry, installation }: OrphanSweepOptions): S
 }
 
 /** All sessions of the login, in the order of their names. */
-function sameLogin(all: readonly ProvenSession[], session: ProvenSession): readonly ProvenSession[] {
+function sameLogin(all: readonly AccountSession[], session: AccountSession): readonly AccountSession[] {
   const login = loginText(session.login);
   return all
     .filter((other) => loginText(other.login) === login)

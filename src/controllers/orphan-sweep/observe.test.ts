@@ -3,7 +3,7 @@ import { row } from '../../../test/builders/observed.ts';
 import { accountWith } from '../../../test/builders/observed-account.ts';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
 import type { InventoryEntry } from '../../accounts/inventory.ts';
-import type { ProvenSession } from '../../accounts/session.ts';
+import type { AccountSession } from '../../accounts/session.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import { defaultConstants } from '../../ownership/constants.ts';
 import { type ListedObject, observe, observeAgain, type Sweep, type SweepSources } from './observe.ts';
@@ -20,8 +20,8 @@ const facts = { uid: 'gone', attempt: 1, issuedAt: 0 };
 const claimant = { uid: 'young' } as ListedObject;
 
 /** A session of this login, whose latest list shows a machine: unclaimed unless an object of its name is there. */
-function session(name: string, { breaker }: Login = {}): ProvenSession {
-  const inventory: ProvenSession['inventory'] = (objects, kept, list): readonly InventoryEntry[] => {
+function session(name: string, { breaker }: Login = {}): AccountSession {
+  const inventory: AccountSession['inventory'] = (objects, kept, list): readonly InventoryEntry[] => {
     const rows = [...(list?.rows ?? LATEST).values()];
     const isClaimed = objects.some(({ uid }) => uid === claimant.uid);
     return rows.map((machine) => {
@@ -36,7 +36,7 @@ function session(name: string, { breaker }: Login = {}): ProvenSession {
     serviceClock: { now: () => ({ type: 'unknown' }) },
     observer: { breaker: { type: breaker ?? 'closed' } },
     findings: { orphans: [], unsettled: [], rolledBack: [], confirmedAt: 0, copied: [] },
-  } as unknown as ProvenSession;
+  } as unknown as AccountSession;
 }
 
 /** What an account of the login has that others may not have. */

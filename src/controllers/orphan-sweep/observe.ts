@@ -3,7 +3,7 @@ import type { Installation } from '../../accounts/installation/installation.ts';
 import type { InventoryEntry } from '../../accounts/inventory.ts';
 import { type AccountRegistry, refOf } from '../../accounts/registry.ts';
 import { serviceNow } from '../../accounts/service-clock.ts';
-import type { ProvenSession } from '../../accounts/session.ts';
+import type { AccountSession } from '../../accounts/session.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import { accountKey } from '../../instance/account-ref.ts';
 import type { InstanceSummary } from '../../instance/summary.ts';
@@ -40,7 +40,7 @@ export interface SweepSources {
 
 /** What one sweep is made with: all sessions of one login, and the list that it rides on. */
 export interface Sweep {
-  readonly sessions: readonly [ProvenSession, ...ProvenSession[]];
+  readonly sessions: readonly [AccountSession, ...AccountSession[]];
   readonly list: CompleteList;
 }
 
