@@ -14,8 +14,8 @@ export function outline(step: Step): Record<string, unknown> {
       ? { avoid: step.avoid.map(({ target }) => `${target.type} ${target.id}`) }
       : {}),
     ...(step.settled.length > 0 ? { settled: step.settled } : {}),
-    ...(step.look.afterMs === undefined ? {} : { afterMs: step.look.afterMs }),
-    ...(step.look.onList ? { onList: true } : {}),
+    ...(step.requeue.afterMs === undefined ? {} : { afterMs: step.requeue.afterMs }),
+    ...(step.requeue.onList ? { onList: true } : {}),
   };
 }
 

@@ -15,7 +15,7 @@ export function wholeDecision(step: Step, before: object = {}): string {
   if (step.type === 'read') return `reads ${JSON.stringify(step.requests)}`;
   if (step.type === 'publish') return `publishes ${JSON.stringify(step.publication)}`;
   return [
-    `rule ${step.rule}; ${recording(step)}; looks ${JSON.stringify(step.look)}`,
+    `rule ${step.rule}; ${recording(step)}; looks ${JSON.stringify(step.requeue)}`,
     ...conditions(step),
     ...changes(before, step.status?.fields),
     ...step.events.map((event) => `event ${event.type} ${event.reason} (${event.action}): ${event.note}`),

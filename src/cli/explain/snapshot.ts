@@ -88,7 +88,7 @@ function accountFacts({ metadata }: GpuInstance, reading: AccountReading): Accou
     login: loginOf(reading),
     limits: limitsOf(account),
     breaker,
-    heldSpans: [],
+    openSpans: [],
     blames: breaker.type === 'closed',
     labelEcho: echoOf(account.status?.labelsEchoed),
     permitted: mayUse(account, metadata.namespace ?? ''),

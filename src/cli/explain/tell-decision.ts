@@ -1,5 +1,5 @@
 import type { Stage } from '../../controllers/gpu-instance/stage.ts';
-import type { Action, Decision, Look } from '../../controllers/gpu-instance/types.ts';
+import type { Action, Decision, Requeue } from '../../controllers/gpu-instance/types.ts';
 import { ageText, exactDollars } from '../output/amounts.ts';
 import type { Explained } from './decide-once.ts';
 
@@ -13,7 +13,7 @@ export function decisionRow({ stage, decision, reads }: Explained) {
     actions: decision.actions.map(actionText),
     says: decision.status ? says(decision.status.verdict) : undefined,
     events: decision.events.map(({ reason, note }) => ({ reason, note })),
-    next: lookText(decision.look),
+    next: requeueText(decision.requeue),
   };
 }
 
@@ -43,7 +43,7 @@ function stageText(stage: Stage): string {
   switch (stage.type) {
     case 'machine':
       return `machine ${stage.machine.instanceId} is ${stage.state.type}`;
-    case 'held':
+    case 'blocked':
       return `held: ${stage.reason}, ${stage.detail}`;
     case 'found':
       return `machine ${stage.instanceId} was found by its label`;
@@ -76,7 +76,7 @@ function actionText(action: Action): string {
   }
 }
 
-function lookText({ afterMs, onList }: Look): string {
+function requeueText({ afterMs, onList }: Requeue): string {
   const times = [
     ...(onList ? ['after the next list of machines'] : []),
     ...(afterMs === undefined ? [] : [`in ${ageText(afterMs)} at the latest`]),

@@ -87,7 +87,7 @@ function situation(
     permits: () => options.isPermitted ?? true,
     client: { instances },
     serviceClock: { now: () => ({ type: 'unknown' }) },
-    feed: { lookNow: () => looks++ },
+    feed: { pollNow: () => looks++ },
     admission: {
       requestStart: (request: unknown) => {
         asked.push(request);

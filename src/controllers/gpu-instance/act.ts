@@ -55,7 +55,7 @@ export async function act(recorded: RecordedAction, given: ActDeps): Promise<Act
   const { session } = given;
   if (!session && !NEEDS_NO_KEY.has(action.type)) return DONE;
   const deps = SPENDS.has(action.type) ? whilePermitted(observed, given) : given;
-  const queued = { ...deps, ...lastLook(recorded, deps) };
+  const queued = { ...deps, ...lastCheck(recorded, deps) };
   try {
     return await carryOut(recorded, queued);
   } catch (error) {
@@ -75,14 +75,14 @@ export async function act(recorded: RecordedAction, given: ActDeps): Promise<Act
 }
 
 /** What was decided is decided again at the moment in which its call leaves. */
-interface LastLook {
+interface LastCheck {
   readonly mayLeave: () => boolean;
   readonly wasTakenBack: () => boolean;
 }
 
-type QueuedDeps = ActDeps & LastLook;
+type QueuedDeps = ActDeps & LastCheck;
 
-function lastLook(recorded: RecordedAction, { isStillDecided }: ActDeps): LastLook {
+function lastCheck(recorded: RecordedAction, { isStillDecided }: ActDeps): LastCheck {
   let isTakenBack = false;
   return {
     mayLeave: () => {
@@ -195,7 +195,7 @@ async function destroy(instanceId: number, reason: Reason, deps: QueuedDeps): Pr
   });
   metrics.destroyed(session ? objectKey(session.ref) : '', reason);
   deps.log.info('Machine destroyed', { instanceId, reason });
-  session?.feed.lookNow();
+  session?.feed.pollNow();
   return DONE;
 }
 
@@ -207,7 +207,7 @@ async function stop(instanceId: number, deps: QueuedDeps): Promise<Acted> {
   const answer = await session?.client.instances.stop(instanceId, whileWanted(deps));
   memory.stopAskedAt = steady.now();
   memory.stopAnsweredAt = timeOfAnswer(answer?.answeredAt, timeAt(session), clock.now());
-  session?.feed.lookNow();
+  session?.feed.pollNow();
   return DONE;
 }
 
@@ -232,7 +232,7 @@ async function start(
   memory.startAnsweredAt = steady.now();
   memory.stopAskedAt = undefined;
   memory.stopAnsweredAt = undefined;
-  session.feed.lookNow();
+  session.feed.pollNow();
   return DONE;
 }
 

@@ -82,7 +82,7 @@ describe('while no clock can be trusted', () => {
         },
       }),
     );
-    expect(step).toMatchObject({ rule: 'machine-missing', look: { onList: true } });
+    expect(step).toMatchObject({ rule: 'machine-missing', requeue: { onList: true } });
     expect(step).not.toHaveProperty('ended');
   });
 });

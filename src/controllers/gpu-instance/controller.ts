@@ -18,8 +18,8 @@ import { depsOf, type GpuInstanceMetrics, type SharedDeps, silentInstanceMetrics
 import { MachineIndex, Memories, SteadyClock } from './memory.ts';
 import { type Prober, ProbeSchedules } from './probe.ts';
 import { reconcile } from './reconcile.ts';
-import type { Look } from './types.ts';
-import { Waking } from './watches.ts';
+import type { Requeue } from './types.ts';
+import { Watches } from './watches.ts';
 
 export interface GpuInstanceControllerOptions
   extends Pick<
@@ -85,7 +85,7 @@ class InstanceLoop {
   readonly #shared: SharedDeps;
   readonly #objects: CurrentObjects<GpuInstance>;
   readonly #probes: ProbeSchedules;
-  readonly #waking: Waking;
+  readonly #watches: Watches;
 
   constructor(options: GpuInstanceControllerOptions) {
     const { env, instances, accounts, constants, cluster, identity, events, allowPrivateAddresses } = options;
@@ -115,7 +115,7 @@ class InstanceLoop {
       log: env.log,
       onChange: enqueue,
     });
-    this.#waking = new Waking({
+    this.#watches = new Watches({
       accounts,
       instances,
       enqueue,
@@ -126,12 +126,12 @@ class InstanceLoop {
 
   start(): void {
     this.isStarted = true;
-    this.#waking.start();
+    this.#watches.start();
     for (const object of this.#options.instances.list()) this.enqueue(objectKey(object.metadata));
   }
 
   stop(): void {
-    this.#waking.stop();
+    this.#watches.stop();
     this.#probes.stop();
   }
 
@@ -154,13 +154,13 @@ class InstanceLoop {
     const memory = this.#memories.of(uidOf(object));
     memory.probe = this.#probes.view(key, object);
     const deps = depsOf(object, this.#shared, { memory, log, aside, wake: () => this.enqueue(key) });
-    const look = await this.#objects.duringPass(key, () => reconcile(object, deps));
-    return this.#nextLook(key, object, look);
+    const requeue = await this.#objects.duringPass(key, () => reconcile(object, deps));
+    return this.#resultOf(key, object, requeue);
   }
 
-  #nextLook(key: string, object: GpuInstance, look: Look): Result {
-    if (look.lostRace) this.#objects.lostRace(key);
-    if (look.onList) this.#waking.onNextList(key, object);
-    return look.afterMs === undefined ? done : requeueAfter(look.afterMs);
+  #resultOf(key: string, object: GpuInstance, requeue: Requeue): Result {
+    if (requeue.lostRace) this.#objects.lostRace(key);
+    if (requeue.onList) this.#watches.onNextList(key, object);
+    return requeue.afterMs === undefined ? done : requeueAfter(requeue.afterMs);
   }
 }

@@ -632,7 +632,7 @@ describe('a machine that is wanted running', () => {
       'scenario 26: is not written down at each turn while it flaps',
       held(
         { actualStatus: 'unknown' },
-        { memory: { badEndedAt: at(-30), seenWord: { word: 'unknown', since: at(-1) } } },
+        { memory: { badEndedAt: at(-30), seenStatus: { actualStatus: 'unknown', since: at(-1) } } },
       ),
       { rule: 'tolerate', afterMs: 59_000, onList: true },
     ],

@@ -9,7 +9,7 @@ import { whileBooting } from './rules/booting.ts';
 import { whileDeleting } from './rules/deleting.ts';
 import { endMachine, reasonOfEnding } from './rules/ending.ts';
 import { whileFailing } from './rules/failing.ts';
-import { type Held, machineFinding } from './rules/machine-finding.ts';
+import { machineFinding, type RecordedMachine } from './rules/machine-finding.ts';
 import { awaitSettlement } from './rules/pending.ts';
 import { saveFound, saveRented } from './rules/rented.ts';
 import { whileRunning, whileUnrecognized } from './rules/running.ts';
@@ -38,7 +38,7 @@ export function decide(observed: Observed): Step {
 function restoreGuard({ object }: Facts, stage: Stage): Step | undefined {
   const bills = stage.type === 'machine' || stage.type === 'pending' || stage.type === 'found';
   if (!bills || object.metadata.finalizers?.includes(MACHINE_FINALIZER)) return undefined;
-  return decision({ rule: 'restore-guard', record: { type: 'finalizer' }, look: { afterMs: 0 } });
+  return decision({ rule: 'restore-guard', record: { type: 'finalizer' }, requeue: { afterMs: 0 } });
 }
 
 /** A result that is not yet saved, or a record in doubt, comes before any tidying up. */
@@ -48,7 +48,7 @@ function mayHaveSurplus(stage: Stage): boolean {
 
 function byStage(facts: Facts, stage: Exclude<Stage, { type: 'deleting' }>): Step {
   switch (stage.type) {
-    case 'held':
+    case 'blocked':
       return hold(facts, stage);
     case 'outside':
       return turnAway(facts, stage.outsider);
@@ -76,7 +76,7 @@ function named(rule: string, step: Step): Step {
 }
 
 /** A destroy was answered with success: whatever a list still shows, the machine is on its way out. */
-function carryThrough(facts: Facts, { machine, state }: Held, mark: DestroyMark): Step {
+function carryThrough(facts: Facts, { machine, state }: RecordedMachine, mark: DestroyMark): Step {
   const reason = reasonOfEnding(facts) ?? mark.reason;
   const kind = reason === 'LimitReached' ? 'limit' : 'lost';
   const step = endMachine(facts, { machine, reason, kind, finding: machineFinding(facts, state) });
@@ -110,11 +110,11 @@ export function stillDecides(
   seen: Observed,
   { before, action }: { readonly before: Observed; readonly action: Action },
 ): boolean {
-  const step = decide({ ...seen, ...lookedUp(seen, before) });
+  const step = decide({ ...seen, ...readBefore(seen, before) });
   return step.type === 'decision' && step.actions.some((each) => isSameAction(each, action));
 }
 
-function lookedUp(seen: Observed, before: Observed): Partial<Observed> {
+function readBefore(seen: Observed, before: Observed): Partial<Observed> {
   const { offers, broadOffers, inputs, loginProven, confirmed, published } = before;
   // What one of several calls has failed by meanwhile keeps none of the others waiting.
   const { destroyFailures, destroyNotBefore, notBefore } = before.memory;

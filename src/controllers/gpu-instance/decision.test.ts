@@ -13,7 +13,7 @@ test('a decision that does nothing records nothing, and says so', () => {
     events: [],
     avoid: [],
     settled: [],
-    look: {},
+    requeue: {},
     actions: [],
   });
 });

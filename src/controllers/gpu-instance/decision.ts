@@ -36,7 +36,7 @@ export function decision({ fields, finding, ...parts }: Parts): Decision {
     events: [],
     avoid: [],
     settled: [],
-    look: {},
+    requeue: {},
     ...(fields && finding ? { status: { fields, verdict: verdict(finding) } } : {}),
     ...parts,
     actions,

@@ -371,7 +371,7 @@ describe('a deletion that keeps the machine', () => {
     ],
     [
       'needs no key with Retain: the way out when a key is gone for ever',
-      held({}, { spec: retain, account: KEYLESS, memory: { firstLookAt: at(-60) } }),
+      held({}, { spec: retain, account: KEYLESS, memory: { firstSeenAt: at(-60) } }),
       { rule: 'give-up-machine', actions: ['retain 1 (Retain)', 'release'] },
     ],
     [
@@ -380,18 +380,18 @@ describe('a deletion that keeps the machine', () => {
         intent: intent(),
         spec: retain,
         account: KEYLESS,
-        memory: { firstLookAt: at(-60) },
+        memory: { firstSeenAt: at(-60) },
       },
       { rule: 'give-up-machine', actions: ['release'] },
     ],
     [
       'gives nothing up in its first minute: no process has a proved key when it starts',
-      held({}, { spec: retain, account: KEYLESS, memory: { firstLookAt: at(-59) } }),
+      held({}, { spec: retain, account: KEYLESS, memory: { firstSeenAt: at(-59) } }),
       { rule: 'give-up-machine', phase: 'Deleting', says: 'AccountNotReady', afterMs: 1_000 },
     ],
     [
       'does not take an account for gone in its first minute, either',
-      held({}, { spec: retain, account: { state: 'missing' }, memory: { firstLookAt: at(0) } }),
+      held({}, { spec: retain, account: { state: 'missing' }, memory: { firstSeenAt: at(0) } }),
       { rule: 'give-up-machine', phase: 'Deleting', says: 'AccountMissing', afterMs: 60_000 },
     ],
     [
@@ -401,7 +401,7 @@ describe('a deletion that keeps the machine', () => {
         {
           spec: retain,
           account: { state: 'missing', isUnwatched: true },
-          memory: { firstLookAt: at(-600) },
+          memory: { firstSeenAt: at(-600) },
         },
       ),
       { rule: 'give-up-machine', phase: 'Deleting', says: 'AccountMissing' },

@@ -4,7 +4,7 @@ import { formatDollars, parseDollars } from '../../lib/money.ts';
 import { fittingText } from '../../lib/text.ts';
 import { formatTime, parseDuration, parseTime } from '../../lib/time.ts';
 import type { Facts } from './facts.ts';
-import type { EventNote, Look } from './types.ts';
+import type { EventNote, Requeue } from './types.ts';
 
 /** Whether the object's own limits leave room, and when the next one will be reached. */
 type LimitState =
@@ -12,7 +12,7 @@ type LimitState =
   | { readonly type: 'reached'; readonly detail: string };
 
 /** How soon to look again while no time can be trusted: the next lists bring the service's. */
-const CLOCK_LOOK_MS = 10_000;
+const CLOCK_RETRY_MS = 10_000;
 
 /**
  * Whether another machine may still be rented: `maxLifetime` counts from the first rental, `maxTotalCost` all machines
@@ -20,7 +20,7 @@ const CLOCK_LOOK_MS = 10_000;
  */
 export function limitState(facts: Facts): LimitState {
   const now = facts.serviceNow;
-  return now === undefined ? { type: 'within', reachedInMs: CLOCK_LOOK_MS } : limitStateAt(facts, now);
+  return now === undefined ? { type: 'within', reachedInMs: CLOCK_RETRY_MS } : limitStateAt(facts, now);
 }
 
 /** Whether a machine has to end now: only by a time that two complete lists agree on. */
@@ -28,7 +28,7 @@ export function limitToApply(facts: Facts): LimitState {
   const state = limitState(facts);
   if (state.type === 'within') return state;
   const now = facts.confirmedNow;
-  return now === undefined ? { type: 'within', reachedInMs: CLOCK_LOOK_MS } : limitStateAt(facts, now);
+  return now === undefined ? { type: 'within', reachedInMs: CLOCK_RETRY_MS } : limitStateAt(facts, now);
 }
 
 function limitStateAt(facts: Facts, now: number): LimitState {
@@ -120,14 +120,14 @@ export function unreadableReplaceAt(facts: Facts): readonly EventNote[] {
  * When a limit is reached or a replacement falls due: nothing that happens tells of it. What is due already is held
  * back, and what lifts that tells.
  */
-export function nextDeadline(facts: Facts): Look {
+export function nextDeadline(facts: Facts): Requeue {
   const limits = limitToApply(facts);
   const isClockAwaited =
     facts.confirmedNow === undefined &&
     facts.object.metadata.annotations?.[annotations.replaceAt] !== undefined;
   const times = [
     limits.type === 'within' ? limits.reachedInMs : undefined,
-    isClockAwaited ? CLOCK_LOOK_MS : replaceIsDueIn(facts),
+    isClockAwaited ? CLOCK_RETRY_MS : replaceIsDueIn(facts),
   ]
     .filter((time) => time !== undefined)
     .filter((time) => time > 0);
@@ -147,7 +147,7 @@ export function isTimeUp({ list, steadyNow }: Facts, deadline: number): boolean 
 }
 
 /** When to look again at a machine that has its time: when that is over, and then at the next list. */
-export function untilTimeIsUp({ steadyNow }: Facts, deadline: number): Look {
+export function untilTimeIsUp({ steadyNow }: Facts, deadline: number): Requeue {
   const left = deadline - steadyNow;
   return left > 0 ? { afterMs: Math.max(1000, left) } : { onList: true };
 }

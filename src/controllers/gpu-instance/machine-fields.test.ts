@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { at, type Given, given, held, NOW, row, time } from '../../../test/builders/observed.ts';
 import {
+  actualStatusOf,
   carriedFields,
   currentPrice,
   deadlineAfter,
-  heldSince,
+  rentedSince,
+  statusSeenSince,
+  statusSince,
   withRow,
-  wordOf,
-  wordSeenSince,
-  wordSince,
 } from './status.ts';
 
 type Row = Parameters<typeof row>[0];
@@ -172,26 +172,30 @@ describe('what a machine costs', () => {
 
 describe('the service’s word', () => {
   test('is that of provisioning before there is one, and of bearable length', () => {
-    expect(wordOf(row({ actualStatus: null }))).toBe('provisioning');
-    expect(wordOf(row({ actualStatusWord: 'x'.repeat(99) }))).toHaveLength(64);
+    expect(actualStatusOf(row({ actualStatus: null }))).toBe('provisioning');
+    expect(actualStatusOf(row({ actualStatusWord: 'x'.repeat(99) }))).toHaveLength(64);
   });
 
   test('stands since it was first written down, or else since the list that showed it', () => {
     const running = given(held());
-    expect(wordSince(running, row())).toBe(at(-240));
-    expect(wordSince(given(held({}, { status: { actualStatusSince: undefined } })), row())).toBe(NOW);
-    expect(wordSince(running, row({ actualStatus: 'exited' }))).toBe(at(-1));
-    expect(wordSince(given({ ...held(), list: 'none' }), row({ actualStatus: 'exited' }))).toBe(NOW);
+    expect(statusSince(running, row())).toBe(at(-240));
+    expect(statusSince(given(held({}, { status: { actualStatusSince: undefined } })), row())).toBe(NOW);
+    expect(statusSince(running, row({ actualStatus: 'exited' }))).toBe(at(-1));
+    expect(statusSince(given({ ...held(), list: 'none' }), row({ actualStatus: 'exited' }))).toBe(NOW);
   });
 
   test.each<readonly [string, Given, number]>([
-    ['what this process saw', { memory: { seenWord: { word: 'running', since: at(-30) } } }, at(-30)],
-    ['the record', { memory: { seenWord: { word: 'exited', since: at(-30) } } }, at(-240)],
+    [
+      'what this process saw',
+      { memory: { seenStatus: { actualStatus: 'running', since: at(-30) } } },
+      at(-30),
+    ],
+    ['the record', { memory: { seenStatus: { actualStatus: 'exited', since: at(-30) } } }, at(-240)],
     ['the list', { status: { actualStatus: 'exited' } }, at(-2)],
     ['this moment', { status: { actualStatus: 'exited' }, list: 'none' }, NOW],
   ])('stands in steady time since %s', (_, situation, since) => {
     const list = situation.list ?? { begunSteady: at(-2) };
-    expect(wordSeenSince(given(held({}, { ...situation, list })), row())).toBe(since);
+    expect(statusSeenSince(given(held({}, { ...situation, list })), row())).toBe(since);
   });
 });
 
@@ -208,11 +212,11 @@ describe('a timeout', () => {
   });
 
   test.each<readonly [string, Given, number | undefined, number]>([
-    ['what this process knows', { memory: { heldSince: at(-50) } }, at(-40), at(-50)],
+    ['what this process knows', { memory: { rentedSince: at(-50) } }, at(-40), at(-50)],
     ['the service’s word', {}, at(-40), at(-40)],
     ['the record of its money', {}, undefined, at(-300)],
     ['now', { status: { cost: undefined } }, undefined, NOW],
   ])('begins with %s', (_, situation, startedAt, expected) => {
-    expect(heldSince(given(held({}, situation)), startedAt)).toBe(expected);
+    expect(rentedSince(given(held({}, situation)), startedAt)).toBe(expected);
   });
 });

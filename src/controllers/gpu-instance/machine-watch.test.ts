@@ -15,7 +15,7 @@ function watching() {
     clock,
     watch,
     look: (status: GpuInstanceStatus | undefined, shown?: Instance) => {
-      watch.look({ status, row: shown, steady });
+      watch.note({ status, row: shown, steady });
       return watch.view();
     },
   };
@@ -34,32 +34,32 @@ const rentedFor = (seconds: number, instanceId = 1) =>
 describe('how long a machine has been held', () => {
   test('is known from the record, and how long it was watched from the first look', async () => {
     const { clock, look } = watching();
-    expect(look(rentedFor(300))).toMatchObject({ heldSince: at(-300), watchedSince: NOW });
+    expect(look(rentedFor(300))).toMatchObject({ rentedSince: at(-300), watchedSince: NOW });
     await clock.advance(5_000);
-    expect(look(rentedFor(300))).toMatchObject({ heldSince: at(-300), watchedSince: NOW });
+    expect(look(rentedFor(300))).toMatchObject({ rentedSince: at(-300), watchedSince: NOW });
   });
 
   test('counts from the first look where the record does not say', () => {
     const { look } = watching();
-    expect(look(holding({ conditions: [] }))).toMatchObject({ heldSince: NOW, watchedSince: NOW });
+    expect(look(holding({ conditions: [] }))).toMatchObject({ rentedSince: NOW, watchedSince: NOW });
     const { look: again } = watching();
-    expect(again(holding())).toMatchObject({ heldSince: NOW });
+    expect(again(holding())).toMatchObject({ rentedSince: NOW });
   });
 
   test('is not changed by a clock that is set after the first look', () => {
     const { clock, look } = watching();
     look(rentedFor(300));
     clock.jumpWallClock(HOUR);
-    expect(look(rentedFor(300)).heldSince).toBe(at(-300));
+    expect(look(rentedFor(300)).rentedSince).toBe(at(-300));
   });
 
   test('begins anew with the next machine, and is nothing without one', async () => {
     const { clock, look } = watching();
     look(rentedFor(300));
     await clock.advance(5_000);
-    expect(look(rentedFor(-5, 2))).toMatchObject({ heldSince: at(5), watchedSince: at(5) });
-    expect(look({})).toMatchObject({ heldSince: undefined, watchedSince: undefined });
-    expect(look(undefined)).toMatchObject({ heldSince: undefined, watchedSince: undefined });
+    expect(look(rentedFor(-5, 2))).toMatchObject({ rentedSince: at(5), watchedSince: at(5) });
+    expect(look({})).toMatchObject({ rentedSince: undefined, watchedSince: undefined });
+    expect(look(undefined)).toMatchObject({ rentedSince: undefined, watchedSince: undefined });
   });
 });
 
@@ -67,22 +67,25 @@ test('a machine that follows another without a pause has its own time', async ()
   const { clock, look } = watching();
   look(rentedFor(300));
   await clock.advance(5_000);
-  expect(look(rentedFor(300, 2))).toMatchObject({ heldSince: at(5) });
+  expect(look(rentedFor(300, 2))).toMatchObject({ rentedSince: at(5) });
 });
 
 describe('since when a machine says its word', () => {
   const recorded = (actualStatus: string) => holding({ actualStatus, actualStatusSince: time(-240) });
   const sinceFirstLook = (word: Instance['actualStatus'], status: GpuInstanceStatus | undefined) =>
-    watching().look(status, row({ actualStatus: word })).seenWord;
+    watching().look(status, row({ actualStatus: word })).seenStatus;
 
   test('is known from the record where that has the same word', () => {
-    expect(sinceFirstLook('loading', recorded('loading'))).toEqual({ word: 'loading', since: at(-240) });
+    expect(sinceFirstLook('loading', recorded('loading'))).toEqual({
+      actualStatus: 'loading',
+      since: at(-240),
+    });
   });
 
   test.each(['exited', 'unknown', 'offline'] as const)(
     'counts from now for %s: a restart must not make lost what may have been well meanwhile',
-    (word) => {
-      expect(sinceFirstLook(word, recorded(word))).toEqual({ word, since: NOW });
+    (actualStatus) => {
+      expect(sinceFirstLook(actualStatus, recorded(actualStatus))).toEqual({ actualStatus, since: NOW });
     },
   );
 
@@ -91,23 +94,23 @@ describe('since when a machine says its word', () => {
     ['no word', {}],
     ['nothing', undefined],
   ])('counts from now where the record has %s', (_, status) => {
-    expect(sinceFirstLook('loading', status)).toEqual({ word: 'loading', since: NOW });
+    expect(sinceFirstLook('loading', status)).toEqual({ actualStatus: 'loading', since: NOW });
   });
 
   test('counts from the look that showed it first, whatever the record says later', async () => {
     const { clock, look } = watching();
     look(recorded('loading'), row({ actualStatus: 'loading' }));
     await clock.advance(5_000);
-    expect(look(recorded('running'), row()).seenWord).toEqual({ word: 'running', since: at(5) });
+    expect(look(recorded('running'), row()).seenStatus).toEqual({ actualStatus: 'running', since: at(5) });
     await clock.advance(5_000);
-    expect(look(recorded('running'), row()).seenWord).toEqual({ word: 'running', since: at(5) });
+    expect(look(recorded('running'), row()).seenStatus).toEqual({ actualStatus: 'running', since: at(5) });
   });
 
   test('stays while no list shows the machine', async () => {
     const { clock, look } = watching();
     look(recorded('loading'), row({ actualStatus: 'loading' }));
     await clock.advance(5_000);
-    expect(look(recorded('loading')).seenWord).toEqual({ word: 'loading', since: at(-240) });
+    expect(look(recorded('loading')).seenStatus).toEqual({ actualStatus: 'loading', since: at(-240) });
   });
 });
 
@@ -135,7 +138,7 @@ describe('the end of a bad spell', () => {
     look(holding(), row({ actualStatus: 'exited' }));
     look(holding(), row());
     watch.ended();
-    expect(watch.view()).toMatchObject({ badEndedAt: undefined, seenWord: undefined, progress: undefined });
+    expect(watch.view()).toMatchObject({ badEndedAt: undefined, seenStatus: undefined, progress: undefined });
   });
 });
 

@@ -17,7 +17,7 @@ describe('when children are looked at again', () => {
   test('is spread over five minutes for those that another process wrote', () => {
     const dueIn = (uid: string) => {
       const memory = new ObjectMemory();
-      memory.look(sight(uid));
+      memory.note(sight(uid));
       return (memory.view().childrenDueAt ?? 0) - steady.now();
     };
     expect(dueIn('0000-a')).toBe(0);
@@ -28,14 +28,14 @@ describe('when children are looked at again', () => {
   test('is never where there are none yet', () => {
     const memory = new ObjectMemory();
     const { object, ...seen } = sight('0000-a');
-    memory.look({ ...seen, object: { ...object, status: {} } });
+    memory.note({ ...seen, object: { ...object, status: {} } });
     expect(memory.view().childrenDueAt).toBeUndefined();
   });
 
   test('is five minutes after they were written', () => {
     const memory = new ObjectMemory();
     memory.childrenWritten(steady.now());
-    memory.look(sight('0000-a'));
+    memory.note(sight('0000-a'));
     expect(memory.view().childrenDueAt).toBe(steady.now() + CHILDREN_CHECK_MS);
   });
 });
@@ -54,13 +54,13 @@ describe('a look that a person asks for (S5)', () => {
   test('ends a backoff, once for each value that is not handled', () => {
     const memory = new ObjectMemory();
     memory.backOff(0, 290_000, REFUSAL);
-    memory.look(sight('1'));
+    memory.note(sight('1'));
     expect(memory.view()).toMatchObject({ notBefore: 0, refusal: undefined, failures: 0 });
     expect(memory.asksForList).toBe(true);
     memory.backOff(0, 290_000, REFUSAL);
-    memory.look(sight('1'));
+    memory.note(sight('1'));
     expect(memory.view().notBefore).toBe(290_000);
-    memory.look(sight('2'));
+    memory.note(sight('2'));
     expect(memory.view().notBefore).toBe(0);
   });
 
@@ -73,7 +73,7 @@ describe('a look that a person asks for (S5)', () => {
   test('that was handled before ends none', () => {
     const memory = new ObjectMemory();
     memory.backOff(0, 290_000, REFUSAL);
-    memory.look(sight('1', '1'));
+    memory.note(sight('1', '1'));
     expect(memory.view().notBefore).toBe(290_000);
     expect(memory.asksForList).toBe(false);
   });
@@ -139,7 +139,7 @@ describe('what is remembered of a machine', () => {
 
   test('says nothing of the next one once it is gone', () => {
     const memory = new ObjectMemory();
-    memory.look(seen('exited'));
+    memory.note(seen('exited'));
     memory.stopAskedAt = 1;
     memory.stopAnsweredAt = 2;
     memory.startAnsweredAt = 3;
@@ -147,7 +147,7 @@ describe('what is remembered of a machine', () => {
     memory.settled(1);
     expect(memory.probe).toBeUndefined();
     expect(memory.view()).toMatchObject({
-      seenWord: undefined,
+      seenStatus: undefined,
       stopAskedAt: undefined,
       stopAnsweredAt: undefined,
       startAnsweredAt: undefined,
@@ -157,9 +157,9 @@ describe('what is remembered of a machine', () => {
   test('that was asked to start counts as starting until it is seen to run', () => {
     const memory = new ObjectMemory();
     memory.startAnsweredAt = 3;
-    memory.look(seen('stopped'));
+    memory.note(seen('stopped'));
     expect(memory.view().startAnsweredAt).toBe(3);
-    memory.look(seen('running'));
+    memory.note(seen('running'));
     expect(memory.view().startAnsweredAt).toBeUndefined();
   });
 
@@ -167,17 +167,17 @@ describe('what is remembered of a machine', () => {
     const memory = new ObjectMemory();
     memory.startAnsweredAt = 3;
     const { object, ...sight } = seen('stopped');
-    memory.look({ ...sight, object: { ...object, spec: { ...object.spec, powerState: 'Stopped' } } });
+    memory.note({ ...sight, object: { ...object, spec: { ...object.spec, powerState: 'Stopped' } } });
     expect(memory.view().startAnsweredAt).toBeUndefined();
   });
 
   test('that is seen to run after it stopped was last asked to stop long ago', () => {
     const memory = new ObjectMemory();
     memory.stopAnsweredAt = 2;
-    memory.look(seen('running'));
+    memory.note(seen('running'));
     expect(memory.view().stopAnsweredAt).toBe(2);
     const { object, ...sight } = seen('running');
-    memory.look({ ...sight, object: { ...object, status: { ...object.status, actualStatus: 'stopped' } } });
+    memory.note({ ...sight, object: { ...object, status: { ...object.status, actualStatus: 'stopped' } } });
     expect(memory.view().stopAnsweredAt).toBeUndefined();
   });
 
@@ -198,17 +198,17 @@ describe('what is remembered of a machine', () => {
   test('whose destroy failed is destroyed at once when the object is deleted or gets another spec', () => {
     const memory = new ObjectMemory();
     const { object, ...sight } = seen('running');
-    memory.look({ ...sight, object });
+    memory.note({ ...sight, object });
     memory.destroyFailed(1_000, 60_000);
-    memory.look({ ...sight, object });
+    memory.note({ ...sight, object });
     expect(memory.view()).toMatchObject({ destroyFailures: 1, destroyNotBefore: 61_000 });
-    memory.look({ ...sight, object: { ...object, metadata: { ...object.metadata, generation: 2 } } });
+    memory.note({ ...sight, object: { ...object, metadata: { ...object.metadata, generation: 2 } } });
     expect(memory.view()).toMatchObject({ destroyFailures: 1, destroyNotBefore: 0 });
   });
 
   test('that was bought by a clock ahead of the service has no more time than its intent gives it', () => {
     const memory = new ObjectMemory();
-    memory.look(seen('running', intent({ issuedAt: NOW + 60_000 })));
+    memory.note(seen('running', intent({ issuedAt: NOW + 60_000 })));
     expect(memory.view().intentDeadline).toEqual({ attempt: 1, at: steady.now() + 30_000 });
   });
 });
@@ -230,5 +230,5 @@ describe('why nothing matched', () => {
 });
 
 test('an object that was never looked at has no first look', () => {
-  expect(new ObjectMemory().view().firstLookAt).toBe(Number.POSITIVE_INFINITY);
+  expect(new ObjectMemory().view().firstSeenAt).toBe(Number.POSITIVE_INFINITY);
 });

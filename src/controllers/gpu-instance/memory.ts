@@ -12,14 +12,14 @@ import type { Instance } from '../../marketplace/instances/instance.ts';
 import type { PurchaseConstants } from '../../ownership/constants.ts';
 import type { IntentReading, RentalIntent } from '../../ownership/intent.ts';
 import { whose } from '../../ownership/ours.ts';
-import { wordOf } from './status.ts';
+import { actualStatusOf } from './status.ts';
 import type {
   DestroyMark,
   IntentMark,
   ListedMachine,
   MemoryView,
   ProbeView,
-  QueueWord,
+  QueueNotice,
   Refusal,
   RentedFacts,
 } from './types.ts';
@@ -46,7 +46,7 @@ export class ObjectMemory {
   late: MemoryView['late'];
   refusal: Refusal | undefined;
   /** What was last said of its place in the queue. */
-  queued: QueueWord | undefined;
+  queued: QueueNotice | undefined;
   failures = 0;
   notBefore = 0;
   stopAskedAt: number | undefined;
@@ -60,7 +60,7 @@ export class ObjectMemory {
   readonly absentChildren = new Set<string>();
   /** The brake has been told what this object leaves. */
   folded = false;
-  #firstLookAt: number | undefined;
+  #firstSeenAt: number | undefined;
   #childrenDueAt: number | undefined;
   readonly #destroys = new Map<number, DestroyMark>();
   readonly #watch = new MachineWatch();
@@ -140,9 +140,9 @@ export class ObjectMemory {
     this.#explained = { refusal, at: now };
   }
 
-  /** Notes what this pass sees, before it decides. */
-  look({ object, intent, recorded, list, steady, serviceNow }: Sight): void {
-    this.#firstLookAt ??= steady.now();
+  /** Notes what a reconcile sees, before it decides. */
+  note({ object, intent, recorded, list, steady, serviceNow }: ObjectObservation): void {
+    this.#firstSeenAt ??= steady.now();
     this.#atGeneration(object.metadata.generation);
     this.#atRequest(object);
     const { status } = object;
@@ -151,12 +151,12 @@ export class ObjectMemory {
     }
     this.#bound(object, steady);
     this.#noteStart(object, recorded);
-    this.#watch.look({ status, row: list && recorded, steady });
+    this.#watch.note({ status, row: list && recorded, steady });
   }
 
   /** A start is over once it worked, or is not wanted any more: the next one has its own time. */
   #noteStart({ spec, status }: GpuInstance, recorded: Instance | undefined): void {
-    const isUp = recorded !== undefined && !isStopped(wordOf(recorded));
+    const isUp = recorded !== undefined && !isStopped(actualStatusOf(recorded));
     if (isUp || spec.powerState === 'Stopped') this.startAnsweredAt = undefined;
     if (isUp && isStopped(status?.actualStatus)) this.stopAnsweredAt = undefined;
   }
@@ -219,7 +219,7 @@ export class ObjectMemory {
       queued: this.queued,
       destroys: [...this.#destroys.values()],
       intentDeadline: deadline && { attempt: deadline.attempt, at: deadline.at },
-      firstLookAt: this.#firstLookAt ?? Number.POSITIVE_INFINITY,
+      firstSeenAt: this.#firstSeenAt ?? Number.POSITIVE_INFINITY,
       ...this.#watch.view(),
       startAnsweredAt: this.startAnsweredAt,
       relabelledAt: this.relabelledAt,
@@ -239,8 +239,8 @@ function spreadOf(uid: string): number {
   return (Number.parseInt(uid.slice(0, 4), 16) || 0) / 0x10000;
 }
 
-/** What one pass sees of an object and its machine. */
-interface Sight {
+/** What a reconcile sees of an object and its machine. */
+interface ObjectObservation {
   readonly object: GpuInstance;
   readonly intent: IntentReading;
   readonly recorded: Instance | undefined;
@@ -272,8 +272,8 @@ export class Memories {
   }
 }
 
-/** One look at the recorded machine. */
-interface MachineSight {
+/** What a reconcile sees of the recorded machine. */
+interface MachineObservation {
   readonly status: GpuInstanceStatus | undefined;
   /** As the latest complete list shows it; undefined where it does not, or there is none yet. */
   readonly row: Instance | undefined;
@@ -285,66 +285,69 @@ interface MachineSight {
  * restart must not make a machine lost that has only just turned bad.
  */
 export class MachineWatch {
-  #holding:
+  #recorded:
     | { readonly instanceId: number; readonly since: number; readonly watchedSince: number }
     | undefined;
   #progressOnRecord: Translated | undefined;
   #badEndedAt: number | undefined;
-  #seenWord: { readonly word: string; readonly since: number } | undefined;
+  #seenStatus: { readonly actualStatus: string; readonly since: number } | undefined;
   #progress: { readonly text: string | undefined; readonly at: number } | undefined;
 
-  look({ status, row, steady }: MachineSight): void {
-    this.#held(status, steady);
+  note({ status, row, steady }: MachineObservation): void {
+    this.#noteMachine(status, steady);
     this.#progressOnRecord = translated(this.#progressOnRecord, status?.progressAt, steady);
     if (row) this.#seeRow(row, status, steady);
   }
 
   /** The machine is gone; the next one is another. */
   ended(): void {
-    this.#seenWord = undefined;
+    this.#seenStatus = undefined;
     this.#progress = undefined;
     this.#badEndedAt = undefined;
   }
 
   view(): Pick<
     MemoryView,
-    'heldSince' | 'watchedSince' | 'badEndedAt' | 'seenWord' | 'progress' | 'progressOnRecord'
+    'rentedSince' | 'watchedSince' | 'badEndedAt' | 'seenStatus' | 'progress' | 'progressOnRecord'
   > {
     return {
-      heldSince: this.#holding?.since,
-      watchedSince: this.#holding?.watchedSince,
+      rentedSince: this.#recorded?.since,
+      watchedSince: this.#recorded?.watchedSince,
       badEndedAt: this.#badEndedAt,
-      seenWord: this.#seenWord,
+      seenStatus: this.#seenStatus,
       progress: this.#progress,
       progressOnRecord: this.#progressOnRecord?.at,
     };
   }
 
-  #held(status: GpuInstanceStatus | undefined, steady: SteadyClock): void {
+  #noteMachine(status: GpuInstanceStatus | undefined, steady: SteadyClock): void {
     const { instanceId, conditions } = status ?? {};
-    if (instanceId === undefined) this.#holding = undefined;
-    else if (this.#holding?.instanceId !== instanceId) {
+    if (instanceId === undefined) this.#recorded = undefined;
+    else if (this.#recorded?.instanceId !== instanceId) {
       const rented = conditions?.find(({ type }) => type === 'Rented')?.lastTransitionTime;
       // One that follows another without a pause: its object has been Rented since the first of them.
-      const since = this.#holding ? steady.now() : sinceText(rented, steady);
-      this.#holding = { instanceId, since, watchedSince: steady.now() };
+      const since = this.#recorded ? steady.now() : sinceText(rented, steady);
+      this.#recorded = { instanceId, since, watchedSince: steady.now() };
     }
   }
 
   #seeRow(row: Instance, status: GpuInstanceStatus | undefined, steady: SteadyClock): void {
-    const word = wordOf(row);
-    if (this.#seenWord?.word !== word) this.#newWord(word, status, steady);
+    const actualStatus = actualStatusOf(row);
+    if (this.#seenStatus?.actualStatus !== actualStatus) this.#newStatus(actualStatus, status, steady);
     if (this.#progress?.text === row.statusMessage) return;
     const at = this.#progress ? steady.now() : Number.NEGATIVE_INFINITY;
     this.#progress = { text: row.statusMessage, at };
   }
 
-  #newWord(word: string, status: GpuInstanceStatus | undefined, steady: SteadyClock): void {
-    const before = this.#seenWord?.word;
-    const isBad = isFailing(word);
+  #newStatus(actualStatus: string, status: GpuInstanceStatus | undefined, steady: SteadyClock): void {
+    const before = this.#seenStatus?.actualStatus;
+    const isBad = isFailing(actualStatus);
     if (isFailing(before) && !isBad) this.#badEndedAt = steady.now();
-    const isOnRecord = before === undefined && status?.actualStatus === word && !isBad;
-    this.#seenWord = { word, since: isOnRecord ? sinceText(status.actualStatusSince, steady) : steady.now() };
+    const isOnRecord = before === undefined && status?.actualStatus === actualStatus && !isBad;
+    this.#seenStatus = {
+      actualStatus,
+      since: isOnRecord ? sinceText(status.actualStatusSince, steady) : steady.now(),
+    };
   }
 }
 
@@ -369,9 +372,9 @@ function sinceText(text: string | undefined, steady: SteadyClock): number {
 }
 
 /** Times of lists that are remembered per feed. */
-const MOST_LISTS = 256;
+const MAX_LISTS = 256;
 /** A list that seems to have taken longer was cut by a jump of the clock: nobody knows when it began. */
-const LONGEST_LIST_MS = 600_000;
+const MAX_LIST_MS = 600_000;
 
 /**
  * Elapsed time that no jump of the wall clock changes: milliseconds that look like those since the epoch and
@@ -407,11 +410,11 @@ export class SteadyClock {
   /** A list has just arrived. */
   noteList(feed: Feed, { begunAt, endedAt }: CompleteList): void {
     const took = endedAt - begunAt;
-    const begun = took < 0 || took > LONGEST_LIST_MS ? Number.NEGATIVE_INFINITY : this.now() - took;
+    const begun = took < 0 || took > MAX_LIST_MS ? Number.NEGATIVE_INFINITY : this.now() - took;
     const times = this.#lists.get(feed) ?? new Map<number, number>();
     this.#lists.set(feed, times.set(begunAt, begun));
     for (const oldest of times.keys()) {
-      if (times.size <= MOST_LISTS) break;
+      if (times.size <= MAX_LISTS) break;
       times.delete(oldest);
     }
   }

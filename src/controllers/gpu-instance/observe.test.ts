@@ -197,7 +197,7 @@ describe('the account of an object', () => {
       { from: 9_000, until: undefined },
     ];
     const { account } = seen({ session: { observer: { openSpans } } }) ?? {};
-    const spans = account?.state === 'ready' ? account.facts.heldSpans : [];
+    const spans = account?.state === 'ready' ? account.facts.openSpans : [];
     expect(spans).toHaveLength(2);
     const [closed, open] = spans;
     expect((closed?.until ?? 0) - (closed?.from ?? 0)).toBe(5_000);

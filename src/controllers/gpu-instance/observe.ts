@@ -159,7 +159,7 @@ function accountFacts(session: AccountSession, object: GpuInstance, deps: Snapsh
     login: session.login,
     limits: session.limits,
     breaker: session.observer.breaker,
-    heldSpans: session.observer.openSpans.map((span) => steadySpan(span, deps.steady)),
+    openSpans: session.observer.openSpans.map((span) => steadySpan(span, deps.steady)),
     blames: session.observer.countsHostFailures,
     labelEcho: session.observer.labelEcho,
     permitted: session.permits(object.metadata.namespace ?? ''),
@@ -205,7 +205,7 @@ export function observe(object: GpuInstance, snapshot: Snapshot, { memory, stead
   const intent = readIntent(identity.keys, object.metadata.annotations?.[annotations.rentalIntent]);
   const list = login?.list;
   const recorded = recordedRow(object, list);
-  memory.look({
+  memory.note({
     object,
     intent,
     recorded,

@@ -27,9 +27,9 @@ export function publishFirst(facts: Facts, step: Step): Step {
   const ready = isReady((type) => verdict[type]) && !step.actions.some(({ type }) => ENDS_SERVICE.has(type));
   const publication = { fields, serving, ready };
   const isDue = serving && isCheckDue(facts);
-  if (!isDue && !needsPublishing(facts, publication)) return lookAgain(facts, wanted);
+  if (!isDue && !needsPublishing(facts, publication)) return untilChildrenCheck(facts, wanted);
   if (!facts.published) return { type: 'publish', publication };
-  return lookAgain(facts, afterPublishing(facts, wanted, publication));
+  return untilChildrenCheck(facts, afterPublishing(facts, wanted, publication));
 }
 
 /**
@@ -71,10 +71,10 @@ function isCheckDue({ memory, steadyNow }: Facts): boolean {
 }
 
 /** At the latest when the children are to be looked at. */
-function lookAgain({ memory, steadyNow }: Facts, step: Decision): Decision {
+function untilChildrenCheck({ memory, steadyNow }: Facts, step: Decision): Decision {
   if (memory.childrenDueAt === undefined || step.status?.verdict.Booted.status !== 'True') return step;
   const dueMs = Math.max(1_000, memory.childrenDueAt - steadyNow);
-  return { ...step, look: { ...step.look, afterMs: Math.min(dueMs, step.look.afterMs ?? dueMs) } };
+  return { ...step, requeue: { ...step.requeue, afterMs: Math.min(dueMs, step.requeue.afterMs ?? dueMs) } };
 }
 
 /** An endpoint is announced only while something answers there. */
@@ -127,7 +127,7 @@ function afterPublishing(
   return {
     ...step,
     status: { fields, verdict: told },
-    look: { ...step.look, afterMs: Math.min(60_000, step.look.afterMs ?? 60_000) },
+    requeue: { ...step.requeue, afterMs: Math.min(60_000, step.requeue.afterMs ?? 60_000) },
   };
 }
 

@@ -127,7 +127,7 @@ function situation(setting: Setting = {}) {
       absences: () => setting.missingSince ?? [],
       get: async () => null,
       listsBegunSince: () => [],
-      lookNow() {},
+      pollNow() {},
     },
     avoid: {
       current: () => facts().avoided,
@@ -442,26 +442,26 @@ describe('a pass that buys', () => {
 describe('a rental that failed', () => {
   const rentFailing = async (rent: () => unknown) => {
     const made = situation({ calls: { rent } });
-    return { look: await made.run(), ...made };
+    return { requeue: await made.run(), ...made };
   };
 
   test('with an unknown outcome is left to the lists: nothing says that it was refused', async () => {
-    const { look, done, memory } = await rentFailing(fails('timeout', 'unknown'));
-    expect(look).toEqual({ afterMs: 0 });
+    const { requeue, done, memory } = await rentFailing(fails('timeout', 'unknown'));
+    expect(requeue).toEqual({ afterMs: 0 });
     expect(done).toEqual(['patch', 'rent 100', 'count failed timeout']);
     expect(memory).toMatchObject({ refused: undefined, rented: undefined, intent: { attempt: 1 } });
   });
 
   test('for sure settles its purchase, and keeps off the offer that is gone', async () => {
-    const { look, done, memory } = await rentFailing(fails('offerGone', 'refused'));
-    expect(look).toEqual({ afterMs: 0 });
+    const { requeue, done, memory } = await rentFailing(fails('offerGone', 'refused'));
+    expect(requeue).toEqual({ afterMs: 0 });
     expect(done).toContain('avoid offer 100 (offerGone)');
     expect(memory).toMatchObject({ refused: { attempt: 1, issuedAt: NOW }, notBefore: 0 });
   });
 
   test('for a reason worth a condition is tried again after its time', async () => {
-    const { look, memory } = await rentFailing(fails('insufficientCredit', 'refused'));
-    expect(look).toEqual({ afterMs: 0 });
+    const { requeue, memory } = await rentFailing(fails('insufficientCredit', 'refused'));
+    expect(requeue).toEqual({ afterMs: 0 });
     expect(memory).toMatchObject({ failures: 1, refusal: { reason: 'InsufficientCredit' } });
     expect(memory.notBefore).toBeGreaterThan(NOW);
     memory.accountChanged();
@@ -469,8 +469,8 @@ describe('a rental that failed', () => {
   });
 
   test('and named its machine all the same is saved as one that worked', async () => {
-    const { look, done } = await rentFailing(fails('malformedReply', 'unknown', 9));
-    expect(look).toEqual({ onList: true });
+    const { requeue, done } = await rentFailing(fails('malformedReply', 'unknown', 9));
+    expect(requeue).toEqual({ onList: true });
     expect(done.slice(-3)).toEqual(['count rented', 'replace', 'event InstanceRented']);
   });
 });

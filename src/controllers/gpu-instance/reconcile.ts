@@ -19,7 +19,7 @@ import { type Receipt, record } from './record.ts';
 import { sayQueued } from './rules/purchase.ts';
 import { saveRented } from './rules/rented.ts';
 import { classify } from './stage.ts';
-import type { Action, Decision, Look, Observed, Publication, RentedFacts } from './types.ts';
+import type { Action, Decision, Observed, Publication, RentedFacts, Requeue } from './types.ts';
 
 /** By then the cache has what the other writer wrote. */
 const LOST_RACE_RETRY_MS = 50;
@@ -29,13 +29,13 @@ const NOT_PERMITTED_RETRY_MS = 10_000;
 /** A result that cannot be saved now is saved by the next reconcile, out of memory or by the label. */
 const SAVE_TRIES = 4;
 
-const LOST_RACE: Look = { afterMs: LOST_RACE_RETRY_MS, lostRace: true };
+const LOST_RACE: Requeue = { afterMs: LOST_RACE_RETRY_MS, lostRace: true };
 
 /**
  * Reconciles one object: observe, decide, record, act, apply the outcome. Level triggered: it looks at the state as it is
  * now, and any call may be the first after a crash. Returns when the next one is due at the latest.
  */
-export async function reconcile(object: GpuInstance, deps: Deps): Promise<Look> {
+export async function reconcile(object: GpuInstance, deps: Deps): Promise<Requeue> {
   const snapshot = takeSnapshot(object, deps);
   if (!snapshot) return { afterMs: IDENTITY_RETRY_MS };
   const first = observe(object, snapshot, deps);
@@ -82,7 +82,7 @@ function requestListIfAsked({ memory, clock, session }: Deps): void {
   if (!memory.asksForList) return;
   memory.asksForList = false;
   memory.askedAt = clock.monotonic();
-  session?.feed.lookNow();
+  session?.feed.pollNow();
 }
 
 // Decide
@@ -111,7 +111,7 @@ async function whileBlocked(
   { object }: Observed,
   { actions, record: { type } }: Decision,
   deps: Deps,
-): Promise<Look | undefined> {
+): Promise<Requeue | undefined> {
   const { reviews, memory, steady, log, showEvent } = deps;
   if (actions.length > 0 && !isLeading(deps)) return { afterMs: SHORT_LEASE_RETRY_MS };
   if (type !== 'intent') return undefined;
@@ -138,7 +138,7 @@ async function applyRefusal(
   observed: Observed,
   { reason, message, retryAfterMs }: Extract<TicketDecision, { type: 'refused' }>,
   deps: Deps,
-): Promise<Look> {
+): Promise<Requeue> {
   const { memory, steady } = deps;
   if (reason === 'OfferReserved') return { afterMs: Math.min(retryAfterMs, 50) };
   if (reason === 'Queued') return waitForSlot(observed, retryAfterMs, deps);
@@ -148,7 +148,7 @@ async function applyRefusal(
 }
 
 /** The object waits for a rental slot; the queue enqueues it when it has one. */
-async function waitForSlot(observed: Observed, afterMs: number, deps: Deps): Promise<Look> {
+async function waitForSlot(observed: Observed, afterMs: number, deps: Deps): Promise<Requeue> {
   const facts = deriveFacts(observed);
   const { uid, object } = facts;
   const stage = classify(facts);
@@ -158,7 +158,7 @@ async function waitForSlot(observed: Observed, afterMs: number, deps: Deps): Pro
   const recorded = await record(observed, waits, deps);
   if (recorded.type === 'lost') return LOST_RACE;
   applyDecision(observed, waits, deps);
-  return waits.look;
+  return waits.requeue;
 }
 
 /** What a recorded decision means for people, for the account and for this process's memory. */
@@ -171,7 +171,7 @@ function applyDecision({ object }: Observed, decision: Decision, deps: Deps): vo
   for (const instanceId of settled) memory.settled(instanceId);
   if (ended) metrics.ended(accountOf(object), ended.reason, ended.cost);
   if (rule === 'save-result') memory.rented = undefined;
-  memory.queued = waits?.word;
+  memory.queued = waits?.notice;
   if (backOff) memory.refusedByAccount(now, backOff.afterMs, backOff.refusal);
   else if (rule === 'purchase' && actions.length === 0 && !waits) memory.failures++;
   if (explained) memory.explain(explained, now);
@@ -194,8 +194,8 @@ interface RecordedDecision {
   readonly receipt: Receipt;
 }
 
-async function actOnAll({ observed, decision, receipt }: RecordedDecision, deps: Deps): Promise<Look> {
-  let again: Look | undefined;
+async function actOnAll({ observed, decision, receipt }: RecordedDecision, deps: Deps): Promise<Requeue> {
+  let again: Requeue | undefined;
   for (const action of decision.actions) {
     if (action.type !== 'rent' && !isLeading(deps)) return { afterMs: SHORT_LEASE_RETRY_MS };
     deps.log.info('Acting', { rule: decision.rule, action: action.type, ...actionFields(action) });
@@ -203,12 +203,12 @@ async function actOnAll({ observed, decision, receipt }: RecordedDecision, deps:
     const ports = { ...deps, isStillDecided: (of: RecordedAction) => isStillDecided(of, deps) };
     const carryOut = () => act(recorded, ports);
     const acted = await (WAITS.has(action.type) ? deps.aside(carryOut) : carryOut());
-    const look = await applyOutcome(recorded, acted, deps);
+    const requeue = await applyOutcome(recorded, acted, deps);
     // One machine that cannot be destroyed must not let the next one bill on.
-    if (look && !(action.type === 'destroy' && acted.type === 'failed')) return look;
-    again = look ?? again;
+    if (requeue && !(action.type === 'destroy' && acted.type === 'failed')) return requeue;
+    again = requeue ?? again;
   }
-  return again ?? decision.look;
+  return again ?? decision.requeue;
 }
 
 /** What a log line says of an action beside its type. */
@@ -249,15 +249,20 @@ export function isSuperseded(decidedOn: GpuInstance, newest: GpuInstance | undef
   if (!newest || newest.metadata.uid !== decidedOn.metadata.uid)
     return decidedOn.metadata.deletionTimestamp === undefined;
   const isNewer = (newest.metadata.generation ?? 0) > (decidedOn.metadata.generation ?? 0);
-  return isNewer || (isHeld(newest) && !isHeld(decidedOn));
+  return isNewer || (hasHold(newest) && !hasHold(decidedOn));
 }
 
-const isHeld = ({ metadata }: GpuInstance): boolean => metadata.annotations?.[annotations.hold] !== undefined;
+const hasHold = ({ metadata }: GpuInstance): boolean =>
+  metadata.annotations?.[annotations.hold] !== undefined;
 
 // Apply the outcome
 
 /** What this process saves, remembers and counts of an action. Undefined if the next action may follow at once. */
-async function applyOutcome(recorded: RecordedAction, acted: Acted, deps: Deps): Promise<Look | undefined> {
+async function applyOutcome(
+  recorded: RecordedAction,
+  acted: Acted,
+  deps: Deps,
+): Promise<Requeue | undefined> {
   const { memory, metrics } = deps;
   const { action, observed } = recorded;
   switch (acted.type) {
@@ -279,7 +284,7 @@ async function applyFailure(
   recorded: RecordedAction,
   { after, failure }: { readonly after: AfterFailure; readonly failure: Failure },
   deps: Deps,
-): Promise<Look> {
+): Promise<Requeue> {
   const { memory, metrics, clock } = deps;
   const { action, observed } = recorded;
   const account = accountOf(observed.object);
@@ -306,7 +311,7 @@ function retryLater(
     kind,
   }: { readonly after: Extract<AfterFailure, { type: 'retry' }>; readonly kind: Failure['kind'] },
   { memory, steady, session, withoutStart }: Deps,
-): Look {
+): Requeue {
   // That an offer is taken is a fact; that it was refused may be the fault of what was asked for.
   const witness = kind === 'offerGone' ? undefined : reporterOf(object, kind);
   if (avoid) session?.avoid.add(avoid, kind, witness);
@@ -317,7 +322,7 @@ function retryLater(
   return { afterMs: refusal ? 0 : afterMs };
 }
 
-function retryDestroy({ object }: Observed, afterMs: number, { memory, metrics, steady }: Deps): Look {
+function retryDestroy({ object }: Observed, afterMs: number, { memory, metrics, steady }: Deps): Requeue {
   memory.destroyFailed(steady.now(), afterMs);
   const pricePerHour = parseDollars(object.status?.cost?.pricePerHour) ?? 0;
   metrics.destroyFailing(objectKey(object.metadata), pricePerHour);
@@ -344,15 +349,19 @@ type SaveDeps = Pick<
  * Saves the result of a rental and the key of its machine side by side: neither waits for the other. Rejects if
  * the status could not be written; the result stays in memory then.
  */
-export async function saveResult(rental: Rental, rented: RentedFacts, deps: SaveDeps): Promise<Look> {
+export async function saveResult(rental: Rental, rented: RentedFacts, deps: SaveDeps): Promise<Requeue> {
   deps.memory.rented = rented;
   deps.memory.succeeded();
-  const [look] = await Promise.all([saveStatus(rental, rented, deps), saveKey(rental, rented, deps)]);
-  return look;
+  const [requeue] = await Promise.all([saveStatus(rental, rented, deps), saveKey(rental, rented, deps)]);
+  return requeue;
 }
 
 /** The next write of the object after a rental is its result; tried again on newer versions. */
-async function saveStatus({ observed, receipt }: Rental, rented: RentedFacts, deps: SaveDeps): Promise<Look> {
+async function saveStatus(
+  { observed, receipt }: Rental,
+  rented: RentedFacts,
+  deps: SaveDeps,
+): Promise<Requeue> {
   const { cluster, memory, clock, showEvent } = deps;
   let object: GpuInstance | undefined = receipt.object;
   for (let tries = 0; object && tries < SAVE_TRIES; tries++) {

@@ -98,7 +98,7 @@ class InputReader {
   readonly #values = new Map<string, string>();
   /** By Secret and key: what was not held, because it is too much. */
   readonly #tooLong = new Set<string>();
-  #heldBytes = 0;
+  #keptBytes = 0;
   #bytes = 0;
   /** What was read, and the field that names it. */
   readonly #uses: (SecretUse & { readonly use: string })[] = [];
@@ -228,27 +228,27 @@ class InputReader {
    * hundred thousand keys.
    */
   #kept(name: string, { apiVersion, kind, metadata, type, data }: SecretObject): SecretObject {
-    const held = [...this.#namedKeys(name)].flatMap((key) => {
+    const kept = [...this.#namedKeys(name)].flatMap((key) => {
       const encoded = ownValue(data, key);
-      return encoded !== undefined && this.#isHeld({ name, key }, encoded) ? [[key, encoded] as const] : [];
+      return encoded !== undefined && this.#isKept({ name, key }, encoded) ? [[key, encoded] as const] : [];
     });
     const managedBy = metadata.labels?.[labels.managedBy];
     return {
       ...{ apiVersion, kind },
       metadata: { name, ...(managedBy !== undefined && { labels: { [labels.managedBy]: managedBy } }) },
       ...(type !== undefined && { type }),
-      data: Object.fromEntries(held),
+      data: Object.fromEntries(kept),
     };
   }
 
   /** Whether a value is held until it is used: all that are named may be used, so together they have the limit of one. */
-  #isHeld(use: SecretUse, encoded: string): boolean {
+  #isKept(use: SecretUse, encoded: string): boolean {
     const bytes = Buffer.byteLength(encoded, 'base64');
     const isLogin = use.key === LOGIN_KEY && use.name === this.#object.spec.imagePullSecretRef?.name;
-    if (!isLogin) this.#heldBytes += bytes;
-    const isHeld = isLogin ? isWithin(bytes, MAX_LOGIN_BYTES) : isWithin(this.#heldBytes, MAX_INPUT_BYTES);
-    if (!isHeld) this.#tooLong.add(placeOf(use));
-    return isHeld;
+    if (!isLogin) this.#keptBytes += bytes;
+    const isKept = isLogin ? isWithin(bytes, MAX_LOGIN_BYTES) : isWithin(this.#keptBytes, MAX_INPUT_BYTES);
+    if (!isKept) this.#tooLong.add(placeOf(use));
+    return isKept;
   }
 
   #namedKeys(secret: string): ReadonlySet<string> {

@@ -24,7 +24,7 @@ export type MachineState =
 export type Stage =
   | { readonly type: 'deleting' }
   /** Nothing may be done before a person has looked. */
-  | { readonly type: 'held'; readonly reason: Reason; readonly detail: string }
+  | { readonly type: 'blocked'; readonly reason: Reason; readonly detail: string }
   /** The account is not for its namespace, and nothing was ever rented for it. */
   | { readonly type: 'outside'; readonly outsider: Outsider }
   /** The account's login is not known, so nothing can be proven about any machine. */
@@ -47,7 +47,7 @@ export type Stage =
 export function classify(facts: Facts): Stage {
   if (facts.isDeleting) return { type: 'deleting' };
   return (
-    heldByRecord(facts) ??
+    blockedByRecord(facts) ??
     outside(facts) ??
     (facts.accountFacts ? byOwnership(facts) : { type: 'withoutAccount' })
   );
@@ -58,23 +58,23 @@ export function classify(facts: Facts): Stage {
  * it is looked after to its end.
  */
 function outside({ account, object, intent, memory, list }: Facts): Stage | undefined {
-  const isHeld = object.status?.instanceId !== undefined || (list?.labelled.length ?? 0) > 0;
+  const hasMachine = object.status?.instanceId !== undefined || (list?.labelled.length ?? 0) > 0;
   const mayHold = intent.type !== 'none' || memory.rented !== undefined || memory.intent !== undefined;
-  if (account.outsider === undefined || isHeld || mayHold) return undefined;
+  if (account.outsider === undefined || hasMachine || mayHold) return undefined;
   return { type: 'outside', outsider: account.outsider };
 }
 
 /** The record itself forbids going on. */
-export function heldByRecord(facts: Facts): Extract<Stage, { type: 'held' }> | undefined {
+export function blockedByRecord(facts: Facts): Extract<Stage, { type: 'blocked' }> | undefined {
   const { intent, uid, list } = facts;
-  const held = (reason: Reason, detail: string) => ({ type: 'held', reason, detail }) as const;
+  const blocked = (reason: Reason, detail: string) => ({ type: 'blocked', reason, detail }) as const;
   if (intent.type === 'tampered')
-    return held(
+    return blocked(
       'IntentTampered',
       'The annotation gpurental.dev/rental-intent was changed by someone else, so nothing is rented or destroyed by it.',
     );
   if (intent.type === 'unknownVersion') {
-    return held(
+    return blocked(
       'IntentUnknown',
       `The annotation gpurental.dev/rental-intent is of version ${intent.version}.`,
     );
@@ -83,7 +83,7 @@ export function heldByRecord(facts: Facts): Extract<Stage, { type: 'held' }> | u
   if (intent.intent.uid !== uid) {
     const former = list?.formerSelf;
     if (former)
-      return held(
+      return blocked(
         'RestoredElsewhere',
         `Machine ${former.id} of its former self (uid ${intent.intent.uid}) is still listed.`,
       );
@@ -91,7 +91,7 @@ export function heldByRecord(facts: Facts): Extract<Stage, { type: 'held' }> | u
   }
   const account = facts.accountFacts;
   if (account && !isForLogin(intent.intent, account.login)) {
-    return held('LoginChanged', `Its machine was rented by the login ${intent.intent.login}.`);
+    return blocked('LoginChanged', `Its machine was rented by the login ${intent.intent.login}.`);
   }
   return undefined;
 }
@@ -104,7 +104,7 @@ const GUESSES: readonly Guess[] = [
   answeredRental,
   (facts) => newestLabelled(facts, facts.settledAttempt + 1),
   openRental,
-  heldMachine,
+  recordedMachine,
   (facts) => newestLabelled(facts, facts.settledAttempt),
   (facts) => (facts.object.spec.adopt && facts.settledAttempt === 0 ? { type: 'adopting' } : undefined),
 ];
@@ -137,7 +137,7 @@ function openRental(facts: Facts): Stage | undefined {
   }
 }
 
-function heldMachine(facts: Facts): Stage | undefined {
+function recordedMachine(facts: Facts): Stage | undefined {
   const machine = facts.ownedMachine;
   return machine && { type: 'machine', machine, state: machineState(facts) };
 }

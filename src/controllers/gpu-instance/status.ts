@@ -52,10 +52,10 @@ export type MachineFinding =
   | { readonly type: 'none' }
   | {
       readonly type: 'booting' | 'failing' | 'stopped' | 'silent';
-      readonly held: Reason;
+      readonly origin: Reason;
       readonly reason: Reason;
     }
-  | { readonly type: 'running'; readonly held: Reason; readonly reachable: Says };
+  | { readonly type: 'running'; readonly origin: Reason; readonly reachable: Says };
 
 /** One statement: the given detail or the catalogue's sentence, and what a person can do. */
 export function say(status: Says['status'], reason: Reason, detail?: string): Says {
@@ -110,13 +110,13 @@ function machineConditions({
       };
     case 'running':
       return {
-        Rented: say('True', machine.held),
+        Rented: say('True', machine.origin),
         Booted: say('True', 'Running'),
         Reachable: machine.reachable,
       };
     case 'silent':
       return {
-        Rented: say('True', machine.held),
+        Rented: say('True', machine.origin),
         Booted: say('Unknown', machine.reason),
         Reachable: say('False', 'NotRunning'),
       };
@@ -124,7 +124,7 @@ function machineConditions({
     case 'failing':
     case 'stopped':
       return {
-        Rented: say('True', machine.held),
+        Rented: say('True', machine.origin),
         Booted: say('False', machine.reason),
         Reachable: say('False', 'NotRunning'),
       };
@@ -201,39 +201,39 @@ export function withoutMachine(fields: StatusFields): StatusFields {
   return rest;
 }
 
-/** Since when the service has said the word that it says now: by the status, or by the list that first showed it. */
-export function wordSince(facts: Facts, row: Instance): number {
+/** Since when the service has shown its present status: by ours, or by the list that first showed it. */
+export function statusSince(facts: Facts, row: Instance): number {
   const { status } = facts.object;
-  const word = wordOf(row);
-  if (status?.actualStatus === word) return parseTime(status.actualStatusSince) ?? facts.now;
+  const actualStatus = actualStatusOf(row);
+  if (status?.actualStatus === actualStatus) return parseTime(status.actualStatusSince) ?? facts.now;
   return facts.list?.begunAt ?? facts.now;
 }
 
 /** Since when the service has said so, in steady time: what this process saw, else what is on record. */
-export function wordSeenSince(facts: Facts, row: Instance): number {
+export function statusSeenSince(facts: Facts, row: Instance): number {
   const { status } = facts.object;
-  const word = wordOf(row);
-  if (facts.memory.seenWord?.word === word) return facts.memory.seenWord.since;
-  const onRecord = status?.actualStatus === word ? parseTime(status.actualStatusSince) : undefined;
+  const actualStatus = actualStatusOf(row);
+  if (facts.memory.seenStatus?.actualStatus === actualStatus) return facts.memory.seenStatus.since;
+  const onRecord = status?.actualStatus === actualStatus ? parseTime(status.actualStatusSince) : undefined;
   return onRecord ?? facts.list?.begunSteady ?? facts.steadyNow;
 }
 
 /** A machine is watched by this very process for so long before a timeout that began earlier may end it. */
-const LEAST_WATCH_MS = 60_000;
+const MIN_WATCH_MS = 60_000;
 
 /** When a timeout strikes at the earliest: a restart with a wrong wall clock must not make it look long over. */
 export function deadlineAfter(facts: Facts, since: number, timeoutMs: number): number {
   const watched = facts.memory.watchedSince ?? Number.NEGATIVE_INFINITY;
-  return Math.max(since + timeoutMs, watched + Math.min(timeoutMs, LEAST_WATCH_MS));
+  return Math.max(since + timeoutMs, watched + Math.min(timeoutMs, MIN_WATCH_MS));
 }
 
-/** Since when the present machine is held, in steady time. */
-export function heldSince({ memory, object, steadyNow }: Facts, startedAt: number | undefined): number {
-  return memory.heldSince ?? startedAt ?? parseTime(object.status?.cost?.since) ?? steadyNow;
+/** Since when the present machine is rented, in steady time. */
+export function rentedSince({ memory, object, steadyNow }: Facts, startedAt: number | undefined): number {
+  return memory.rentedSince ?? startedAt ?? parseTime(object.status?.cost?.since) ?? steadyNow;
 }
 
-/** The service's word, and `provisioning` while it has none yet. */
-export function wordOf({ actualStatusWord }: Instance): string {
+/** The status that the service shows, and `provisioning` while it shows none yet. */
+export function actualStatusOf({ actualStatusWord }: Instance): string {
   return fittingText(actualStatusWord ?? undefined, 64) ?? 'provisioning';
 }
 
@@ -243,8 +243,8 @@ export function withRow(facts: Facts, row: Instance): StatusFields {
   const startedAt = beganAt(facts, row);
   return {
     ...fields,
-    actualStatus: wordOf(row),
-    actualStatusSince: formatTime(wordSince(facts, row)),
+    actualStatus: actualStatusOf(row),
+    actualStatusSince: formatTime(statusSince(facts, row)),
     ...omitUndefined({ machineId: row.machineId, hostId: row.hostId }),
     ...driftFields(fields, facts, row),
     ...addressFields(row, facts.object.spec),
@@ -327,7 +327,7 @@ export function assumedPrice(facts: Facts, fields: StatusFields): number | undef
 function pricedFrom(facts: Facts, row: Instance): number | undefined {
   const { status } = facts.object;
   const now = facts.serviceNow;
-  if (now === undefined || status?.actualStatus === wordOf(row)) return now;
+  if (now === undefined || status?.actualStatus === actualStatusOf(row)) return now;
   const stoppedAt = isStopped(row.actualStatus) ? facts.memory.stopAnsweredAt : undefined;
   return Math.max(stoppedAt ?? listedAt(facts, now), parseTime(status?.cost?.since) ?? 0);
 }
@@ -340,7 +340,7 @@ function listedAt({ list, steadyNow }: Facts, now: number): number {
 
 type MappedPort = NonNullable<GpuInstanceStatus['ports']>[number];
 
-const MOST_PORTS = 64;
+const MAX_PORTS = 64;
 
 /** Where a listed machine is reached. */
 function addressFields(
@@ -372,7 +372,7 @@ function mappedPorts(row: Instance, spec: GpuInstanceSpec): MappedPort[] {
     .sort(
       (left, right) => left.containerPort - right.containerPort || (left.protocol < right.protocol ? -1 : 1),
     )
-    .slice(0, MOST_PORTS);
+    .slice(0, MAX_PORTS);
 }
 
 function endpointOf(row: Instance, ports: readonly MappedPort[]): string | undefined {

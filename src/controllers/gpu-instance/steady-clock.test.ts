@@ -103,12 +103,12 @@ test('the deadline of an intent is fixed when it is first seen, by how long ago 
   const { time, steady, pass } = clocks();
   const memory = new ObjectMemory();
   const first = intent({ issuedAt: NOW - 20_000, deadline: NOW + 10_000 });
-  memory.look(sight(steady, { intent: { type: 'intent', intent: first } }));
+  memory.note(sight(steady, { intent: { type: 'intent', intent: first } }));
   const fixed = memory.view().intentDeadline;
   expect(fixed).toEqual({ attempt: 1, at: steady.now() + 10_000 });
   time.wall += HOUR;
   pass(1_000);
-  memory.look(sight(steady, { intent: { type: 'intent', intent: first }, serviceNow: NOW + HOUR }));
+  memory.note(sight(steady, { intent: { type: 'intent', intent: first }, serviceNow: NOW + HOUR }));
   expect(memory.view().intentDeadline).toEqual(fixed);
 });
 
@@ -116,7 +116,7 @@ test('an intent that is first seen when no clock can be trusted counts as issued
   const { steady } = clocks();
   const memory = new ObjectMemory();
   const old = intent({ issuedAt: NOW - HOUR, deadline: NOW - HOUR + 30_000 });
-  memory.look(sight(steady, { intent: { type: 'intent', intent: old }, serviceNow: undefined }));
+  memory.note(sight(steady, { intent: { type: 'intent', intent: old }, serviceNow: undefined }));
   expect(memory.view().intentDeadline?.at).toBe(steady.now() + 30_000);
 });
 
@@ -124,9 +124,9 @@ test('the deadline of an intent counts from its issue as soon as the service say
   const { steady, pass } = clocks();
   const memory = new ObjectMemory();
   const old = intent({ issuedAt: NOW - 20_000, deadline: NOW + 10_000 });
-  memory.look(sight(steady, { intent: { type: 'intent', intent: old }, serviceNow: undefined }));
+  memory.note(sight(steady, { intent: { type: 'intent', intent: old }, serviceNow: undefined }));
   pass(5_000);
-  memory.look(sight(steady, { intent: { type: 'intent', intent: old }, serviceNow: NOW + 5_000 }));
+  memory.note(sight(steady, { intent: { type: 'intent', intent: old }, serviceNow: NOW + 5_000 }));
   expect(memory.view().intentDeadline).toEqual({ attempt: 1, at: steady.now() + 5_000 });
 });
 
@@ -137,17 +137,17 @@ test('scenario 58: a bad word counts from when this process first saw it, whatev
   ).object;
   const memory = new ObjectMemory();
   const seen = { object, recorded: row({ actualStatus: 'offline' }), list: list(NOW, NOW) };
-  memory.look(sight(steady, seen));
+  memory.note(sight(steady, seen));
   pass(9_000);
-  memory.look(sight(steady, seen));
-  expect(memory.view().seenWord).toEqual({ word: 'offline', since: steady.now() - 9_000 });
+  memory.note(sight(steady, seen));
+  expect(memory.view().seenStatus).toEqual({ actualStatus: 'offline', since: steady.now() - 9_000 });
 });
 
 test('the end of a bad spell is remembered, and a good word is no end of one', () => {
   const { steady, pass } = clocks();
   const memory = new ObjectMemory();
   const see = (actualStatus: 'running' | 'unknown' | 'loading') =>
-    memory.look(sight(steady, { recorded: row({ actualStatus }), list: list(NOW, NOW) }));
+    memory.note(sight(steady, { recorded: row({ actualStatus }), list: list(NOW, NOW) }));
   see('loading');
   see('running');
   expect(memory.view().badEndedAt).toBeUndefined();
@@ -161,10 +161,10 @@ test('what failed by one spec is tried at once by the next', () => {
   const { steady } = clocks();
   const memory = new ObjectMemory();
   const object = given({}).object;
-  memory.look(sight(steady, { object }));
+  memory.note(sight(steady, { object }));
   memory.backOff(steady.now(), 60_000, { reason: 'InvalidRequest', detail: 'd' });
-  memory.look(sight(steady, { object }));
+  memory.note(sight(steady, { object }));
   expect(memory.view()).toMatchObject({ failures: 1, refusal: { reason: 'InvalidRequest' } });
-  memory.look(sight(steady, { object: { ...object, metadata: { ...object.metadata, generation: 2 } } }));
+  memory.note(sight(steady, { object: { ...object, metadata: { ...object.metadata, generation: 2 } } }));
   expect(memory.view()).toMatchObject({ failures: 0, notBefore: 0, refusal: undefined });
 });

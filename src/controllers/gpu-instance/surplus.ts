@@ -54,6 +54,6 @@ export function destroySurplus(facts: Facts): Step | undefined {
         note: `Machines ${ids.join(', ')} of this object are one too many and are being destroyed.`,
       },
     ],
-    look: { afterMs: 0 },
+    requeue: { afterMs: 0 },
   });
 }

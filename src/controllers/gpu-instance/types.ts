@@ -27,7 +27,7 @@ export interface AccountFacts {
   readonly limits: AccountLimits;
   readonly breaker: BreakerState;
   /** When the breaker was open, in steady time. */
-  readonly heldSpans: readonly OpenSpan[];
+  readonly openSpans: readonly OpenSpan[];
   /** Whether the end of a machine blames its host or machine: not if many failed together. */
   readonly blames: boolean;
   readonly labelEcho: LabelEcho;
@@ -112,7 +112,7 @@ export interface Refusal {
 }
 
 /** What an object said last of its place in the queue; by steady time. */
-export interface QueueWord {
+export interface QueueNotice {
   readonly reason: Extract<Reason, 'LabelsNotEchoed' | 'Queued'>;
   readonly detail: string;
   readonly at: number;
@@ -159,14 +159,14 @@ export interface MemoryView {
   /** Why nothing matched, by a search of everything within the last ten minutes. */
   readonly explained: Refusal | undefined;
   /** What was last said of its place in the queue; undefined if it does not wait. */
-  readonly queued: QueueWord | undefined;
+  readonly queued: QueueNotice | undefined;
   readonly destroys: readonly DestroyMark[];
   /** The deadline of an intent, as it was when this process first saw it. */
   readonly intentDeadline: { readonly attempt: number; readonly at: number } | undefined;
   /** Since when the present machine is held. */
-  readonly heldSince: number | undefined;
+  readonly rentedSince: number | undefined;
   /** When this process first looked at the object. */
-  readonly firstLookAt: number;
+  readonly firstSeenAt: number;
   /** Since when this process has watched the present machine. */
   readonly watchedSince: number | undefined;
   /** When the start that is under way was answered with success. */
@@ -188,7 +188,7 @@ export interface MemoryView {
   /** When the machine's last bad spell ended, so that flapping is not written down at each turn. */
   readonly badEndedAt: number | undefined;
   /** The word that the latest lists show, and since when. */
-  readonly seenWord: { readonly word: string; readonly since: number } | undefined;
+  readonly seenStatus: { readonly actualStatus: string; readonly since: number } | undefined;
   /** Last text of the host about loading, and since when it is that. */
   readonly progress: { readonly text: string | undefined; readonly at: number } | undefined;
   /** When loading last showed progress, by the record. */
@@ -399,7 +399,7 @@ export interface EventNote {
 }
 
 /** When to look again. Changes of the object, the account and its rows come by themselves. */
-export interface Look {
+export interface Requeue {
   /** At the latest after this time. */
   readonly afterMs?: number;
   /** After the next complete list. */
@@ -433,12 +433,12 @@ export interface Decision {
   /** Destroy marks that are proven and need not be remembered any more. */
   readonly settled: readonly number[];
   /** It waits in the queue of its login, which is no failure; and what it says of that, if anything. */
-  readonly waits?: { readonly word?: QueueWord };
+  readonly waits?: { readonly notice?: QueueNotice };
   /** Nothing is tried again before that time, unless the spec or the account changes. */
   readonly backOff?: { readonly afterMs: number; readonly refusal: Refusal };
   /** Why nothing matches, from a search of everything; worth keeping. */
   readonly explained?: Refusal;
-  readonly look: Look;
+  readonly requeue: Requeue;
 }
 
 /** What the children in the cluster are to say about the machine. */

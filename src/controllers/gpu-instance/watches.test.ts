@@ -6,7 +6,7 @@ import type { AccountRef } from '../../instance/account-ref.ts';
 import type { FeedEvent } from '../../marketplace/feed/feed-state.ts';
 import type { Change } from '../../runtime/list-watch/informer.ts';
 import { SteadyClock } from './memory.ts';
-import { Waking, type WakingOptions } from './watches.ts';
+import { Watches, type WatchesOptions } from './watches.ts';
 
 interface Named {
   /** Its name is the first letter. */
@@ -66,7 +66,7 @@ function situation(objects: readonly GpuInstance[], first: readonly Session[] = 
   let current = [...objects];
   let onAccount: (ref: AccountRef) => void = () => {};
   let onObject: (change: Change<GpuInstance>) => void = () => {};
-  const waking = new Waking({
+  const waking = new Watches({
     accounts: {
       get: ({ name }: AccountRef) => {
         const session = sessions.find(({ ref }) => ref.name === name);
@@ -92,7 +92,7 @@ function situation(objects: readonly GpuInstance[], first: readonly Session[] = 
     enqueue: (key: string) => woken.push(key),
     onAccountChange: ({ metadata }: GpuInstance) => changed.push(metadata.name),
     steady,
-  } as unknown as WakingOptions);
+  } as unknown as WatchesOptions);
   waking.start();
   return {
     waking,

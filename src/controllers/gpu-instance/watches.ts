@@ -10,7 +10,7 @@ import { objectKey, uidOf } from '../../runtime/kube/kube-object.ts';
 import type { Informer } from '../../runtime/list-watch/informer.ts';
 import type { SteadyClock } from './memory.ts';
 
-export interface WakingOptions {
+export interface WatchesOptions {
   readonly accounts: AccountDirectory;
   readonly instances: Informer<GpuInstance>;
   readonly enqueue: (key: string) => void;
@@ -23,15 +23,15 @@ export interface WakingOptions {
  * Wakes just the objects that news concern: a changed row wakes its own object, a complete list those that
  * wait for one, and an account that changed all that name it.
  */
-export class Waking {
-  readonly #options: WakingOptions;
+export class Watches {
+  readonly #options: WatchesOptions;
   readonly #keyByUid = new Map<string, string>();
   readonly #keysByMachine = new Map<number, Set<string>>();
   readonly #waitingForList = new Map<Feed, Set<string>>();
   readonly #subscriptions = new Map<Feed, () => void>();
   #endings: (() => void)[] = [];
 
-  constructor(options: WakingOptions) {
+  constructor(options: WatchesOptions) {
     this.#options = options;
   }
 
@@ -86,13 +86,13 @@ export class Waking {
       if (this.#subscriptions.has(session.feed)) continue;
       this.#subscriptions.set(
         session.feed,
-        session.feed.subscribe((event) => this.#hear(event, session)),
+        session.feed.subscribe((event) => this.#onFeedEvent(event, session)),
       );
     }
   }
 
-  #hear(event: FeedEvent, session: AccountSession): void {
-    if (event.type === 'row') this.#wakeOwners(event.id, event.row ?? event.previous, session);
+  #onFeedEvent(event: FeedEvent, session: AccountSession): void {
+    if (event.type === 'row') this.#enqueueOwners(event.id, event.row ?? event.previous, session);
     if (event.type !== 'list') return;
     this.#options.steady.noteList(session.feed, event.list);
     const waiting = this.#waitingForList.get(session.feed);
@@ -100,7 +100,7 @@ export class Waking {
     for (const key of waiting ?? []) this.#options.enqueue(key);
   }
 
-  #wakeOwners(id: number, row: Instance | undefined, session: AccountSession): void {
+  #enqueueOwners(id: number, row: Instance | undefined, session: AccountSession): void {
     for (const key of this.#keysByMachine.get(id) ?? []) this.#options.enqueue(key);
     const reading = readLabel(session.identity, row?.label);
     const key = reading.type === 'verified' ? this.#keyByUid.get(reading.facts.uid) : undefined;

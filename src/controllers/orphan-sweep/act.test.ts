@@ -29,7 +29,7 @@ async function done(
   const session = {
     ref: { namespace: 'team', name: 'default' },
     user: { mayDestroy },
-    feed: { lookNow: () => happened.push('look') },
+    feed: { pollNow: () => happened.push('look') },
     client: {
       instances: {
         destroy: async (id: number, { mayLeave }: CallOptions) => {

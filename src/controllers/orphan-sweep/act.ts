@@ -34,7 +34,7 @@ export async function act(
   const { sweep, account } = target;
   switch (action.type) {
     case 'lookAgain':
-      sweep.sessions[0].feed.lookNow();
+      sweep.sessions[0].feed.pollNow();
       return;
     case 'event':
       recordEvent(account, action, effects.events);

@@ -53,7 +53,7 @@ function sweeper({ users, knowsIdentity = true, withoutAccount, openBreakerOf, s
     observer: { breaker: { type: name === openBreakerOf ? 'open' : 'closed' } },
     findings: FINDINGS,
     recordSweep: ({ orphans }: SweepFindings) => told.push([name, orphans]),
-    feed: { latest: () => ({ begunAt: listBegunAt, endedAt: listBegunAt, rows: new Map() }), lookNow() {} },
+    feed: { latest: () => ({ begunAt: listBegunAt, endedAt: listBegunAt, rows: new Map() }), pollNow() {} },
     client: {
       instances: {
         destroy: async (id: number, { mayLeave }: CallOptions) => {

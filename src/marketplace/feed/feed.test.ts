@@ -111,12 +111,12 @@ describe('a feed of whole lists', () => {
 
   test('is not listed more often for being started again, or for having been asked to look', async () => {
     const { clock, feed, list } = setUp({ list: () => sleep(clock, 1_000).then(() => ({ instances: [] })) });
-    feed.lookNow();
+    feed.pollNow();
     await clock.advance(0);
     expect(list).toHaveBeenCalledTimes(0);
     feed.start();
     await clock.advance(500);
-    feed.lookNow();
+    feed.pollNow();
     await clock.advance(1_000);
     expect(list).toHaveBeenCalledTimes(2);
     for (let second = 0; second < 60; second += 1) {
@@ -159,8 +159,8 @@ describe('a feed of whole lists', () => {
         }),
     });
     feed.start();
-    feed.lookNow();
-    feed.lookNow();
+    feed.pollNow();
+    feed.pollNow();
     await clock.advance(3_000);
     expect(list).toHaveBeenCalledTimes(1);
     finish();
@@ -169,7 +169,7 @@ describe('a feed of whole lists', () => {
     finish();
     await clock.settle();
     expect(feed.listsBegunSince(0)).toEqual([0, 3_000]);
-    feed.lookNow();
+    feed.pollNow();
     expect(list).toHaveBeenCalledTimes(3);
   });
 
@@ -212,7 +212,7 @@ describe('a feed of whole lists', () => {
     feed.stop();
     finish();
     await clock.settle();
-    feed.lookNow();
+    feed.pollNow();
     expect(clock.nextTimerMs()).toBeUndefined();
     expect(events).toEqual([]);
     expect(feed.latest()).toBeUndefined();

@@ -25,7 +25,7 @@ export interface Feed {
   /** Begin times of the remembered complete lists that began at or after `time`, oldest first. */
   listsBegunSince(time: number): readonly number[];
   /** A list as soon as pacing allows, begun after this call. */
-  lookNow(): void;
+  pollNow(): void;
   /** One instance by itself: for a machine that is new or leaving. Callers at the same time share a request. */
   get(id: number): Promise<Instance | null>;
   /** Calls the listener for every event until the returned function is called. */
@@ -101,7 +101,7 @@ class PollingFeed implements Feed {
     return this.#state.history.begunSince(time);
   }
 
-  lookNow(): void {
+  pollNow(): void {
     if (!this.#started) return;
     if (this.#listing) this.#requested = true;
     else this.#poll();

@@ -105,7 +105,7 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     name: 'buys-before-first-list',
     loses: 'the complete list before the first purchase of a process, in the rule and, twice, in the account',
     file: 'controllers/gpu-instance/rules/unrented.ts',
-    find: 'decide: (facts) => (facts.list ? undefined : decision({ look: { onList: true, afterMs: 5_000 } })),',
+    find: 'decide: (facts) => (facts.list ? undefined : decision({ requeue: { onList: true, afterMs: 5_000 } })),',
     replace: 'decide: () => undefined,',
     also: [
       {
@@ -145,8 +145,8 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     name: 'edited-intent-obeyed',
     loses: 'the hold on an intent that a person has edited',
     file: 'controllers/gpu-instance/stage.ts',
-    find: "  if (intent.type === 'tampered')\n    return held(",
-    replace: "  if (intent.type === 'tampered')\n    return uid !== '' ? undefined : held(",
+    find: "  if (intent.type === 'tampered')\n    return blocked(",
+    replace: "  if (intent.type === 'tampered')\n    return uid !== '' ? undefined : blocked(",
   },
   {
     name: 'intent-not-verified',

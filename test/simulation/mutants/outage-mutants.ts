@@ -71,16 +71,15 @@ export const OUTAGE_MUTANTS: readonly Mutant[] = [
     name: 'lost-without-read',
     loses: 'the single read of a machine with a silent host, right before its destroy',
     file: `${GPU}/rules/failing.ts`,
-    find: "return held.state.reason !== 'Exited' && isDestroy(step) ?",
-    replace: "return held.state.reason === 'Exited' && isDestroy(step) ?",
+    find: "return recorded.state.reason !== 'Exited' && isDestroy(step) ?",
+    replace: "return recorded.state.reason === 'Exited' && isDestroy(step) ?",
   },
   {
     name: 'queued-call-not-decided-again',
     loses: 'the last look at what a queued destroy was decided on',
     file: `${GPU}/reconcile.ts`,
     find: 'return stillDecides(observe(present, snapshot, deps), { before: observed, action });',
-    replace:
-      'return true || stillDecides(observe(present, snapshot, deps), { before: observed, action });',
+    replace: 'return true || stillDecides(observe(present, snapshot, deps), { before: observed, action });',
   },
   {
     name: 'gone-object-destroys',

@@ -36,8 +36,8 @@ export const OUTSIDE_MUTANTS: readonly Mutant[] = [
     name: 'cut-list-is-dated',
     loses: 'the doubt about a list in the middle of which a clock was set back',
     file: `${GPU}/memory.ts`,
-    find: 'took < 0 || took > LONGEST_LIST_MS',
-    replace: 'took > LONGEST_LIST_MS',
+    find: 'took < 0 || took > MAX_LIST_MS',
+    replace: 'took > MAX_LIST_MS',
   },
   {
     name: 'grace-in-memory',
@@ -57,8 +57,8 @@ export const OUTSIDE_MUTANTS: readonly Mutant[] = [
     name: 'destroyed-not-proven',
     loses: 'the proof that all machines which a deletion destroyed are gone',
     file: `${GPU}/rules/deleting.ts`,
-    find: '  const held = [...(recorded ? [recorded] : []), ...facts.memory.destroys];\n',
-    replace: '  const held = recorded ? [recorded] : [];\n',
+    find: '  const owned = [...(recorded ? [recorded] : []), ...facts.memory.destroys];\n',
+    replace: '  const owned = recorded ? [recorded] : [];\n',
   },
   {
     name: 'departed-not-counted',

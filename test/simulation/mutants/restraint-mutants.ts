@@ -15,8 +15,8 @@ export const RESTRAINT_MUTANTS: readonly Mutant[] = [
     name: 'limit-reached-for-good',
     loses: 'another look at a limit that a wrong time of the service has reached (H2)',
     file: `${RULES}/unrented.ts`,
-    find: '            look: { afterMs: LIMIT_LOOK_MS },\n',
-    replace: '            look: { afterMs: LIMIT_LOOK_MS * 1_000 },\n',
+    find: '            requeue: { afterMs: LIMIT_RETRY_MS },\n',
+    replace: '            requeue: { afterMs: LIMIT_RETRY_MS * 1_000 },\n',
   },
   {
     name: 'held-is-replaced',
@@ -29,9 +29,9 @@ export const RESTRAINT_MUTANTS: readonly Mutant[] = [
     name: 'lost-is-replaced-anyway',
     loses: 'the policy that a lost machine is not replaced',
     file: `${RULES}/ending.ts`,
-    find: "  if (wish.kind === 'lost' && object.spec.replacement.policy === 'Never')\n",
+    find: "  if (planned.kind === 'lost' && object.spec.replacement.policy === 'Never')\n",
     replace:
-      "  if (wish.kind === 'lost' && object.spec.replacement.policy !== 'Never' && object.spec.paused)\n",
+      "  if (planned.kind === 'lost' && object.spec.replacement.policy !== 'Never' && object.spec.paused)\n",
   },
   {
     name: 'bought-anew-anyway',
@@ -58,9 +58,9 @@ export const RESTRAINT_MUTANTS: readonly Mutant[] = [
     name: 'limit-ignored',
     loses: 'the end of a machine at the limits of its object',
     file: `${RULES}/replacing.ts`,
-    find: "      return state.type === 'reached' ? applyLimit(facts, held, state.detail) : undefined;\n",
+    find: "      return state.type === 'reached' ? applyLimit(facts, recorded, state.detail) : undefined;\n",
     replace:
-      "      return state.type === 'reached' && facts.object.spec.paused ? applyLimit(facts, held, state.detail) : undefined;\n",
+      "      return state.type === 'reached' && facts.object.spec.paused ? applyLimit(facts, recorded, state.detail) : undefined;\n",
   },
   {
     name: 'limit-by-own-clock',
@@ -94,21 +94,21 @@ export const RESTRAINT_MUTANTS: readonly Mutant[] = [
     name: 'held-is-frozen',
     loses: 'the stop of a machine whose replacement is held back',
     file: `${RULES}/replacing.ts`,
-    find: '  return wish && !heldBackBy(facts, wish) ? endMachine(facts, wish) : undefined;',
-    replace: '  return wish && endMachine(facts, wish);',
+    find: '  return planned && !blockedBy(facts, planned) ? endMachine(facts, planned) : undefined;',
+    replace: '  return planned && endMachine(facts, planned);',
   },
   {
     name: 'held-without-a-price',
     loses: 'the price of a machine whose replacement is held back',
     file: `${RULES}/ending.ts`,
     find: '    fields: row ? seenFields(facts, row) : carriedFields(facts),',
-    replace: '    fields: row && wish.kind === "limit" ? seenFields(facts, row) : carriedFields(facts),',
+    replace: '    fields: row && planned.kind === "limit" ? seenFields(facts, row) : carriedFields(facts),',
     also: [
       {
         file: `${RULES}/replacing.ts`,
-        find: '  return wish && !heldBackBy(facts, wish) ? endMachine(facts, wish) : undefined;',
+        find: '  return planned && !blockedBy(facts, planned) ? endMachine(facts, planned) : undefined;',
         replace:
-          "  return wish && facts.object.spec.powerState === 'Running' ? endMachine(facts, wish) : undefined;",
+          "  return planned && facts.object.spec.powerState === 'Running' ? endMachine(facts, planned) : undefined;",
       },
     ],
   },
@@ -123,15 +123,15 @@ export const RESTRAINT_MUTANTS: readonly Mutant[] = [
     name: 'taken-back-is-sent',
     loses: 'the look at what is wanted once a call has waited for its place',
     file: 'controllers/gpu-instance/reconcile.ts',
-    find: '  return isNewer || (isHeld(newest) && !isHeld(decidedOn));\n',
-    replace: '  return isHeld(newest) && !isHeld(decidedOn) && isNewer;\n',
+    find: '  return isNewer || (hasHold(newest) && !hasHold(decidedOn));\n',
+    replace: '  return hasHold(newest) && !hasHold(decidedOn) && isNewer;\n',
   },
   {
     name: 'hold-lifts-limit',
     loses: 'the end of a held machine at the limits of its object',
     file: `${RULES}/ending.ts`,
-    find: "if (wish.kind === 'limit') return undefined;",
+    find: "if (planned.kind === 'limit') return undefined;",
     replace:
-      "if (wish.kind === 'limit' && object.metadata.annotations?.[annotations.hold] === undefined) return undefined;",
+      "if (planned.kind === 'limit' && object.metadata.annotations?.[annotations.hold] === undefined) return undefined;",
   },
 ];

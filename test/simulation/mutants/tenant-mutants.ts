@@ -83,7 +83,7 @@ export const TENANT_MUTANTS: readonly Mutant[] = [
     name: 'refused-adoption-at-every-list',
     loses: 'the rest of a refused adoption until its account changes',
     file: 'controllers/gpu-instance/rules/adopting.ts',
-    find: 'look: BY_ACCOUNT.has(reason) ? { afterMs: REFUSED_AGAIN_MS } : { onList: true },',
-    replace: 'look: BY_ACCOUNT.has(reason) ? { onList: true } : { onList: true },',
+    find: 'requeue: BY_ACCOUNT.has(reason) ? { afterMs: REFUSED_AGAIN_MS } : { onList: true },',
+    replace: 'requeue: BY_ACCOUNT.has(reason) ? { onList: true } : { onList: true },',
   },
 ];

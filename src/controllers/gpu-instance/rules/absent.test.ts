@@ -121,7 +121,7 @@ describe('a machine that was rented and never seen', () => {
       'is waited for as long as provisioning may take',
       unlisted({
         status: { actualStatus: undefined },
-        memory: { heldSince: at(-60), watchedSince: at(-60) },
+        memory: { rentedSince: at(-60), watchedSince: at(-60) },
         observed: absent(lists(-1)),
       }),
       { rule: 'machine-missing', phase: 'Provisioning', says: 'Provisioning', afterMs: 240000, onList: true },
@@ -130,7 +130,7 @@ describe('a machine that was rented and never seen', () => {
       'is looked for again soon near the end of that time',
       unlisted({
         status: { actualStatus: undefined },
-        memory: { heldSince: at(-299.5), watchedSince: at(-299.5) },
+        memory: { rentedSince: at(-299.5), watchedSince: at(-299.5) },
         observed: absent(lists(-1)),
       }),
       { rule: 'machine-missing', phase: 'Provisioning', says: 'Provisioning', afterMs: 1000, onList: true },
@@ -140,7 +140,7 @@ describe('a machine that was rented and never seen', () => {
       unlisted({
         status: { actualStatus: undefined },
         list: { begunSteady: at(-31) },
-        memory: { heldSince: at(-300), watchedSince: at(-300) },
+        memory: { rentedSince: at(-300), watchedSince: at(-300) },
         observed: absent(lists(-31)),
       }),
       { rule: 'machine-missing', phase: 'Provisioning', says: 'Provisioning', onList: true },
@@ -149,7 +149,7 @@ describe('a machine that was rented and never seen', () => {
       'is given up at the end of it',
       unlisted({
         status: { actualStatus: undefined },
-        memory: { heldSince: at(-300), watchedSince: at(-300) },
+        memory: { rentedSince: at(-300), watchedSince: at(-300) },
         observed: absent(lists(-1)),
       }),
       destroys('machine-missing', 'ProvisioningTimedOut'),

@@ -4,35 +4,39 @@ import { decision } from '../decision.ts';
 import type { Facts } from '../facts.ts';
 import { goneProof } from '../gone.ts';
 import { isTimeUp, untilTimeIsUp } from '../limits.ts';
-import { carriedFields, deadlineAfter, heldSince } from '../status.ts';
+import { carriedFields, deadlineAfter, rentedSince } from '../status.ts';
 import type { Step } from '../types.ts';
 import { ended, endMachine, reasonOfEnding } from './ending.ts';
-import { type Held, machineFinding, type StateNamed } from './machine-finding.ts';
+import { machineFinding, type RecordedMachine, type StateIn } from './machine-finding.ts';
 
 /** A recorded machine that the latest complete list does not show. */
-export function whileAbsent(facts: Facts, held: Held<StateNamed<'absent'>>): Step {
+export function whileAbsent(facts: Facts, recorded: RecordedMachine<StateIn<'absent'>>): Step {
   const begun = reasonOfEnding(facts);
-  if (!mayBelieve(facts, begun)) return facts.list && wasSeen(facts) ? missing(facts, held) : LOOK_AGAIN;
+  if (!mayBelieve(facts, begun)) return facts.list && wasSeen(facts) ? missing(facts, recorded) : RETRY_LATER;
   if (begun === undefined && facts.account.state !== 'ready')
-    return wasSeen(facts) ? missing(facts, held) : LOOK_AGAIN;
-  return byProof(facts, held, begun);
+    return wasSeen(facts) ? missing(facts, recorded) : RETRY_LATER;
+  return byProof(facts, recorded, begun);
 }
 
-const LOOK_AGAIN = decision({ look: { onList: true, afterMs: 10_000 } });
+const RETRY_LATER = decision({ requeue: { onList: true, afterMs: 10_000 } });
 
-function byProof(facts: Facts, held: Held<StateNamed<'absent'>>, begun: Reason | undefined): Step {
-  const { instanceId } = held.machine;
+function byProof(
+  facts: Facts,
+  recorded: RecordedMachine<StateIn<'absent'>>,
+  begun: Reason | undefined,
+): Step {
+  const { instanceId } = recorded.machine;
   const proof = goneProof(facts, instanceId);
   switch (proof.type) {
     case 'gone':
-      return vanished(facts, held, begun ?? 'Vanished');
+      return vanished(facts, recorded, begun ?? 'Vanished');
     case 'needsRead':
       return { type: 'read', requests: [{ type: 'machine', instanceId }] };
     case 'needsLogin':
       return { type: 'read', requests: [{ type: 'loginProof' }] };
     case 'present':
     case 'waiting':
-      return neverSeen(facts, held) ?? missing(facts, held);
+      return neverSeen(facts, recorded) ?? missing(facts, recorded);
   }
 }
 
@@ -41,9 +45,9 @@ function wasSeen({ object }: Facts): boolean {
   return object.status?.actualStatus !== undefined;
 }
 
-function vanished(facts: Facts, { machine }: Held<StateNamed<'absent'>>, reason: Reason): Step {
+function vanished(facts: Facts, { machine }: RecordedMachine<StateIn<'absent'>>, reason: Reason): Step {
   const endedAt = lastSeenBefore(facts, machine.instanceId);
-  if (endedAt === undefined) return LOOK_AGAIN;
+  if (endedAt === undefined) return RETRY_LATER;
   return ended(facts, { machine, reason, kind: 'lost' }, endedAt);
 }
 
@@ -58,15 +62,15 @@ function mayBelieve(facts: Facts, begun: Reason | undefined): boolean {
   return begun !== undefined || breaker?.type === 'closed' || hasTurn;
 }
 
-function neverSeen(facts: Facts, held: Held<StateNamed<'absent'>>): Step | undefined {
+function neverSeen(facts: Facts, recorded: RecordedMachine<StateIn<'absent'>>): Step | undefined {
   const { spec } = facts.object;
   if (wasSeen(facts)) return undefined;
-  const since = heldSince(facts, undefined);
+  const since = rentedSince(facts, undefined);
   const deadline = deadlineAfter(facts, since, parseDuration(spec.timeouts.provisioning) ?? 0);
-  const finding = { type: 'booting', held: 'Rented', reason: 'Provisioning' } as const;
+  const finding = { type: 'booting', origin: 'Rented', reason: 'Provisioning' } as const;
   if (isTimeUp(facts, deadline)) {
     return endMachine(facts, {
-      machine: held.machine,
+      machine: recorded.machine,
       reason: 'ProvisioningTimedOut',
       kind: 'lost',
       finding,
@@ -75,24 +79,24 @@ function neverSeen(facts: Facts, held: Held<StateNamed<'absent'>>): Step | undef
   return decision({
     fields: carriedFields(facts),
     finding: { phase: 'Provisioning', reason: 'Provisioning', machine: finding },
-    look: { onList: true, ...untilTimeIsUp(facts, deadline) },
+    requeue: { onList: true, ...untilTimeIsUp(facts, deadline) },
   });
 }
 
 /** Two lists in a row without it are said; whether it is gone is another question. */
-function missing(facts: Facts, held: Held<StateNamed<'absent'>>): Step {
-  const lists = facts.absences.get(held.machine.instanceId)?.lists ?? [];
-  const look = { onList: true, afterMs: facts.constants.listLagMs };
-  if (lists.length < 2) return decision({ look });
+function missing(facts: Facts, recorded: RecordedMachine<StateIn<'absent'>>): Step {
+  const lists = facts.absences.get(recorded.machine.instanceId)?.lists ?? [];
+  const requeue = { onList: true, afterMs: facts.constants.listLagMs };
+  if (lists.length < 2) return decision({ requeue });
   return decision({
     fields: carriedFields(facts),
     finding: {
       phase: 'Lost',
       reason: 'NotRunning',
-      detail: `Machine ${held.machine.instanceId} is missing from the lists of the marketplace.`,
-      machine: machineFinding(facts, held.state),
+      detail: `Machine ${recorded.machine.instanceId} is missing from the lists of the marketplace.`,
+      machine: machineFinding(facts, recorded.state),
     },
-    look,
+    requeue,
   });
 }
 

@@ -9,15 +9,15 @@ import { decision } from '../decision.ts';
 import type { Facts } from '../facts.ts';
 import { stateOf } from '../stage.ts';
 import { beganAt, carriedFields, withoutMachine, withRow } from '../status.ts';
-import type { Decision, ListedMachine, Look, StatusFields, Step } from '../types.ts';
-import { type Held, type Listed, machineFinding } from './machine-finding.ts';
+import type { Decision, ListedMachine, Requeue, StatusFields, Step } from '../types.ts';
+import { type Listed, machineFinding, type RecordedMachine } from './machine-finding.ts';
 import { rentedFields, unlessPriced } from './rented.ts';
 
 /** Shows a machine that is never touched. */
 export function observeOnly(facts: Facts): Step {
   const checked = adoptable(facts);
   if (checked.type === 'wait')
-    return decision({ rule: 'wait-for-list', look: { onList: true, afterMs: 5_000 } });
+    return decision({ rule: 'wait-for-list', requeue: { onList: true, afterMs: 5_000 } });
   if (checked.type === 'refused') return refuse(facts, checked, shownNoMore(facts));
   const { row } = checked.machine;
   const state = stateOf(row);
@@ -29,7 +29,7 @@ export function observeOnly(facts: Facts): Step {
       phase: 'Observed',
       reason: state.type === 'running' ? 'Observed' : 'NotRunning',
       ready: state.type === 'running',
-      machine: finding.type === 'none' ? finding : { ...finding, held: 'Observed' },
+      machine: finding.type === 'none' ? finding : { ...finding, origin: 'Observed' },
     },
   });
 }
@@ -47,17 +47,21 @@ export function adopt(facts: Facts): Step {
   const allowed = adoptable(facts);
   const checked = allowed.type === 'machine' ? (accountProblem(facts) ?? allowed) : allowed;
   if (checked.type === 'wait')
-    return decision({ rule: 'wait-for-list', look: { onList: true, afterMs: 5_000 } });
+    return decision({ rule: 'wait-for-list', requeue: { onList: true, afterMs: 5_000 } });
   if (checked.type === 'refused') return refuse(facts, checked);
   if (!object.metadata.finalizers?.includes(MACHINE_FINALIZER)) {
-    return decision({ rule: 'guard-before-adopting', record: { type: 'finalizer' }, look: { afterMs: 0 } });
+    return decision({
+      rule: 'guard-before-adopting',
+      record: { type: 'finalizer' },
+      requeue: { afterMs: 0 },
+    });
   }
   const from = facts.serviceNow;
-  return from === undefined ? decision({ look: CLOCK_LOOK }) : claim(facts, checked.machine, from);
+  return from === undefined ? decision({ requeue: CLOCK_RETRY }) : claim(facts, checked.machine, from);
 }
 
 /** The machine's cost is counted from a time of the service, which later replies decide. */
-const CLOCK_LOOK: Look = { onList: true, afterMs: 5_000 };
+const CLOCK_RETRY: Requeue = { onList: true, afterMs: 5_000 };
 
 /** Its age and its cost count from here on: whoever rented it has paid for what was before. */
 function claim(facts: Facts, { row }: ListedMachine, from: number): Decision {
@@ -77,7 +81,7 @@ function claim(facts: Facts, { row }: ListedMachine, from: number): Decision {
     finding: {
       phase: 'Provisioning',
       reason: 'Adopted',
-      machine: { type: 'booting', held: 'Adopted', reason: 'Provisioning' },
+      machine: { type: 'booting', origin: 'Adopted', reason: 'Provisioning' },
     },
     events: [
       {
@@ -87,7 +91,7 @@ function claim(facts: Facts, { row }: ListedMachine, from: number): Decision {
         note: `Machine ${row.id} was taken over.`,
       },
     ],
-    look: { afterMs: 0 },
+    requeue: { afterMs: 0 },
   });
 }
 
@@ -140,12 +144,12 @@ function refuse(
     rule: 'refuse-adoption',
     fields,
     finding: { phase, reason, detail, machine: { type: 'none' } },
-    look: BY_ACCOUNT.has(reason) ? { afterMs: REFUSED_AGAIN_MS } : { onList: true },
+    requeue: BY_ACCOUNT.has(reason) ? { afterMs: REFUSED_AGAIN_MS } : { onList: true },
   });
 }
 
 /** The label of an adopted machine is asked for until a list shows one. */
-export function labelAdopted(facts: Facts, { machine, state }: Held<Listed>): Step | undefined {
+export function labelAdopted(facts: Facts, { machine, state }: RecordedMachine<Listed>): Step | undefined {
   const { object, memory, identity, uid } = facts;
   const isAdopted = object.spec.adopt?.policy === 'Manage' && machine.attempt === 1;
   if (!isAdopted || (state.row.label !== null && state.row.label !== '')) return undefined;
@@ -156,6 +160,6 @@ export function labelAdopted(facts: Facts, { machine, state }: Held<Listed>): St
   return decision({
     record: { type: 'nothing', because: 'attempt' },
     actions: [{ type: 'relabel', instanceId: machine.instanceId, label }],
-    look: { afterMs: 0 },
+    requeue: { afterMs: 0 },
   });
 }

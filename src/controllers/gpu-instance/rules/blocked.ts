@@ -8,7 +8,7 @@ import { outOfSight } from './deleting.ts';
 import { news } from './purchase.ts';
 
 /** Says why nothing may be done before a person has looked, and does nothing. */
-export function hold(facts: Facts, stage: Extract<Stage, { type: 'held' }>): Step {
+export function hold(facts: Facts, stage: Extract<Stage, { type: 'blocked' }>): Step {
   const { status } = facts.object;
   return decision({
     rule: 'hold-for-a-person',
@@ -20,20 +20,20 @@ export function hold(facts: Facts, stage: Extract<Stage, { type: 'held' }>): Ste
       machine:
         status?.instanceId === undefined
           ? { type: 'none' }
-          : { type: 'silent', held: 'Rented', reason: stage.reason },
+          : { type: 'silent', origin: 'Rented', reason: stage.reason },
     },
     events: [{ type: 'Warning', reason: stage.reason, action: 'Holding', note: stage.detail }],
-    look: { onList: stage.reason === 'RestoredElsewhere' },
+    requeue: { onList: stage.reason === 'RestoredElsewhere' },
   });
 }
 
 /** How soon it is looked again whether an account allows a namespace whose labels are not known yet. */
-export const PERMISSION_LOOK_MS = 5_000;
+export const PERMISSION_RETRY_MS = 5_000;
 
 /** One sentence for every namespace that may not use the account, whether or not there is one. */
 export function turnAway(facts: Facts, outsider: Outsider): Step {
   if (outsider === 'undecided')
-    return decision({ rule: 'ask-permission', look: { afterMs: PERMISSION_LOOK_MS } });
+    return decision({ rule: 'ask-permission', requeue: { afterMs: PERMISSION_RETRY_MS } });
   return decision({
     rule: 'namespace-not-allowed',
     fields: carriedFields(facts),

@@ -24,12 +24,12 @@ describe('a booting machine', () => {
   table([
     [
       'that is created is still being provisioned',
-      booting('created', -60, { memory: { heldSince: at(-60) } }),
+      booting('created', -60, { memory: { rentedSince: at(-60) } }),
       { rule: 'boot', phase: 'Provisioning', says: 'Provisioning', afterMs: 240000 },
     ],
     [
       'that is created is not given up by a list of long before its time was over',
-      booting('created', -300, { memory: { heldSince: at(-300) }, list: { begunSteady: at(-31) } }),
+      booting('created', -300, { memory: { rentedSince: at(-300) }, list: { begunSteady: at(-31) } }),
       { rule: 'boot', phase: 'Provisioning', says: 'Provisioning', onList: true },
     ],
     [
@@ -101,7 +101,7 @@ describe('a booting machine', () => {
       'that ran and is created again has all its time from then on',
       booting('created', -86_400, {
         status: { runningAt: time(-86_000), actualStatus: 'running' },
-        memory: { heldSince: at(-86_400), seenWord: { word: 'created', since: at(-60) } },
+        memory: { rentedSince: at(-86_400), seenStatus: { actualStatus: 'created', since: at(-60) } },
       }),
       { rule: 'boot', phase: 'Provisioning', says: 'Provisioning', afterMs: 240000 },
     ],
@@ -109,7 +109,7 @@ describe('a booting machine', () => {
       'that ran and of which no word is said any more is shown and not judged',
       booting(null, -86_400, {
         status: { runningAt: time(-86_000), actualStatus: 'running' },
-        memory: { heldSince: at(-86_400), watchedSince: at(-86_400) },
+        memory: { rentedSince: at(-86_400), watchedSince: at(-86_400) },
       }),
       { rule: 'show-word', phase: 'Loading', says: 'StatusUnrecognized' },
     ],
@@ -117,7 +117,7 @@ describe('a booting machine', () => {
       'that was loading and is created again has what is left of the time to load',
       booting('created', -600, {
         status: { actualStatus: 'loading' },
-        memory: { heldSince: at(-86_400), watchedSince: at(-86_400) },
+        memory: { rentedSince: at(-86_400), watchedSince: at(-86_400) },
       }),
       { rule: 'boot', phase: 'Provisioning', says: 'Provisioning', afterMs: 600000 },
     ],

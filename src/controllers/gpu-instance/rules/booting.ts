@@ -4,24 +4,32 @@ import type { Instance } from '../../../marketplace/instances/instance.ts';
 import { decision, type Rule } from '../decision.ts';
 import type { Facts } from '../facts.ts';
 import { isTimeUp, nextDeadline, untilTimeIsUp } from '../limits.ts';
-import { carriedFields, deadlineAfter, heldSince, withRow, wordOf, wordSeenSince } from '../status.ts';
-import type { Decision, Look, Step } from '../types.ts';
+import {
+  actualStatusOf,
+  carriedFields,
+  deadlineAfter,
+  rentedSince,
+  statusSeenSince,
+  withRow,
+} from '../status.ts';
+import type { Decision, Requeue, Step } from '../types.ts';
 import { endMachine, stop } from './ending.ts';
-import { bootReason, type Held, machineFinding, type StateNamed } from './machine-finding.ts';
+import { bootReason, machineFinding, type RecordedMachine, type StateIn } from './machine-finding.ts';
 import { byRules } from './replacing.ts';
 
-const RULES: readonly Rule<Held<StateNamed<'booting'>>>[] = [
+const RULES: readonly Rule<RecordedMachine<StateIn<'booting'>>>[] = [
   {
     name: 'stop-while-booting',
     because: 'powerState is Stopped, and a booting machine bills like a running one.',
-    decide: (facts, held) => (facts.object.spec.powerState === 'Stopped' ? stop(facts, held) : undefined),
+    decide: (facts, recorded) =>
+      facts.object.spec.powerState === 'Stopped' ? stop(facts, recorded) : undefined,
   },
   { name: 'boot-timed-out', because: 'A machine that never comes up bills for nothing.', decide: timedOut },
   { name: 'boot', because: 'Booting takes its time.', decide: wait },
 ];
 
-export function whileBooting(facts: Facts, held: Held<StateNamed<'booting'>>): Step {
-  return byRules(RULES, facts, held);
+export function whileBooting(facts: Facts, recorded: RecordedMachine<StateIn<'booting'>>): Step {
+  return byRules(RULES, facts, recorded);
 }
 
 interface Deadline {
@@ -38,13 +46,16 @@ export function bootDeadline(facts: Facts, row: Instance): Deadline {
 function isProvisioned({ object }: Facts, row: Instance): boolean {
   const { actualStatus, runningAt } = object.status ?? {};
   const wasLoading = runningAt === undefined && actualStatus !== undefined;
-  return [wordOf(row), ...(wasLoading ? [actualStatus] : [])].some((word) => bootReason(word) === 'Loading');
+  return [actualStatusOf(row), ...(wasLoading ? [actualStatus] : [])].some(
+    (word) => bootReason(word) === 'Loading',
+  );
 }
 
 /** One that has run begins anew when it is `created` again, as after a start. */
 function provisioningDeadline(facts: Facts, row: Instance): Deadline {
   const { spec, status } = facts.object;
-  const since = status?.runningAt === undefined ? heldSince(facts, row.startedAt) : wordSeenSince(facts, row);
+  const since =
+    status?.runningAt === undefined ? rentedSince(facts, row.startedAt) : statusSeenSince(facts, row);
   const at = deadlineAfter(facts, since, durationMs(spec.timeouts.provisioning));
   return { at, reason: 'ProvisioningTimedOut' };
 }
@@ -61,45 +72,45 @@ function loadingDeadline(facts: Facts, row: Instance): Deadline {
 }
 
 function loadingSince(facts: Facts, row: Instance): number {
-  if (bootReason(wordOf(row)) === 'Loading') return wordSeenSince(facts, row);
+  if (bootReason(actualStatusOf(row)) === 'Loading') return statusSeenSince(facts, row);
   return parseTime(facts.object.status?.actualStatusSince) ?? facts.steadyNow;
 }
 
-function timedOut(facts: Facts, held: Held<StateNamed<'booting'>>): Step | undefined {
-  const deadline = bootDeadline(facts, held.state.row);
+function timedOut(facts: Facts, recorded: RecordedMachine<StateIn<'booting'>>): Step | undefined {
+  const deadline = bootDeadline(facts, recorded.state.row);
   if (!isTimeUp(facts, deadline.at)) return undefined;
   return endMachine(facts, {
-    ...held,
+    ...recorded,
     reason: deadline.reason,
     kind: 'lost',
-    finding: machineFinding(facts, held.state),
+    finding: machineFinding(facts, recorded.state),
   });
 }
 
 /** Waits. Only a step of the boot is worth a write, not each look at it. */
-function wait(facts: Facts, held: Held<StateNamed<'booting'>>): Decision {
-  const { row } = held.state;
-  const reason = bootReason(wordOf(row));
+function wait(facts: Facts, recorded: RecordedMachine<StateIn<'booting'>>): Decision {
+  const { row } = recorded.state;
+  const reason = bootReason(actualStatusOf(row));
   const fields = fieldsFor(facts, row);
   return decision({
     fields,
     finding: {
       phase: reason === 'Provisioning' ? 'Provisioning' : 'Loading',
       reason,
-      machine: machineFinding(facts, held.state),
+      machine: machineFinding(facts, recorded.state),
     },
-    look: sooner(untilTimeIsUp(facts, bootDeadline(facts, row).at), nextDeadline(facts)),
+    requeue: sooner(untilTimeIsUp(facts, bootDeadline(facts, row).at), nextDeadline(facts)),
   });
 }
 
-function sooner(one: Look, other: Look): Look {
+function sooner(one: Requeue, other: Requeue): Requeue {
   const times = [one.afterMs, other.afterMs].filter((time) => time !== undefined);
   return times.length === 0 ? one : { ...one, afterMs: Math.min(...times) };
 }
 
 /** A new machine has nothing to tell before it loads; that one which ran is created again has to outlive a restart. */
 function fieldsFor(facts: Facts, row: Instance): ReturnType<typeof withRow> {
-  if (bootReason(wordOf(row)) === 'Loading') return loadingFields(facts, row);
+  if (bootReason(actualStatusOf(row)) === 'Loading') return loadingFields(facts, row);
   return facts.object.status?.runningAt === undefined ? carriedFields(facts) : withRow(facts, row);
 }
 

@@ -12,8 +12,8 @@ import { decision, firstOf, type Rule } from '../decision.ts';
 import { attemptOf, type Facts, type OwnedMachine } from '../facts.ts';
 import { goneProof, isDestroyAwaited } from '../gone.ts';
 import { withdraw } from '../publication.ts';
-import { heldByRecord, newestLabelled } from '../stage.ts';
-import { carriedFields, wordOf } from '../status.ts';
+import { blockedByRecord, newestLabelled } from '../stage.ts';
+import { actualStatusOf, carriedFields } from '../status.ts';
 import type { Action, Decision, EventNote, ListedMachine, ListView, Step } from '../types.ts';
 import { askToStop, destroyRetryMs, FAILURES_WORTH_SAYING, failingDetail } from './ending.ts';
 import { whatIsMissing } from './pending.ts';
@@ -92,9 +92,9 @@ function neverRented(facts: Facts): Step | undefined {
 }
 
 function handsOff(facts: Facts): Step | undefined {
-  const held = heldByRecord(facts);
-  if (held?.reason !== 'IntentUnknown' && held?.reason !== 'LoginChanged') return undefined;
-  return waiting(facts, { reason: held.reason, detail: held.detail });
+  const blocked = blockedByRecord(facts);
+  if (blocked?.reason !== 'IntentUnknown' && blocked?.reason !== 'LoginChanged') return undefined;
+  return waiting(facts, { reason: blocked.reason, detail: blocked.detail });
 }
 
 /** What would have kept the account from going is what would still need it. */
@@ -114,7 +114,7 @@ function waitForKey(facts: Facts): Step | undefined {
 }
 
 function waitForList(facts: Facts): Step | undefined {
-  return facts.list ? undefined : decision({ look: { onList: true, afterMs: 5_000 } });
+  return facts.list ? undefined : decision({ requeue: { onList: true, afterMs: 5_000 } });
 }
 
 function settleFirst(facts: Facts): Step | undefined {
@@ -127,7 +127,7 @@ function settleFirst(facts: Facts): Step | undefined {
       open.type === 'unknown' || open.type === 'late' || open.type === 'ambiguous'
         ? whatIsMissing(open)
         : 'A rental of this object is of unknown outcome; it settles by the lists.',
-    look: {
+    requeue: {
       onList: true,
       afterMs: Math.max(1000, at - facts.steadyNow + 1),
     },
@@ -139,18 +139,18 @@ function destroyAll(facts: Facts): Step | undefined {
   if (ids.length === 0) return undefined;
   const wait = facts.memory.destroyNotBefore - facts.steadyNow;
   if (wait > 0) {
-    if (facts.memory.destroyFailures < FAILURES_WORTH_SAYING) return decision({ look: { afterMs: wait } });
+    if (facts.memory.destroyFailures < FAILURES_WORTH_SAYING) return decision({ requeue: { afterMs: wait } });
     return waiting(facts, {
       reason: 'DestroyFailing',
       detail: failingDetail(facts, ids[0] ?? 0),
-      look: { afterMs: wait },
+      requeue: { afterMs: wait },
     });
   }
   const destroys = ids.map((instanceId): Action => ({ type: 'destroy', instanceId, reason: 'Destroying' }));
   return decision({
     record: { type: 'nothing', because: 'deleting' },
     actions: destroys,
-    look: { onList: true, afterMs: destroyRetryMs(facts) },
+    requeue: { onList: true, afterMs: destroyRetryMs(facts) },
   });
 }
 
@@ -160,7 +160,7 @@ function confirmGone(facts: Facts): Step | undefined {
     const proof = goneProof(facts, instanceId);
     if (proof.type === 'needsRead') return { type: 'read', requests: [{ type: 'machine', instanceId }] };
     if (proof.type === 'needsLogin') return { type: 'read', requests: [{ type: 'loginProof' }] };
-    if (proof.type !== 'gone') return decision({ look: { onList: true, afterMs: 30_000 } });
+    if (proof.type !== 'gone') return decision({ requeue: { onList: true, afterMs: 30_000 } });
   }
   return undefined;
 }
@@ -203,7 +203,7 @@ function giveUp(facts: Facts): Step | undefined {
   const isUsable = facts.accountFacts !== undefined && facts.list !== undefined;
   if (facts.object.spec.deletionPolicy !== 'Retain' || isUsable) return undefined;
   if (account.state === 'missing' && account.isUnwatched) return waitingForKey(facts);
-  const left = facts.memory.firstLookAt + GIVE_UP_AFTER_MS - facts.steadyNow;
+  const left = facts.memory.firstSeenAt + GIVE_UP_AFTER_MS - facts.steadyNow;
   return left > 0 ? waitingForKey(facts, { afterMs: left }) : letMachineGo(facts, 'Retain');
 }
 
@@ -246,12 +246,12 @@ function stopFirst(facts: Facts): Step | undefined {
   const machine = machineToKeep(facts);
   if (facts.object.spec.deletionPolicy !== 'Stop' || !machine || hasStopped(facts, machine.row))
     return undefined;
-  const { actions, look } = askToStop(facts, machine.instanceId);
+  const { actions, requeue } = askToStop(facts, machine.instanceId);
   return waiting(facts, {
     reason: 'Stopping',
-    detail: `Machine ${machine.instanceId} is to be kept, and was asked to stop; it says ${wordOf(machine.row)}.`,
+    detail: `Machine ${machine.instanceId} is to be kept, and was asked to stop; it says ${actualStatusOf(machine.row)}.`,
     actions,
-    look: { onList: true, ...look },
+    requeue: { onList: true, ...requeue },
   });
 }
 
@@ -362,9 +362,9 @@ function isOver(id: number, { destroys }: Facts['memory'], { ids }: ListView): b
  */
 function machinesToProve(facts: Facts): ReadonlySet<number> {
   const recorded = facts.ownedMachine;
-  const held = [...(recorded ? [recorded] : []), ...facts.memory.destroys];
+  const owned = [...(recorded ? [recorded] : []), ...facts.memory.destroys];
   const kept = machineToKeep(facts)?.instanceId;
-  return new Set(held.map(({ instanceId }) => instanceId).filter((id) => id !== kept));
+  return new Set(owned.map(({ instanceId }) => instanceId).filter((id) => id !== kept));
 }
 
 /**
@@ -393,22 +393,22 @@ interface Waiting {
     | 'NamespaceNotAllowed';
   readonly detail: string;
   readonly actions?: readonly Action[];
-  readonly look?: Decision['look'];
+  readonly requeue?: Decision['requeue'];
 }
 
 /** A deletion that is not over, with what it waits for. */
-export function waiting(facts: Facts, { reason, detail, actions = [], look = {} }: Waiting): Decision {
-  const held = facts.object.status?.instanceId !== undefined;
+export function waiting(facts: Facts, { reason, detail, actions = [], requeue = {} }: Waiting): Decision {
+  const hasMachine = facts.object.status?.instanceId !== undefined;
   return decision({
     fields: carriedFields(facts),
     finding: {
       phase: 'Deleting',
       reason,
       detail,
-      machine: held ? { type: 'silent', held: 'Rented', reason: 'Deleting' } : { type: 'none' },
+      machine: hasMachine ? { type: 'silent', origin: 'Rented', reason: 'Deleting' } : { type: 'none' },
     },
     actions,
-    look,
+    requeue,
   });
 }
 
@@ -418,15 +418,15 @@ const OUTSIDE = {
 } as const;
 
 /** Nothing can be asked while the account has no proven key. */
-function waitingForKey(facts: Facts, look: Decision['look'] = {}): Decision {
+function waitingForKey(facts: Facts, requeue: Decision['requeue'] = {}): Decision {
   const ref = accountRefOf(facts.object);
   const { account } = facts;
-  if (account.outsider !== undefined) return waiting(facts, { ...OUTSIDE, look });
+  if (account.outsider !== undefined) return waiting(facts, { ...OUTSIDE, requeue });
   const isUnwatched = account.state === 'missing' && account.isUnwatched === true;
   return waiting(facts, {
     reason: account.state === 'missing' ? 'AccountMissing' : 'AccountNotReady',
     detail: `MarketplaceAccount ${accountKey(ref)} ${isUnwatched ? outOfSight(ref.namespace) : 'cannot be used'}, so nothing can be done about its machine.${account.state === 'notReady' ? ` ${account.message}` : ''}`,
-    look,
+    requeue,
   });
 }
 

@@ -126,20 +126,23 @@ describe('a machine whose replacement is held back', () => {
     ],
     [
       'has the time to boot that every machine has',
-      waiting({ actualStatus: 'loading' }, { status: isBooting, memory: { seenWord: word('loading', -10) } }),
+      waiting(
+        { actualStatus: 'loading' },
+        { status: isBooting, memory: { seenStatus: word('loading', -10) } },
+      ),
       { rule: 'boot', phase: 'Loading', says: 'Loading, Held', afterMs: 60_000 },
     ],
     [
       'is lost when it does not boot in time, and held all the same',
       waiting(
         { actualStatus: 'loading' },
-        { status: isBooting, memory: { seenWord: word('loading', -90_000) } },
+        { status: isBooting, memory: { seenStatus: word('loading', -90_000) } },
       ),
       { rule: 'boot-timed-out', phase: 'Lost', says: 'Held', afterMs: 60_000 },
     ],
     [
       'is lost when it ends by itself, and held all the same',
-      waiting({ actualStatus: 'offline' }, { memory: { seenWord: word('offline', -9000) } }),
+      waiting({ actualStatus: 'offline' }, { memory: { seenStatus: word('offline', -9000) } }),
       { rule: 'lost', phase: 'Lost', says: 'Held', afterMs: 60_000 },
     ],
     [
@@ -149,7 +152,7 @@ describe('a machine whose replacement is held back', () => {
         {
           status: isBooting,
           spec: { onPriceAbove: 'Replace', paused: true },
-          memory: { seenWord: word('loading', -10) },
+          memory: { seenStatus: word('loading', -10) },
         },
       ),
       { rule: 'boot', phase: 'Loading', says: 'Loading, Paused', afterMs: 60_000 },
@@ -248,7 +251,7 @@ describe('while its end is held back', () => {
   test.each<readonly [string, Given]>([
     ['that works', { status: OUTDATED }],
     ['beyond a limit', { spec: { maxLifetime: '5m', deletionPolicy: 'Retain' } }],
-    ['that is lost', { memory: { seenWord: word('offline', -9000) } }],
+    ['that is lost', { memory: { seenStatus: word('offline', -9000) } }],
   ])('the price of one %s is written down', (_, situation) => {
     const actualStatus = situation.memory ? ('offline' as const) : ('running' as const);
     const cost = { accrued: '0.00', since: time(-300) };
@@ -271,12 +274,12 @@ describe('while its end is held back', () => {
 
   test('a request that is due is not looked at each second', () => {
     const due = held({}, { annotations: { ...HOLD, 'gpurental.dev/replace-at': time(-1) } });
-    expect(decide(given(due))).toMatchObject({ look: { afterMs: 60_000 } });
+    expect(decide(given(due))).toMatchObject({ requeue: { afterMs: 60_000 } });
   });
 });
 
 function word(text: string, seconds: number) {
-  return { word: text, since: at(seconds) };
+  return { actualStatus: text, since: at(seconds) };
 }
 
 close();

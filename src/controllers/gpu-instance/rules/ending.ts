@@ -16,10 +16,10 @@ import {
   withRow,
 } from '../status.ts';
 import type { Decision, DestroyMark, Step, Verdict } from '../types.ts';
-import { type Held, machineFinding, type StateNamed, seenFields } from './machine-finding.ts';
+import { machineFinding, type RecordedMachine, type StateIn, seenFields } from './machine-finding.ts';
 
 /** Why and how firmly a machine is to end. */
-export interface EndWish {
+export interface PlannedEnd {
   readonly machine: OwnedMachine;
   readonly reason: Reason;
   readonly detail?: string | undefined;
@@ -32,7 +32,7 @@ export interface EndWish {
 }
 
 /** Why, in a sentence. */
-function whyOf({ reason, detail }: EndWish): string {
+function whyOf({ reason, detail }: PlannedEnd): string {
   return detail ?? reasons[reason].sentence;
 }
 
@@ -40,14 +40,14 @@ function whyOf({ reason, detail }: EndWish): string {
  * Ends a recorded machine: destroy, prove gone, then let go of it. Nothing of it begins while something holds
  * it back; once the destroy was answered it is carried through.
  */
-export function endMachine(facts: Facts, wish: EndWish): Step {
-  const mark = facts.memory.destroys.find((each) => each.instanceId === wish.machine.instanceId);
-  if (mark) return awaitGone(facts, wish, mark);
-  return heldBack(facts, wish) ?? destroy(facts, wish, 'Replacing');
+export function endMachine(facts: Facts, planned: PlannedEnd): Step {
+  const mark = facts.memory.destroys.find((each) => each.instanceId === planned.machine.instanceId);
+  if (mark) return awaitGone(facts, planned, mark);
+  return showBlockedEnd(facts, planned) ?? destroy(facts, planned, 'Replacing');
 }
 
-function destroy(facts: Facts, wish: EndWish, reason: 'Replacing' | 'OldMachineNotGone'): Decision {
-  const { machine } = wish;
+function destroy(facts: Facts, planned: PlannedEnd, reason: 'Replacing' | 'OldMachineNotGone'): Decision {
+  const { machine } = planned;
   const wait = facts.memory.destroyNotBefore - facts.steadyNow;
   const failing = facts.memory.destroyFailures >= FAILURES_WORTH_SAYING;
   const atWork = failing ? 'DestroyFailing' : reason;
@@ -56,35 +56,35 @@ function destroy(facts: Facts, wish: EndWish, reason: 'Replacing' | 'OldMachineN
     : `Machine ${machine.instanceId} goes first.`;
   return decision({
     fields: carriedFields(facts),
-    finding: endingFinding(wish, atWork, detail),
-    actions: wait > 0 ? [] : [{ type: 'destroy', instanceId: machine.instanceId, reason: wish.reason }],
+    finding: endingFinding(planned, atWork, detail),
+    actions: wait > 0 ? [] : [{ type: 'destroy', instanceId: machine.instanceId, reason: planned.reason }],
     record: { type: 'status' },
     events:
       wait > 0 || facts.memory.destroyFailures > 0
         ? []
         : [
             {
-              type: wish.kind === 'lost' ? 'Warning' : 'Normal',
-              reason: wish.reason,
+              type: planned.kind === 'lost' ? 'Warning' : 'Normal',
+              reason: planned.reason,
               action: 'Replacing',
-              note: `${whyOf(wish)} Machine ${machine.instanceId} is being destroyed.`,
+              note: `${whyOf(planned)} Machine ${machine.instanceId} is being destroyed.`,
             },
           ],
-    look: { afterMs: wait > 0 ? wait : 1000 },
+    requeue: { afterMs: wait > 0 ? wait : 1000 },
   });
 }
 
 /** Why the machine ends stands at Ready: after a crash that is what its end is remembered by. */
 function endingFinding(
-  wish: EndWish,
+  planned: PlannedEnd,
   atWork: 'Replacing' | 'OldMachineNotGone' | 'DestroyFailing',
   detail: string,
 ): Finding {
   return {
     phase: 'Replacing',
-    reason: wish.reason,
-    detail: wish.detail,
-    machine: wish.finding,
+    reason: planned.reason,
+    detail: planned.detail,
+    machine: planned.finding,
     atWork: { reason: atWork, detail },
   };
 }
@@ -107,52 +107,52 @@ export function failingDetail(facts: Facts, instanceId: number): string {
 const NO_KEY =
   ' The key of its MarketplaceAccount may not destroy, and none that may is kept; keys of other accounts are not used. Put a key with the category instance_write into its Secret.';
 
-function awaitGone(facts: Facts, wish: EndWish, mark: DestroyMark): Step {
-  const { machine } = wish;
+function awaitGone(facts: Facts, planned: PlannedEnd, mark: DestroyMark): Step {
+  const { machine } = planned;
   const proof = goneProof(facts, machine.instanceId);
   switch (proof.type) {
     case 'gone':
-      return ended(facts, wish, mark.endedAt);
+      return ended(facts, planned, mark.endedAt);
     case 'needsRead':
       return { type: 'read', requests: [{ type: 'machine', instanceId: machine.instanceId }] };
     case 'needsLogin':
       return { type: 'read', requests: [{ type: 'loginProof' }] };
     case 'present':
     case 'waiting':
-      return stillThere(facts, wish, mark);
+      return stillThere(facts, planned, mark);
   }
 }
 
 /** A destroyed machine may be listed for a while; then the destroy is repeated, and the old machine said to stay. */
-function stillThere(facts: Facts, wish: EndWish, mark: DestroyMark): Decision {
+function stillThere(facts: Facts, planned: PlannedEnd, mark: DestroyMark): Decision {
   const overdueAt = destroyRepeatsAt(facts, mark);
   const isListed =
     facts.list !== undefined &&
     facts.list.begunSteady > overdueAt &&
-    facts.list.ids.includes(wish.machine.instanceId);
-  if (isListed) return destroy(facts, wish, 'OldMachineNotGone');
+    facts.list.ids.includes(planned.machine.instanceId);
+  if (isListed) return destroy(facts, planned, 'OldMachineNotGone');
   return decision({
     fields: carriedFields(facts),
     finding: endingFinding(
-      wish,
+      planned,
       isSaidToStay(facts) ? 'OldMachineNotGone' : 'Replacing',
-      `Machine ${wish.machine.instanceId} goes first.`,
+      `Machine ${planned.machine.instanceId} goes first.`,
     ),
-    look: { onList: true, afterMs: Math.max(1000, overdueAt - facts.steadyNow) },
+    requeue: { onList: true, afterMs: Math.max(1000, overdueAt - facts.steadyNow) },
   });
 }
 
 /** The machine is gone for certain: into the history with it. */
-export function ended(facts: Facts, wish: Omit<EndWish, 'finding'>, endedAt: number): Decision {
-  const { machine, reason } = wish;
+export function ended(facts: Facts, planned: Omit<PlannedEnd, 'finding'>, endedAt: number): Decision {
+  const { machine, reason } = planned;
   const target = avoidTarget(facts, reason);
   const cost = machineCost(facts.object.status, endedAt);
   return decision({
     fields: endedFields(facts, { machine, reason, endedAt }),
     finding: {
-      phase: wish.kind === 'limit' ? 'Failed' : 'Replacing',
+      phase: planned.kind === 'limit' ? 'Failed' : 'Replacing',
       reason,
-      detail: wish.detail,
+      detail: planned.detail,
       machine: { type: 'none' },
     },
     record: { type: 'status' },
@@ -167,7 +167,7 @@ export function ended(facts: Facts, wish: Omit<EndWish, 'finding'>, endedAt: num
     avoid: target ? [{ target, reason }] : [],
     settled: [machine.instanceId],
     ended: { reason, cost },
-    look: { afterMs: 0 },
+    requeue: { afterMs: 0 },
   });
 }
 
@@ -195,31 +195,31 @@ export function destroyRetryMs(facts: Facts): number {
 }
 
 /** What forbids to end a machine now, for people. */
-interface HeldBackBy {
+interface Blocker {
   readonly reason: Reason;
   readonly detail?: string | undefined;
 }
 
-const says = (reason: Reason, detail?: string): HeldBackBy => ({ reason, detail });
+const says = (reason: Reason, detail?: string): Blocker => ({ reason, detail });
 
 /** How soon it is looked again whether the end is still held back. */
-const LOOK_MS = 60_000;
+const BLOCKED_RETRY_MS = 60_000;
 
 /** The first thing that forbids to end this machine now. */
-export function heldBackBy(facts: Facts, wish: EndWish): HeldBackBy | undefined {
+export function blockedBy(facts: Facts, planned: PlannedEnd): Blocker | undefined {
   const { object, account } = facts;
   // A budget that an annotation lifts is none: to keep the machine, raise the limit in the spec.
-  if (wish.kind === 'limit') return undefined;
+  if (planned.kind === 'limit') return undefined;
   if (object.metadata.annotations?.[annotations.hold] !== undefined) return says('Held');
   if (object.spec.paused) return says('Paused');
-  if (wish.kind === 'lost' && object.spec.replacement.policy === 'Never')
-    return says('ReplacementOff', wish.detail);
-  if (wish.kind === 'unwanted' && !canRent(object.spec)) return says('ReplacementOff', NOTHING_TO_RENT);
-  if (wish.kind === 'unwanted' && account.outsider === 'refused') return says('NamespaceNotAllowed');
-  return heldBackByAccount(facts, wish);
+  if (planned.kind === 'lost' && object.spec.replacement.policy === 'Never')
+    return says('ReplacementOff', planned.detail);
+  if (planned.kind === 'unwanted' && !canRent(object.spec)) return says('ReplacementOff', NOTHING_TO_RENT);
+  if (planned.kind === 'unwanted' && account.outsider === 'refused') return says('NamespaceNotAllowed');
+  return blockedByAccount(facts, planned);
 }
 
-function heldBackByAccount({ account, uid }: Facts, { kind }: EndWish): HeldBackBy | undefined {
+function blockedByAccount({ account, uid }: Facts, { kind }: PlannedEnd): Blocker | undefined {
   if (account.state !== 'ready') return says('AccountNotReady');
   const { breaker } = account.facts;
   if (breaker.type === 'closed') return undefined;
@@ -235,62 +235,67 @@ function canRent({ offers = [], image }: GpuInstanceSpec): boolean {
 }
 
 /** What is shown of a machine that is of no use, or beyond a limit, while its end is held back. */
-export function heldBack(facts: Facts, wish: EndWish): Decision | undefined {
-  const by = heldBackBy(facts, wish);
+export function showBlockedEnd(facts: Facts, planned: PlannedEnd): Decision | undefined {
+  const by = blockedBy(facts, planned);
   if (!by) return undefined;
   const row = facts.list?.recorded;
   return decision({
     fields: row ? seenFields(facts, row) : carriedFields(facts),
     finding: {
       ...by,
-      phase: wish.kind === 'lost' ? 'Lost' : 'Running',
-      machine: wish.finding,
-      budget: excess(wish),
+      phase: planned.kind === 'lost' ? 'Lost' : 'Running',
+      machine: planned.finding,
+      budget: excess(planned),
     },
-    look: { afterMs: LOOK_MS },
+    requeue: { afterMs: BLOCKED_RETRY_MS },
   });
 }
 
 /** A machine that works stays as ready as it is and says what it waits for, or nobody would send it work meanwhile. */
-export function sayingWhatWaits(facts: Facts, wish: EndWish, step: Step): Step {
-  const by = heldBackBy(facts, wish);
+export function withBlockedEnd(facts: Facts, planned: PlannedEnd, step: Step): Step {
+  const by = blockedBy(facts, planned);
   if (!by || step.type !== 'decision' || !step.status) return step;
   const { fields, verdict } = step.status;
-  const afterMs = Math.min(LOOK_MS, step.look.afterMs ?? LOOK_MS);
+  const afterMs = Math.min(BLOCKED_RETRY_MS, step.requeue.afterMs ?? BLOCKED_RETRY_MS);
   return {
     ...step,
-    status: { fields, verdict: waiting(verdict, wish, by) },
-    look: { ...step.look, afterMs },
+    status: { fields, verdict: waiting(verdict, planned, by) },
+    requeue: { ...step.requeue, afterMs },
   };
 }
 
 /** What a person has to see to stands alone, and what holds back the end of a lost machine is said already. */
-function waiting(verdict: Verdict, wish: EndWish, { reason, detail }: HeldBackBy): Verdict {
+function waiting(verdict: Verdict, planned: PlannedEnd, { reason, detail }: Blocker): Verdict {
   if (verdict.Stalled || verdict.Ready.reason === reason) return verdict;
-  const exceeded = excess(wish);
+  const exceeded = excess(planned);
   const common = {
     ...verdict,
     ...(exceeded && { WithinBudget: say('False', exceeded.reason, exceeded.detail) }),
   };
-  const why = whyOf(wish);
+  const why = whyOf(planned);
   return verdict.Ready.status === 'True'
     ? { ...common, Ready: { ...verdict.Ready, message: `${why} ${say('True', reason, detail).message}` } }
     : { ...common, Reconciling: say('True', reason, `${why} ${detail ?? reasons[reason].sentence}`) };
 }
 
 /** The limit or price that the machine is to end for: it is exceeded, whatever holds the end back. */
-function excess(wish: EndWish): Finding['budget'] {
-  const { reason } = wish;
-  return reason === 'LimitReached' || reason === 'PriceRaised' ? { reason, detail: whyOf(wish) } : undefined;
+function excess(planned: PlannedEnd): Finding['budget'] {
+  const { reason } = planned;
+  return reason === 'LimitReached' || reason === 'PriceRaised'
+    ? { reason, detail: whyOf(planned) }
+    : undefined;
 }
 
 /** For a machine that is not wanted to run, whatever it does now. */
-export function stop(facts: Facts, held: Held<StateNamed<'running' | 'booting' | 'unrecognized'>>): Decision {
+export function stop(
+  facts: Facts,
+  recorded: RecordedMachine<StateIn<'running' | 'booting' | 'unrecognized'>>,
+): Decision {
   return decision({
-    fields: withRow(facts, held.state.row),
-    finding: { phase: 'Stopping', reason: 'Stopping', machine: machineFinding(facts, held.state) },
+    fields: withRow(facts, recorded.state.row),
+    finding: { phase: 'Stopping', reason: 'Stopping', machine: machineFinding(facts, recorded.state) },
     record: { type: 'status' },
-    ...askToStop(facts, held.machine.instanceId),
+    ...askToStop(facts, recorded.machine.instanceId),
   });
 }
 
@@ -301,10 +306,10 @@ const STOP_AGAIN_MS = 30_000;
 export function askToStop(
   { memory, steadyNow }: Facts,
   instanceId: number,
-): Pick<Decision, 'actions' | 'look'> {
+): Pick<Decision, 'actions' | 'requeue'> {
   const wait = memory.stopAskedAt === undefined ? 0 : memory.stopAskedAt + STOP_AGAIN_MS - steadyNow;
   return {
     actions: wait > 0 ? [] : [{ type: 'stop', instanceId }],
-    look: { afterMs: wait > 0 ? wait : STOP_AGAIN_MS },
+    requeue: { afterMs: wait > 0 ? wait : STOP_AGAIN_MS },
   };
 }

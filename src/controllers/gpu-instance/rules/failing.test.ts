@@ -94,7 +94,7 @@ describe('a machine that nobody sees', () => {
       'is tolerated for longer by the time in which the breaker was open (C2)',
       held(
         { actualStatus: 'offline' },
-        { status: since('offline', -3600), facts: { heldSpans: [{ from: at(-3580), until: at(-30) }] } },
+        { status: since('offline', -3600), facts: { openSpans: [{ from: at(-3580), until: at(-30) }] } },
       ),
       { rule: 'tolerate', phase: 'Lost', says: 'HostOffline', afterMs: 10_000 },
     ],
@@ -102,7 +102,7 @@ describe('a machine that nobody sees', () => {
       'is lost once it was bad for a minute without that time (C2)',
       held(
         { actualStatus: 'offline' },
-        { status: since('offline', -3600), facts: { heldSpans: [{ from: at(-3580), until: at(-41) }] } },
+        { status: since('offline', -3600), facts: { openSpans: [{ from: at(-3580), until: at(-41) }] } },
       ),
       destroys('lost', 'HostOffline'),
     ],
@@ -156,7 +156,7 @@ describe('a machine that has ended', () => {
         { actualStatus: 'exited' },
         {
           status: since('exited', -60),
-          facts: { heldSpans: [{ from: at(-60), until: at(-5) }] },
+          facts: { openSpans: [{ from: at(-60), until: at(-5) }] },
           observed: { listsBegun: lists(-50, -40, -30, -20, -10, -1) },
         },
       ),
@@ -191,7 +191,7 @@ describe('a machine that flaps', () => {
       held(
         { actualStatus: 'unknown' },
         {
-          memory: { badEndedAt: at(-30), seenWord: { word: 'unknown', since: at(-11) } },
+          memory: { badEndedAt: at(-30), seenStatus: { actualStatus: 'unknown', since: at(-11) } },
           observed: { listsBegun: lists(-11, -1) },
         },
       ),
@@ -202,7 +202,7 @@ describe('a machine that flaps', () => {
       held(
         { actualStatus: 'unknown' },
         {
-          memory: { badEndedAt: at(-30), seenWord: { word: 'unknown', since: at(-11) } },
+          memory: { badEndedAt: at(-30), seenStatus: { actualStatus: 'unknown', since: at(-11) } },
           observed: { listsBegun: lists(-31, -21, -1) },
         },
       ),
@@ -212,7 +212,7 @@ describe('a machine that flaps', () => {
       'is still one at the end of five minutes',
       held(
         { actualStatus: 'unknown' },
-        { memory: { badEndedAt: at(-300), seenWord: { word: 'unknown', since: at(-1) } } },
+        { memory: { badEndedAt: at(-300), seenStatus: { actualStatus: 'unknown', since: at(-1) } } },
       ),
       { rule: 'tolerate', afterMs: 59000, onList: true },
     ],
@@ -220,7 +220,7 @@ describe('a machine that flaps', () => {
       'is one no more after five minutes',
       held(
         { actualStatus: 'unknown' },
-        { memory: { badEndedAt: at(-301), seenWord: { word: 'unknown', since: at(-1) } } },
+        { memory: { badEndedAt: at(-301), seenStatus: { actualStatus: 'unknown', since: at(-1) } } },
       ),
       { rule: 'tolerate', phase: 'Lost', says: 'HostSilent', afterMs: 59000 },
     ],

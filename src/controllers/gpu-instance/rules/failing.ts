@@ -3,44 +3,45 @@ import { parseDuration } from '../../../lib/time.ts';
 import { decision, type Rule } from '../decision.ts';
 import type { Facts } from '../facts.ts';
 import { untilTimeIsUp } from '../limits.ts';
-import { carriedFields, type Finding, withRow, wordSeenSince } from '../status.ts';
+import { carriedFields, type Finding, statusSeenSince, withRow } from '../status.ts';
 import type { Decision, Step } from '../types.ts';
 import { endMachine } from './ending.ts';
-import { type Held, machineFinding, type StateNamed } from './machine-finding.ts';
+import { machineFinding, type RecordedMachine, type StateIn } from './machine-finding.ts';
 import { byRules } from './replacing.ts';
 import { asWanted } from './stopped.ts';
 
-const RULES: readonly Rule<Held<StateNamed<'failing'>>>[] = [
+const RULES: readonly Rule<RecordedMachine<StateIn<'failing'>>>[] = [
   {
     name: 'ended-while-stopped-wanted',
     because: 'A container that ended runs as little as a stopped one.',
-    decide: (facts, held) =>
-      facts.object.spec.powerState === 'Stopped' && held.state.reason === 'Exited'
-        ? asWanted(facts, held)
+    decide: (facts, recorded) =>
+      facts.object.spec.powerState === 'Stopped' && recorded.state.reason === 'Exited'
+        ? asWanted(facts, recorded)
         : undefined,
   },
   {
     name: 'unseen-while-stopped-wanted',
     because: 'A machine that should be stopped is not replaced by one that runs.',
-    decide: (facts, held) => (facts.object.spec.powerState === 'Stopped' ? say(facts, held) : undefined),
+    decide: (facts, recorded) =>
+      facts.object.spec.powerState === 'Stopped' ? say(facts, recorded) : undefined,
   },
   { name: 'lost', because: 'The tolerance is over.', decide: lost },
   { name: 'tolerate', because: 'A single look, or a short silence, proves nothing.', decide: tolerate },
 ];
 
-export function whileFailing(facts: Facts, held: Held<StateNamed<'failing'>>): Step {
-  return byRules(RULES, facts, held);
+export function whileFailing(facts: Facts, recorded: RecordedMachine<StateIn<'failing'>>): Step {
+  return byRules(RULES, facts, recorded);
 }
 
 /**
  * Whether what was tolerated is over: looks for `exited`, time for a silent or disconnected host, by a list that was
  * begun after it. Neither goes on while the breaker is open.
  */
-export function isPastTolerance(facts: Facts, { state }: Held<StateNamed<'failing'>>): boolean {
+export function isPastTolerance(facts: Facts, { state }: RecordedMachine<StateIn<'failing'>>): boolean {
   const { tolerance } = facts.object.spec.replacement;
-  const since = wordSeenSince(facts, state.row);
+  const since = statusSeenSince(facts, state.row);
   if (state.reason === 'Exited') {
-    const spans = facts.accountFacts?.heldSpans ?? [];
+    const spans = facts.accountFacts?.openSpans ?? [];
     const shows = (begun: number) =>
       Math.floor(begun / 1000) >= Math.floor(since / 1000) && !isOpenAt(spans, begun);
     return facts.listsBegun.filter(shows).length >= tolerance.exitedSeen;
@@ -52,24 +53,24 @@ export function isPastTolerance(facts: Facts, { state }: Held<StateNamed<'failin
 /** For how long something was tolerated by then, in milliseconds; none if nobody knows when that was. */
 function toleratedAt(facts: Facts, since: number, at = Number.NEGATIVE_INFINITY): number {
   if (at <= since) return 0;
-  return timeOutsideSpans(facts.accountFacts?.heldSpans ?? [], { from: since, until: at });
+  return timeOutsideSpans(facts.accountFacts?.openSpans ?? [], { from: since, until: at });
 }
 
 /** In milliseconds. */
-function patienceOf({ object }: Facts, { reason }: StateNamed<'failing'>): number {
+function patienceOf({ object }: Facts, { reason }: StateIn<'failing'>): number {
   const { offline, unknown } = object.spec.replacement.tolerance;
   return parseDuration(reason === 'HostOffline' ? offline : unknown) ?? 0;
 }
 
-function lost(facts: Facts, held: Held<StateNamed<'failing'>>): Step | undefined {
-  if (!isPastTolerance(facts, held)) return undefined;
+function lost(facts: Facts, recorded: RecordedMachine<StateIn<'failing'>>): Step | undefined {
+  if (!isPastTolerance(facts, recorded)) return undefined;
   const step = endMachine(facts, {
-    ...held,
-    reason: held.state.reason,
+    ...recorded,
+    reason: recorded.state.reason,
     kind: 'lost',
-    finding: machineFinding(facts, held.state),
+    finding: machineFinding(facts, recorded.state),
   });
-  return held.state.reason !== 'Exited' && isDestroy(step) ? confirmed(facts, held, step) : step;
+  return recorded.state.reason !== 'Exited' && isDestroy(step) ? confirmed(facts, recorded, step) : step;
 }
 
 const isDestroy = (step: Step) =>
@@ -78,7 +79,7 @@ const isDestroy = (step: Step) =>
 /** Right before a machine is destroyed that nobody sees, it is asked for by itself. */
 function confirmed(
   { confirmed: seen }: Facts,
-  { machine: { instanceId } }: Held<StateNamed<'failing'>>,
+  { machine: { instanceId } }: RecordedMachine<StateIn<'failing'>>,
   destroy: Step,
 ): Step | undefined {
   if (seen?.instanceId !== instanceId)
@@ -86,32 +87,33 @@ function confirmed(
   return seen.says === 'lost' || seen.says === 'absent' ? destroy : undefined;
 }
 
-function tolerate(facts: Facts, held: Held<StateNamed<'failing'>>): Decision {
-  const since = wordSeenSince(facts, held.state.row);
-  const left = patienceOf(facts, held.state) - toleratedAt(facts, since, facts.steadyNow);
+function tolerate(facts: Facts, recorded: RecordedMachine<StateIn<'failing'>>): Decision {
+  const since = statusSeenSince(facts, recorded.state.row);
+  const left = patienceOf(facts, recorded.state) - toleratedAt(facts, since, facts.steadyNow);
   const until = facts.steadyNow + left;
-  const look = held.state.reason === 'Exited' ? { onList: true } : untilTimeIsUp(facts, until);
-  if (isFlapping(facts)) return decision({ fields: carriedFields(facts), look: { ...look, onList: true } });
-  return { ...say(facts, held), look };
+  const requeue = recorded.state.reason === 'Exited' ? { onList: true } : untilTimeIsUp(facts, until);
+  if (isFlapping(facts))
+    return decision({ fields: carriedFields(facts), requeue: { ...requeue, onList: true } });
+  return { ...say(facts, recorded), requeue };
 }
 
 /** Why it is not replaced, if that is not its own tolerance. */
 function whyTolerated(
   facts: Facts,
-  { state }: Held<StateNamed<'failing'>>,
+  { state }: RecordedMachine<StateIn<'failing'>>,
 ): Pick<Finding, 'reason' | 'detail'> {
   const breaker = facts.accountFacts?.breaker;
   const holds = breaker?.type === 'open' && facts.object.spec.powerState !== 'Stopped';
   return holds ? { reason: 'BreakerOpen', detail: breaker.message } : { reason: state.reason };
 }
 
-function say(facts: Facts, held: Held<StateNamed<'failing'>>): Decision {
+function say(facts: Facts, recorded: RecordedMachine<StateIn<'failing'>>): Decision {
   return decision({
-    fields: withRow(facts, held.state.row),
+    fields: withRow(facts, recorded.state.row),
     finding: {
       phase: 'Lost',
-      ...whyTolerated(facts, held),
-      machine: machineFinding(facts, held.state),
+      ...whyTolerated(facts, recorded),
+      machine: machineFinding(facts, recorded.state),
     },
   });
 }
@@ -122,6 +124,6 @@ const FLAP_WINDOW_MS = 300_000;
 /** A machine that was bad a moment ago and came back: a single further look is not worth two writes. */
 function isFlapping({ memory, listsBegun, steadyNow }: Facts): boolean {
   if (memory.badEndedAt === undefined || steadyNow - memory.badEndedAt > FLAP_WINDOW_MS) return false;
-  const since = memory.seenWord?.since ?? steadyNow;
+  const since = memory.seenStatus?.since ?? steadyNow;
   return listsBegun.filter((begun) => begun >= since).length < 2;
 }

@@ -5,11 +5,11 @@ import type { Instance } from '../../../marketplace/instances/instance.ts';
 import type { Facts, OwnedMachine } from '../facts.ts';
 import { asHandled, replaceIsHandled } from '../limits.ts';
 import type { MachineState } from '../stage.ts';
-import { type MachineFinding, say, withRow, wordOf } from '../status.ts';
+import { actualStatusOf, type MachineFinding, say, withRow } from '../status.ts';
 import type { Says, StatusFields } from '../types.ts';
 
 /** Whether the object's machine was rented, or taken over. */
-export function heldAs(facts: Facts): Reason {
+export function originOf(facts: Facts): Reason {
   return facts.object.spec.adopt === undefined || (facts.object.status?.attempt ?? 0) > 1
     ? 'Rented'
     : 'Adopted';
@@ -17,20 +17,20 @@ export function heldAs(facts: Facts): Reason {
 
 /** What a machine's state means for the conditions. */
 export function machineFinding(facts: Facts, state: MachineState): MachineFinding {
-  const held = heldAs(facts);
+  const origin = originOf(facts);
   switch (state.type) {
     case 'absent':
-      return { type: 'silent', held, reason: 'NotRunning' };
+      return { type: 'silent', origin, reason: 'NotRunning' };
     case 'booting':
-      return { type: 'booting', held, reason: bootReason(wordOf(state.row)) };
+      return { type: 'booting', origin, reason: bootReason(actualStatusOf(state.row)) };
     case 'running':
-      return { type: 'running', held, reachable: reachable(facts) };
+      return { type: 'running', origin, reachable: reachable(facts) };
     case 'stopped':
-      return { type: 'stopped', held, reason: 'Stopped' };
+      return { type: 'stopped', origin, reason: 'Stopped' };
     case 'failing':
-      return { type: 'failing', held, reason: state.reason };
+      return { type: 'failing', origin, reason: state.reason };
     case 'unrecognized':
-      return { type: 'silent', held, reason: 'StatusUnrecognized' };
+      return { type: 'silent', origin, reason: 'StatusUnrecognized' };
   }
 }
 
@@ -85,13 +85,13 @@ function runningFields(facts: Facts, row: Instance): StatusFields {
 }
 
 /** A recorded machine and what it is doing. */
-export interface Held<S extends MachineState = MachineState> {
+export interface RecordedMachine<S extends MachineState = MachineState> {
   readonly machine: OwnedMachine;
   readonly state: S;
 }
 
 /** A machine's state by its name. */
-export type StateNamed<T extends MachineState['type']> = Extract<MachineState, { type: T }>;
+export type StateIn<T extends MachineState['type']> = Extract<MachineState, { type: T }>;
 
 /** What a list can show a machine to be doing. */
 export type Listed = Exclude<MachineState, { type: 'absent' }>;

@@ -21,7 +21,7 @@ export function awaitSettlement(facts: Facts, stage: Extract<Stage, { type: 'pen
       detail: whatIsMissing(settlement),
       machine: { type: 'none' },
     },
-    look:
+    requeue:
       settlement.type === 'unknown'
         ? { onList: true, afterMs: Math.max(1000, settlement.settlesAt - facts.steadyNow + 1) }
         : { onList: true },

@@ -23,11 +23,11 @@ import type {
   Decision,
   EventNote,
   InputsView,
-  Look,
   OffersView,
-  QueueWord,
+  QueueNotice,
   ReadRequest,
   Refusal,
+  Requeue,
   Says,
   Step,
 } from '../types.ts';
@@ -44,7 +44,7 @@ export function purchase(facts: Facts, stage: Unrented): Step | undefined {
     return idle(facts, stage, {
       reason: facts.inputs.reason,
       detail: facts.inputs.detail,
-      look: { afterMs: 60_000 },
+      requeue: { afterMs: 60_000 },
     });
   }
   const { facts: account } = facts.account;
@@ -169,7 +169,7 @@ const NOTHING_MAX_MS = 1_800_000;
 /** Nothing is searched before the time is over, whatever wakes the object, unless its spec or its account changes. */
 function backOff(facts: Facts, stage: Unrented, refusal: Refusal, maxMs?: number): Decision {
   const afterMs = backoffMs(facts.memory.failures + 1, facts.jitter, maxMs);
-  return { ...idle(facts, stage, { ...refusal, look: { afterMs } }), backOff: { afterMs, refusal } };
+  return { ...idle(facts, stage, { ...refusal, requeue: { afterMs } }), backOff: { afterMs, refusal } };
 }
 
 const NOTHING_EXCLUDED: Exclusions = { offers: new Set(), machines: new Set(), hosts: new Set() };
@@ -214,7 +214,7 @@ function withoutReply(
         : 'Unreachable';
   const afterMs = Math.max(failed.retryAfterMs ?? 0, backoffMs(facts.memory.failures + 1, facts.jitter));
   const refusal = { reason, detail: failed.detail };
-  return { ...idle(facts, stage, { ...refusal, look: { afterMs } }), backOff: { afterMs, refusal } };
+  return { ...idle(facts, stage, { ...refusal, requeue: { afterMs } }), backOff: { afterMs, refusal } };
 }
 
 interface Chosen extends Means {
@@ -231,7 +231,7 @@ function rent(facts: Facts, stage: Unrented, chosen: Chosen): Step {
   if (serviceTime.type === 'stale')
     return idle(facts, stage, {
       reason: 'ServiceTimeUncertain',
-      look: { onList: true, afterMs: 1_000 },
+      requeue: { onList: true, afterMs: 1_000 },
     });
   const issuedAt = serviceTime.type === 'known' ? serviceTime.at : now;
   const purchase = { uid, attempt, issuedAt };
@@ -278,7 +278,7 @@ const FAR_MS = 10_000;
 const FAR_AHEAD = 2;
 const FAR_SHARE = 0.25;
 /** A long wait is looked at this often at least. */
-const LOOK_MAX_MS = 60_000;
+const MAX_RETRY_MS = 60_000;
 
 /**
  * Says that the object waits in the queue of its login, behind how many, and for how long about. The queue calls it;
@@ -290,26 +290,26 @@ export function sayQueued(
   place: QueuePosition | undefined,
 ): Decision {
   if (!place || place.waitedMs + place.expectedMs <= SILENCE_MS) {
-    return decision({ look: { afterMs: SILENCE_MS }, waits: {} });
+    return decision({ requeue: { afterMs: SILENCE_MS }, waits: {} });
   }
-  const look = { afterMs: lookMs(place) };
+  const requeue = { afterMs: retryMs(place) };
   const { refusal } = facts.memory;
   if (place.for === 'search' && refusal && FOUND_NOTHING.has(refusal.reason)) {
     // That it searches again is no news: nothing matched, and that is what it waits for.
-    return { ...idle(facts, stage, { ...refusal, look }), waits: {} };
+    return { ...idle(facts, stage, { ...refusal, requeue }), waits: {} };
   }
   const said = facts.memory.queued;
-  const now = wordOf(facts, place);
-  const word = said && isStillTrue(said, now) ? said : now;
-  const waiting = idle(facts, stage, { reason: word.reason, detail: word.detail, look });
-  return { ...waiting, ...unhandled(facts, waiting), waits: { word } };
+  const now = noticeOf(facts, place);
+  const notice = said && isStillTrue(said, now) ? said : now;
+  const waiting = idle(facts, stage, { reason: notice.reason, detail: notice.detail, requeue });
+  return { ...waiting, ...unhandled(facts, waiting), waits: { notice } };
 }
 
 /** When what is said of a place in the line of rentals may be wrong. A search calls the object when it ends. */
-function lookMs(place: QueuePosition): number {
-  if (place.for === 'search') return LOOK_MAX_MS;
+function retryMs(place: QueuePosition): number {
+  if (place.for === 'search') return MAX_RETRY_MS;
   const changesMs = place.isSerial ? 0 : Math.ceil(FAR_SHARE * place.expectedMs);
-  return Math.min(LOOK_MAX_MS, Math.max(SAY_AGAIN_MS, changesMs));
+  return Math.min(MAX_RETRY_MS, Math.max(SAY_AGAIN_MS, changesMs));
 }
 
 /** Who asked for a look waits for the search: it is not handled before. */
@@ -327,7 +327,7 @@ function isOneAtATime(facts: Facts, { isSerial }: QueuePosition): boolean {
 }
 
 /** Another cause is told at once, and another position or time when it is far from what was said. */
-function isStillTrue(said: QueueWord, now: QueueWord): boolean {
+function isStillTrue(said: QueueNotice, now: QueueNotice): boolean {
   if (said.reason !== now.reason || said.isSerial !== now.isSerial) return false;
   if (now.at - said.at < SAY_AGAIN_MS) return true;
   return !isFar(said.ahead, now.ahead, FAR_AHEAD) && !isFar(said.expectedMs, now.expectedMs, FAR_MS);
@@ -337,14 +337,14 @@ function isFar(said: number, now: number, least: number): boolean {
   return Math.abs(said - now) > Math.max(least, FAR_SHARE * said);
 }
 
-function wordOf(facts: Facts, place: QueuePosition): QueueWord {
+function noticeOf(facts: Facts, place: QueuePosition): QueueNotice {
   const { ahead, expectedMs, isSerial } = place;
   const reason = isOneAtATime(facts, place) ? 'LabelsNotEchoed' : 'Queued';
   const detail = detailOf(place, reason);
   return { ...{ reason, detail, ahead, expectedMs, isSerial }, at: facts.steadyNow };
 }
 
-function detailOf({ ahead, expectedMs, isSerial }: QueuePosition, reason: QueueWord['reason']): string {
+function detailOf({ ahead, expectedMs, isSerial }: QueuePosition, reason: QueueNotice['reason']): string {
   const behind =
     ahead === 0 ? 'Next in the queue' : `Queued behind ${ahead} instance${ahead === 1 ? '' : 's'}`;
   if (reason === 'LabelsNotEchoed') {
@@ -365,18 +365,18 @@ function about(ms: number): string {
 export interface Because {
   readonly reason: Reason;
   readonly detail?: string | undefined;
-  readonly look?: Look;
+  readonly requeue?: Requeue;
 }
 
 /** Says why nothing is rented. The purchase that came to nothing is closed in the same write. */
 export function idle(facts: Facts, stage: Unrented, because: Because): Decision {
-  const { reason, detail, look = {} } = because;
+  const { reason, detail, requeue = {} } = because;
   const fields = carriedFields(facts);
   return decision({
     fields: stage.attempt > 0 ? { ...fields, attempt: stage.attempt } : fields,
     finding: { phase: PHASES[reason] ?? 'Pending', reason, detail, machine: { type: 'none' } },
     events: news(facts, say('False', reason, detail)),
-    look,
+    requeue,
   });
 }
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { facts, type Given, given, NOW } from '../../../../test/builders/observed.ts';
 import type { QueuePosition } from '../../../accounts/queue/admission-queue.ts';
 import { classify } from '../stage.ts';
-import type { QueueWord } from '../types.ts';
+import type { QueueNotice } from '../types.ts';
 import { sayQueued } from './purchase.ts';
 
 function said(place: Partial<QueuePosition>, situation: Given = {}) {
@@ -53,7 +53,7 @@ const AS_SAID = {
   isSerial: false,
 } as const;
 
-test.for<readonly [string, Partial<QueueWord>, Partial<QueuePosition>, boolean]>([
+test.for<readonly [string, Partial<QueueNotice>, Partial<QueuePosition>, boolean]>([
   ['keeps its word within ten seconds', { at: NOW - 9_999 }, { ahead: 1, expectedMs: 5_000 }, true],
   ['keeps its word while position and time are near it', {}, { ahead: 9, expectedMs: 41_000 }, true],
   ['says its position again when others before it have gone', {}, { ahead: 8 }, false],
@@ -68,7 +68,7 @@ test.for<readonly [string, Partial<QueueWord>, Partial<QueuePosition>, boolean]>
   const queued = { ...AS_SAID, at: NOW - 10_000, ...before };
   const { text, decision } = said(place, { memory: { queued } });
   expect(text === 'Queued: As it was.').toBe(isKept);
-  expect(decision.waits?.word === queued).toBe(isKept);
+  expect(decision.waits?.notice === queued).toBe(isKept);
   expect(decision).toMatchObject({ actions: [] });
 });
 
@@ -79,7 +79,7 @@ test.for<readonly [string, Partial<QueuePosition>, number]>([
   ['after ten seconds while rentals go one at a time', { expectedMs: 900_000, isSerial: true }, 10_000],
   ['after a minute if it waits for a search, which calls it', { for: 'search', expectedMs: 5_000 }, 60_000],
 ])('an object in the queue looks at its place again %s (F2)', ([, place, afterMs]) => {
-  expect(said(place).decision.look).toEqual({ afterMs });
+  expect(said(place).decision.requeue).toEqual({ afterMs });
 });
 
 test('an object that found nothing goes on saying so while it waits to search again (H8)', () => {

@@ -27,7 +27,7 @@ export function saveRented(facts: Facts, rented: RentedFacts): Decision {
     finding: {
       phase: 'Provisioning',
       reason: 'Provisioning',
-      machine: { type: 'booting', held: 'Rented', reason: bootReason('provisioning') },
+      machine: { type: 'booting', origin: 'Rented', reason: bootReason('provisioning') },
     },
     events: [
       {
@@ -50,7 +50,7 @@ export function saveFound(facts: Facts, stage: Extract<Stage, { type: 'found' }>
     finding: {
       phase: 'Provisioning',
       reason: 'Provisioning',
-      machine: { type: 'booting', held: 'Rented', reason: 'Provisioning' },
+      machine: { type: 'booting', origin: 'Rented', reason: 'Provisioning' },
     },
     events: [
       {
@@ -60,7 +60,7 @@ export function saveFound(facts: Facts, stage: Extract<Stage, { type: 'found' }>
         note: `Machine ${instanceId} of purchase ${attempt} was found at the marketplace and recorded.`,
       },
     ],
-    look: { afterMs: 0 },
+    requeue: { afterMs: 0 },
   });
 }
 

@@ -5,53 +5,60 @@ import { limitToApply, priceRise, replaceIsDue } from '../limits.ts';
 import { highestCap } from '../offers.ts';
 import type { Decision, Step } from '../types.ts';
 import { labelAdopted } from './adopting.ts';
-import { askToStop, type EndWish, endMachine, heldBack, heldBackBy, sayingWhatWaits } from './ending.ts';
-import { type Held, type Listed, machineFinding, seenFields } from './machine-finding.ts';
+import {
+  askToStop,
+  blockedBy,
+  endMachine,
+  type PlannedEnd,
+  showBlockedEnd,
+  withBlockedEnd,
+} from './ending.ts';
+import { type Listed, machineFinding, type RecordedMachine, seenFields } from './machine-finding.ts';
 
-type WishOf = (facts: Facts, held: Held<Listed>) => EndWish | undefined;
+type PlanOf = (facts: Facts, recorded: RecordedMachine<Listed>) => PlannedEnd | undefined;
 
-const replaceRequested: WishOf = (facts, held) =>
-  replaceIsDue(facts) ? unwanted(facts, held, 'ReplaceRequested') : undefined;
+const replaceRequested: PlanOf = (facts, recorded) =>
+  replaceIsDue(facts) ? unwanted(facts, recorded, 'ReplaceRequested') : undefined;
 
-const specChanged: WishOf = (facts, held) => {
+const specChanged: PlanOf = (facts, recorded) => {
   const { spec, status } = facts.object;
   const drift = spec.updateStrategy.type === 'Replace' ? driftOf(status ?? {}, spec) : undefined;
   if (!drift) return undefined;
-  const wish = unwanted(facts, held, 'SpecChanged');
-  return drift.type === 'offers' ? { ...wish, detail: drift.detail } : wish;
+  const planned = unwanted(facts, recorded, 'SpecChanged');
+  return drift.type === 'offers' ? { ...planned, detail: drift.detail } : planned;
 };
 
-const priceRaised: WishOf = (facts, held) => {
-  const detail = risenPrice(facts, held, ownCap(facts));
+const priceRaised: PlanOf = (facts, recorded) => {
+  const detail = risenPrice(facts, recorded, ownCap(facts));
   return detail !== undefined && facts.object.spec.onPriceAbove === 'Replace'
-    ? { ...unwanted(facts, held, 'PriceRaised'), detail }
+    ? { ...unwanted(facts, recorded, 'PriceRaised'), detail }
     : undefined;
 };
 
 /** Reasons to give up a machine that works. Asked of a running and of a stopped one alike. */
-const UNWANTED_RULES: readonly Rule<Held<Listed>>[] = [
+const UNWANTED_RULES: readonly Rule<RecordedMachine<Listed>>[] = [
   {
     name: 'limit-reached',
     because: 'No money is spent beyond what a person allowed.',
-    decide: (facts, held) => {
+    decide: (facts, recorded) => {
       const state = limitToApply(facts);
-      return state.type === 'reached' ? applyLimit(facts, held, state.detail) : undefined;
+      return state.type === 'reached' ? applyLimit(facts, recorded, state.detail) : undefined;
     },
   },
   {
     name: 'replace-requested',
     because: 'A person asked for another machine.',
-    decide: (facts, held) => unlessHeldBack(facts, replaceRequested(facts, held)),
+    decide: (facts, recorded) => unlessBlocked(facts, replaceRequested(facts, recorded)),
   },
   {
     name: 'spec-changed',
     because: 'The machine is not what the spec would rent, and the update strategy is Replace.',
-    decide: (facts, held) => unlessHeldBack(facts, specChanged(facts, held)),
+    decide: (facts, recorded) => unlessBlocked(facts, specChanged(facts, recorded)),
   },
   {
     name: 'price-raised',
     because: 'The machine costs more than was agreed, and onPriceAbove is Replace.',
-    decide: (facts, held) => unlessHeldBack(facts, priceRaised(facts, held)),
+    decide: (facts, recorded) => unlessBlocked(facts, priceRaised(facts, recorded)),
   },
   {
     name: 'label-adopted',
@@ -65,26 +72,27 @@ const UNWANTED_RULES: readonly Rule<Held<Listed>>[] = [
  * holds nothing else back: until then it is stopped, started, judged and published like one that is wanted.
  */
 export function byRules<S extends Listed>(
-  rules: readonly Rule<Held<S>>[],
+  rules: readonly Rule<RecordedMachine<S>>[],
   facts: Facts,
-  held: Held<S>,
+  recorded: RecordedMachine<S>,
 ): Step {
-  const end = firstOf(UNWANTED_RULES, facts, held);
-  if (end) return end;
-  const step = firstOf(rules, facts, held) ?? decision({});
-  const wish = replaceRequested(facts, held) ?? specChanged(facts, held) ?? priceRaised(facts, held);
-  return wish ? sayingWhatWaits(facts, wish, step) : step;
+  const ended = firstOf(UNWANTED_RULES, facts, recorded);
+  if (ended) return ended;
+  const step = firstOf(rules, facts, recorded) ?? decision({});
+  const planned =
+    replaceRequested(facts, recorded) ?? specChanged(facts, recorded) ?? priceRaised(facts, recorded);
+  return planned ? withBlockedEnd(facts, planned, step) : step;
 }
 
-function unlessHeldBack(facts: Facts, wish: EndWish | undefined): Step | undefined {
-  return wish && !heldBackBy(facts, wish) ? endMachine(facts, wish) : undefined;
+function unlessBlocked(facts: Facts, planned: PlannedEnd | undefined): Step | undefined {
+  return planned && !blockedBy(facts, planned) ? endMachine(facts, planned) : undefined;
 }
 
 function unwanted(
   facts: Facts,
-  { machine, state }: Held<Listed>,
+  { machine, state }: RecordedMachine<Listed>,
   reason: 'ReplaceRequested' | 'SpecChanged' | 'PriceRaised',
-): EndWish {
+): PlannedEnd {
   return { machine, reason, kind: 'unwanted', finding: machineFinding(facts, state) };
 }
 
@@ -92,7 +100,11 @@ function unwanted(
  * How much dearer a machine is that costs its whole price than its offer said or than `cap`, by default the lower of the
  * object's and the account's; undefined where it is not.
  */
-export function risenPrice(facts: Facts, { state }: Held<Listed>, cap = capOf(facts)): string | undefined {
+export function risenPrice(
+  facts: Facts,
+  { state }: RecordedMachine<Listed>,
+  cap = capOf(facts),
+): string | undefined {
   if (state.type !== 'running' && state.type !== 'booting') return undefined;
   return priceRise(facts, state.row.pricePerHour, cap);
 }
@@ -112,16 +124,16 @@ function alternativesOf({ object }: Facts) {
 }
 
 /** What happens to the machine when a limit is reached: what the deletion policy says. */
-function applyLimit(facts: Facts, held: Held<Listed>, detail: string): Step {
-  const { machine, state } = held;
+function applyLimit(facts: Facts, recorded: RecordedMachine<Listed>, detail: string): Step {
+  const { machine, state } = recorded;
   const finding = machineFinding(facts, state);
-  const wish: EndWish = { machine, reason: 'LimitReached', detail, kind: 'limit', finding };
+  const planned: PlannedEnd = { machine, reason: 'LimitReached', detail, kind: 'limit', finding };
   const isToEnd = facts.object.spec.deletionPolicy === 'Destroy';
-  const kept = isToEnd ? heldBack(facts, wish) : keptBeyond(facts, held, detail);
-  return kept ? stoppedWhereWanted(facts, held, kept) : endMachine(facts, wish);
+  const kept = isToEnd ? showBlockedEnd(facts, planned) : keptBeyond(facts, recorded, detail);
+  return kept ? stoppedWhereWanted(facts, recorded, kept) : endMachine(facts, planned);
 }
 
-function keptBeyond(facts: Facts, { state }: Held<Listed>, detail: string): Decision {
+function keptBeyond(facts: Facts, { state }: RecordedMachine<Listed>, detail: string): Decision {
   return decision({
     fields: seenFields(facts, state.row),
     finding: {
@@ -136,7 +148,11 @@ function keptBeyond(facts: Facts, { state }: Held<Listed>, detail: string): Deci
 }
 
 /** By its deletion policy, or since nobody wants it to run. */
-function stoppedWhereWanted(facts: Facts, { machine, state }: Held<Listed>, kept: Decision): Decision {
+function stoppedWhereWanted(
+  facts: Facts,
+  { machine, state }: RecordedMachine<Listed>,
+  kept: Decision,
+): Decision {
   const { deletionPolicy, powerState } = facts.object.spec;
   const isToStop = deletionPolicy === 'Stop' || powerState === 'Stopped';
   if (!isToStop || state.type === 'stopped') return kept;

@@ -4,20 +4,27 @@ import { nextDeadline, unreadableReplaceAt } from '../limits.ts';
 import { withRow } from '../status.ts';
 import type { Decision, Says, Step } from '../types.ts';
 import { stop } from './ending.ts';
-import { type Held, machineFinding, reachable, type StateNamed, seenFields } from './machine-finding.ts';
+import {
+  machineFinding,
+  type RecordedMachine,
+  reachable,
+  type StateIn,
+  seenFields,
+} from './machine-finding.ts';
 import { byRules, risenPrice } from './replacing.ts';
 
-const RUNNING_RULES: readonly Rule<Held<StateNamed<'running'>>>[] = [
+const RUNNING_RULES: readonly Rule<RecordedMachine<StateIn<'running'>>>[] = [
   {
     name: 'stop',
     because: 'powerState is Stopped.',
-    decide: (facts, held) => (facts.object.spec.powerState === 'Stopped' ? stop(facts, held) : undefined),
+    decide: (facts, recorded) =>
+      facts.object.spec.powerState === 'Stopped' ? stop(facts, recorded) : undefined,
   },
   { name: 'run', because: 'It is what is wanted.', decide: healthy },
 ];
 
-export function whileRunning(facts: Facts, held: Held<StateNamed<'running'>>): Step {
-  return byRules(RUNNING_RULES, facts, held);
+export function whileRunning(facts: Facts, recorded: RecordedMachine<StateIn<'running'>>): Step {
+  return byRules(RUNNING_RULES, facts, recorded);
 }
 
 /** In the words of what does not answer. */
@@ -25,47 +32,48 @@ function detailOf({ probe }: Facts, { reason, message }: Says): string | undefin
   return reason === 'PortsNotMapped' ? message : probe?.detail;
 }
 
-function healthy(facts: Facts, held: Held<StateNamed<'running'>>): Decision {
+function healthy(facts: Facts, recorded: RecordedMachine<StateIn<'running'>>): Decision {
   const answers = reachable(facts);
   const ready = answers.status === 'True';
-  const detail = risenPrice(facts, held);
+  const detail = risenPrice(facts, recorded);
   return decision({
-    fields: seenFields(facts, held.state.row),
+    fields: seenFields(facts, recorded.state.row),
     finding: {
       phase: 'Running',
       reason: ready ? 'Ready' : answers.reason,
       ...(ready ? {} : { detail: detailOf(facts, answers) }),
       ready,
-      machine: machineFinding(facts, held.state),
+      machine: machineFinding(facts, recorded.state),
       ...(detail === undefined ? {} : { budget: { reason: 'PriceRaised', detail } }),
     },
     events: unreadableReplaceAt(facts),
-    look: nextDeadline(facts),
+    requeue: nextDeadline(facts),
   });
 }
 
-const UNRECOGNIZED_RULES: readonly Rule<Held<StateNamed<'unrecognized'>>>[] = [
+const UNRECOGNIZED_RULES: readonly Rule<RecordedMachine<StateIn<'unrecognized'>>>[] = [
   {
     name: 'stop-unrecognized',
     because: 'powerState is Stopped, and whatever the word says may bill.',
-    decide: (facts, held) => (facts.object.spec.powerState === 'Stopped' ? stop(facts, held) : undefined),
+    decide: (facts, recorded) =>
+      facts.object.spec.powerState === 'Stopped' ? stop(facts, recorded) : undefined,
   },
   { name: 'show-word', because: 'A word that is not known here is said and never judged.', decide: show },
 ];
 
-export function whileUnrecognized(facts: Facts, held: Held<StateNamed<'unrecognized'>>): Step {
-  return byRules(UNRECOGNIZED_RULES, facts, held);
+export function whileUnrecognized(facts: Facts, recorded: RecordedMachine<StateIn<'unrecognized'>>): Step {
+  return byRules(UNRECOGNIZED_RULES, facts, recorded);
 }
 
-function show(facts: Facts, held: Held<StateNamed<'unrecognized'>>): Decision {
-  const fields = withRow(facts, held.state.row);
+function show(facts: Facts, recorded: RecordedMachine<StateIn<'unrecognized'>>): Decision {
+  const fields = withRow(facts, recorded.state.row);
   return decision({
     fields,
     finding: {
       phase: 'Loading',
       reason: 'StatusUnrecognized',
-      machine: machineFinding(facts, held.state),
+      machine: machineFinding(facts, recorded.state),
     },
-    look: nextDeadline(facts),
+    requeue: nextDeadline(facts),
   });
 }

@@ -5,16 +5,17 @@ import type { Facts } from '../facts.ts';
 import { isTimeUp, nextDeadline, untilTimeIsUp } from '../limits.ts';
 import { withRow } from '../status.ts';
 import type { Action, Decision, Step } from '../types.ts';
-import { PERMISSION_LOOK_MS } from './blocked.ts';
+import { PERMISSION_RETRY_MS } from './blocked.ts';
 import { endMachine } from './ending.ts';
-import { type Held, machineFinding, type StateNamed } from './machine-finding.ts';
+import { machineFinding, type RecordedMachine, type StateIn } from './machine-finding.ts';
 import { byRules } from './replacing.ts';
 
-const RULES: readonly Rule<Held<StateNamed<'stopped'>>>[] = [
+const RULES: readonly Rule<RecordedMachine<StateIn<'stopped'>>>[] = [
   {
     name: 'stopped-as-wanted',
     because: 'powerState is Stopped.',
-    decide: (facts, held) => (facts.object.spec.powerState === 'Stopped' ? asWanted(facts, held) : undefined),
+    decide: (facts, recorded) =>
+      facts.object.spec.powerState === 'Stopped' ? asWanted(facts, recorded) : undefined,
   },
   {
     name: 'start-not-allowed',
@@ -35,76 +36,76 @@ const RULES: readonly Rule<Held<StateNamed<'stopped'>>>[] = [
   { name: 'start', because: 'powerState is Running.', decide: start },
 ];
 
-export function whileStopped(facts: Facts, held: Held<StateNamed<'stopped'>>): Step {
-  return byRules(RULES, facts, held);
+export function whileStopped(facts: Facts, recorded: RecordedMachine<StateIn<'stopped'>>): Step {
+  return byRules(RULES, facts, recorded);
 }
 
 /** A stopped machine is what is wanted: nothing is done, and its disk bills. */
-export function asWanted(facts: Facts, held: Held<StateNamed<'stopped' | 'failing'>>): Decision {
-  const { startRequestedAt: _over, ...fields } = withRow(facts, held.state.row);
+export function asWanted(facts: Facts, recorded: RecordedMachine<StateIn<'stopped' | 'failing'>>): Decision {
+  const { startRequestedAt: _over, ...fields } = withRow(facts, recorded.state.row);
   return decision({
     fields,
     finding: {
       phase: 'Stopped',
       reason: 'Stopped',
       ready: true,
-      machine: { ...machineFinding(facts, held.state) },
+      machine: { ...machineFinding(facts, recorded.state) },
     },
-    look: nextDeadline(facts),
+    requeue: nextDeadline(facts),
   });
 }
 
 /** It stays stopped, and is not destroyed for another that could not be rented either. */
-function notAllowed(facts: Facts, held: Held<StateNamed<'stopped'>>): Decision | undefined {
+function notAllowed(facts: Facts, recorded: RecordedMachine<StateIn<'stopped'>>): Decision | undefined {
   const permitted = facts.accountFacts?.permitted;
   if (permitted === true) return undefined;
-  if (permitted === undefined) return decision({ look: { afterMs: PERMISSION_LOOK_MS } });
-  const { startRequestedAt: _over, ...fields } = withRow(facts, held.state.row);
+  if (permitted === undefined) return decision({ requeue: { afterMs: PERMISSION_RETRY_MS } });
+  const { startRequestedAt: _over, ...fields } = withRow(facts, recorded.state.row);
   return decision({
     fields,
     finding: {
       phase: 'Stopped',
       reason: 'NamespaceNotAllowed',
-      machine: machineFinding(facts, held.state),
+      machine: machineFinding(facts, recorded.state),
     },
   });
 }
 
-function withoutStart(facts: Facts, held: Held<StateNamed<'stopped'>>): Step | undefined {
+function withoutStart(facts: Facts, recorded: RecordedMachine<StateIn<'stopped'>>): Step | undefined {
   if (facts.accountFacts?.startUnsupported !== true) return undefined;
-  const finding = machineFinding(facts, held.state);
+  const finding = machineFinding(facts, recorded.state);
   if (facts.object.spec.replacement.policy === 'Never') {
     return decision({
-      fields: withRow(facts, held.state.row),
+      fields: withRow(facts, recorded.state.row),
       finding: { phase: 'Failed', reason: 'StartUnsupported', machine: finding },
     });
   }
-  return endMachine(facts, { ...held, reason: 'StartUnsupported', kind: 'lost', finding });
+  return endMachine(facts, { ...recorded, reason: 'StartUnsupported', kind: 'lost', finding });
 }
 
-function startTimedOut(facts: Facts, held: Held<StateNamed<'stopped'>>): Step | undefined {
+function startTimedOut(facts: Facts, recorded: RecordedMachine<StateIn<'stopped'>>): Step | undefined {
   const { startAnsweredAt } = facts.memory;
   if (startAnsweredAt === undefined) return undefined;
   if (!isTimeUp(facts, startAnsweredAt + startTimeoutMs(facts))) return undefined;
-  const reason = held.state.row.interruptible === true ? 'Outbid' : 'CannotStart';
+  const reason = recorded.state.row.interruptible === true ? 'Outbid' : 'CannotStart';
   return endMachine(facts, {
-    ...held,
+    ...recorded,
     reason,
     kind: 'lost',
-    finding: machineFinding(facts, held.state),
+    finding: machineFinding(facts, recorded.state),
   });
 }
 
 /** A start that was refused, by the account's limits or the service, is said and asked for again: it has not begun. */
-function startRefused(facts: Facts, held: Held<StateNamed<'stopped'>>): Decision | undefined {
+function startRefused(facts: Facts, recorded: RecordedMachine<StateIn<'stopped'>>): Decision | undefined {
   const { refusal, notBefore } = facts.memory;
   const wait = notBefore - facts.steadyNow;
   if (wait <= 0 || !refusal) return undefined;
-  const { startRequestedAt: _refused, ...fields } = withRow(facts, held.state.row);
+  const { startRequestedAt: _refused, ...fields } = withRow(facts, recorded.state.row);
   return decision({
     fields,
-    finding: { ...refusal, phase: 'Stopped', machine: machineFinding(facts, held.state) },
-    look: { afterMs: wait },
+    finding: { ...refusal, phase: 'Stopped', machine: machineFinding(facts, recorded.state) },
+    requeue: { afterMs: wait },
   });
 }
 
@@ -112,10 +113,10 @@ function startRefused(facts: Facts, held: Held<StateNamed<'stopped'>>): Decision
  * Asks for the start until it is answered once; after that the machine has its time. What was refused is shown as
  * refused while it is asked for again: a status that turns with each try would be written for ever.
  */
-function start(facts: Facts, held: Held<StateNamed<'stopped'>>): Decision {
-  const { startRequestedAt = formatTime(facts.now), ...fields } = withRow(facts, held.state.row);
+function start(facts: Facts, recorded: RecordedMachine<StateIn<'stopped'>>): Decision {
+  const { startRequestedAt = formatTime(facts.now), ...fields } = withRow(facts, recorded.state.row);
   const { notBefore, startAnsweredAt, refusal } = facts.memory;
-  const machine = machineFinding(facts, held.state);
+  const machine = machineFinding(facts, recorded.state);
   const wait = notBefore - facts.steadyNow;
   const asks = wait <= 0 && startAnsweredAt === undefined;
   const answeredAt = startAnsweredAt ?? facts.steadyNow;
@@ -124,13 +125,13 @@ function start(facts: Facts, held: Held<StateNamed<'stopped'>>): Decision {
     finding: refusal
       ? { ...refusal, phase: 'Stopped', machine }
       : { phase: 'Starting', reason: 'Starting', machine },
-    actions: asks ? [startAction(facts, held)] : [],
+    actions: asks ? [startAction(facts, recorded)] : [],
     record: { type: 'status' },
-    look: wait > 0 ? { afterMs: wait } : untilTimeIsUp(facts, answeredAt + startTimeoutMs(facts)),
+    requeue: wait > 0 ? { afterMs: wait } : untilTimeIsUp(facts, answeredAt + startTimeoutMs(facts)),
   });
 }
 
-function startAction({ object }: Facts, { machine, state }: Held<StateNamed<'stopped'>>): Action {
+function startAction({ object }: Facts, { machine, state }: RecordedMachine<StateIn<'stopped'>>): Action {
   const offered = parseDollars(object.status?.offerPricePerHour);
   return { type: 'start', instanceId: machine.instanceId, pricePerHour: state.row.pricePerHour ?? offered };
 }

@@ -6,14 +6,14 @@ import { limitState } from '../limits.ts';
 import type { Stage } from '../stage.ts';
 import { carriedFields, withoutMachine } from '../status.ts';
 import type { Decision, ListedMachine, Step } from '../types.ts';
-import { PERMISSION_LOOK_MS } from './blocked.ts';
+import { PERMISSION_RETRY_MS } from './blocked.ts';
 import { lateDetail } from './pending.ts';
 import { idle, purchase } from './purchase.ts';
 
 type Unrented = Extract<Stage, { type: 'unrented' }>;
 
 /** The service's time may have been wrong: it is asked again whether a limit is reached. */
-const LIMIT_LOOK_MS = 600_000;
+const LIMIT_RETRY_MS = 600_000;
 
 /** Nothing is rented: the first reason why it stays so, else a purchase. */
 const RULES: readonly Rule<Unrented>[] = [
@@ -25,7 +25,7 @@ const RULES: readonly Rule<Unrented>[] = [
       return state.type === 'reached'
         ? idle(facts, stage, {
             ...{ reason: 'LimitReached', detail: state.detail },
-            look: { afterMs: LIMIT_LOOK_MS },
+            requeue: { afterMs: LIMIT_RETRY_MS },
           })
         : undefined;
     },
@@ -52,7 +52,7 @@ const RULES: readonly Rule<Unrented>[] = [
     because: 'The account decides who may spend its money, and strangers learn nothing of it.',
     decide: (facts, stage) => {
       const permitted = facts.accountFacts?.permitted;
-      if (permitted === undefined) return decision({ look: { afterMs: PERMISSION_LOOK_MS } });
+      if (permitted === undefined) return decision({ requeue: { afterMs: PERMISSION_RETRY_MS } });
       return permitted ? undefined : idle(facts, stage, { reason: 'NamespaceNotAllowed' });
     },
   },
@@ -70,7 +70,7 @@ const RULES: readonly Rule<Unrented>[] = [
   {
     name: 'wait-for-list',
     because: 'A machine of this object may exist already; only a complete list says that none does.',
-    decide: (facts) => (facts.list ? undefined : decision({ look: { onList: true, afterMs: 5_000 } })),
+    decide: (facts) => (facts.list ? undefined : decision({ requeue: { onList: true, afterMs: 5_000 } })),
   },
   {
     name: 'old-machine-listed',
@@ -87,7 +87,7 @@ const RULES: readonly Rule<Unrented>[] = [
         idle(facts, stage, {
           reason: 'RentalUncertain',
           detail: lateDetail(late.machine, late.attempt),
-          look: { onList: true },
+          requeue: { onList: true },
         })
       );
     },
@@ -102,7 +102,7 @@ const RULES: readonly Rule<Unrented>[] = [
     because: 'For some machines a missing key cannot be added later (specification 4.5).',
     decide: (facts, stage) =>
       facts.object.spec.ssh && facts.accountFacts?.sshKeyRegistered === false
-        ? idle(facts, stage, { reason: 'SSHKeyMissing', look: { afterMs: 60_000 } })
+        ? idle(facts, stage, { reason: 'SSHKeyMissing', requeue: { afterMs: 60_000 } })
         : undefined,
   },
   {
@@ -114,7 +114,7 @@ const RULES: readonly Rule<Unrented>[] = [
     name: 'wait-for-second-list',
     because: 'The only list of this process may lack a late machine that lists showed before.',
     decide: (facts) =>
-      needsSecondList(facts) ? decision({ look: { onList: true, afterMs: 5_000 } }) : undefined,
+      needsSecondList(facts) ? decision({ requeue: { onList: true, afterMs: 5_000 } }) : undefined,
   },
   { name: 'purchase', because: 'A machine is wanted and nothing speaks against it.', decide: purchase },
 ];
@@ -129,7 +129,7 @@ function stoppedWithout(facts: Facts, stage: Unrented): Step {
   const carried = carriedFields(facts);
   const fields = named?.type === 'forget' ? withoutMachine(carried) : carried;
   return decision({
-    look: named?.type === 'awaitLists' ? { onList: true, afterMs: facts.constants.listLagMs } : {},
+    requeue: named?.type === 'awaitLists' ? { onList: true, afterMs: facts.constants.listLagMs } : {},
     fields: stage.attempt > 0 ? { ...fields, attempt: stage.attempt } : fields,
     finding: {
       phase: 'Stopped',
@@ -181,7 +181,7 @@ function oldMachineListed(facts: Facts, stage: Unrented): Decision | undefined {
     idle(facts, stage, {
       reason: 'OldMachineNotGone',
       detail: `Machine ${old.row.id} of this object is still listed by the marketplace, so no other is rented.`,
-      look: {
+      requeue: {
         onList: true,
       },
     })
@@ -196,7 +196,7 @@ function tooManyRentals(facts: Facts, stage: Unrented): Decision | undefined {
   return idle(facts, stage, {
     reason: 'TooManyRentals',
     detail: `${spec.replacement.maxPerHour} machines were rented within an hour, as many as spec.replacement.maxPerHour allows.`,
-    look: { afterMs: Math.max(1000, countsFor(oldest, facts.now)) },
+    requeue: { afterMs: Math.max(1000, countsFor(oldest, facts.now)) },
   });
 }
 
@@ -204,8 +204,8 @@ function backingOff(facts: Facts, stage: Unrented): Decision | undefined {
   const { refusal, notBefore } = facts.memory;
   const left = notBefore - facts.steadyNow;
   if (left <= 0) return undefined;
-  if (!refusal) return decision({ look: { afterMs: left } });
-  return idle(facts, stage, { reason: refusal.reason, detail: refusal.detail, look: { afterMs: left } });
+  if (!refusal) return decision({ requeue: { afterMs: left } });
+  return idle(facts, stage, { reason: refusal.reason, detail: refusal.detail, requeue: { afterMs: left } });
 }
 
 /** What to do about a machine that the status of an object without one names all the same. */
