@@ -57,22 +57,10 @@ function isOpen(
   return attempt > (status.attempt ?? 0) && !isLeftOver;
 }
 
-interface Known {
-  readonly keys: KeyRing | undefined;
-  readonly reading: Reading;
-}
-
-/** By the metadata it stands in: an object of the cache is never changed, and sums move on without it. */
-const readings = new WeakMap<GpuInstance['metadata'], Known>();
-
-function readingOf(metadata: GpuInstance['metadata'], keys: KeyRing | undefined): Reading {
-  const known = readings.get(metadata);
-  // Stryker disable next-line all: what is not remembered is read again, alike
-  if (known && known.keys === keys) return known.reading;
-  const annotation = metadata.annotations?.[annotations.rentalIntent];
-  const reading = keys ? proven(annotation, metadata.uid, keys) : unproven(annotation);
-  readings.set(metadata, { keys, reading });
-  return reading;
+/** Read at each call: the texts are remembered where their codes are checked (`readIntent`). */
+function readingOf({ annotations: texts, uid }: GpuInstance['metadata'], keys: KeyRing | undefined): Reading {
+  const annotation = texts?.[annotations.rentalIntent];
+  return keys ? proven(annotation, uid, keys) : unproven(annotation);
 }
 
 /** Of a former self of the object nothing counts: what it bought is not the object's, and nothing closes it. */

@@ -10,7 +10,10 @@ export type MacPurpose = 'label' | 'retained' | 'claim' | 'intent';
 /** 80 bits: nobody guesses one online, and a label stays far below the 256 characters a service accepts. */
 const MAC_BYTES = 10;
 
-/** What each key has signed lately: every poll asks again about the same labels, claims and intents. */
+/**
+ * What each key has signed lately: every poll asks again about the same labels, claims and intents. Measured on 2,000
+ * codes: 15 to 21 ms of processor time to sign them, 2.5 to 6 ms to find them here.
+ */
 const signed = new WeakMap<Secret, Map<string, string>>();
 /** Room for the three texts of 2,000 machines; when it is used up, all are forgotten. */
 const MOST_SIGNED = 8192;
