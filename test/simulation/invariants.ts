@@ -1,13 +1,14 @@
 import type { LogFields } from '../../src/lib/logger.ts';
 import { calledOf } from './kubectl.ts';
 import type { Machine } from './machine.ts';
-import { isObject, metadataOf, textAt, textOf } from './memory-kube/json.ts';
+import { isObject, type JsonObject, metadataOf, textAt, textOf } from './memory-kube/json.ts';
 import type { Commit } from './memory-kube/store.ts';
 import type { Fate } from './network.ts';
 import { AttemptWatch } from './oracle/attempts.ts';
 import { BrakeWatch } from './oracle/brake.ts';
 import { BreakerWatch } from './oracle/breaker.ts';
 import { type Shortfall, shortfallsOf } from './oracle/converged.ts';
+import { waitsForOffers } from './oracle/free-offers.ts';
 import { GroupWatch } from './oracle/groups.ts';
 import { rememberedNames } from './oracle/heap.ts';
 import { HeldBackWatch } from './oracle/held-back.ts';
@@ -74,6 +75,8 @@ export class Invariants {
   readonly #idleSlots: IdleSlotWatch;
   readonly #newest: NewestLists;
   #lastWriteAt = 0;
+  /** By uid: when an object was last written that rightly waits for offers. */
+  readonly #searchToldAt = new Map<string, number>();
   #isByPerson = false;
 
   constructor(world: SimulatedWorld, options: SceneOptions) {
@@ -119,7 +122,7 @@ export class Invariants {
     return this.#waste.reasonsOf(contract);
   }
 
-  /** When something other than a lease was last written to the cluster. */
+  /** When something other than a lease, and other than the news of a vain search, was last written to the cluster. */
   get lastWriteAt(): number {
     return this.#lastWriteAt;
   }
@@ -381,10 +384,19 @@ export class Invariants {
     this.#breaker.destroySent(machine, id, { isByLimit: this.#machines.isEndedByLimits(id) });
   }
 
+  /** Whether a write tells what came of one more search where there is nothing to find: no more than one a minute. */
+  #tellsVainSearch(object: JsonObject): boolean {
+    if (!waitsForOffers(this.#scene, object)) return false;
+    const uid = String(metadataOf(object)['uid']);
+    const before = this.#searchToldAt.get(uid) ?? Number.NEGATIVE_INFINITY;
+    this.#searchToldAt.set(uid, this.#scene.now);
+    return this.#scene.now - before >= 60_000;
+  }
+
   #onCommit(commit: Commit): void {
     const { kind, object, type } = commit;
     if (kind.plural !== 'leases') {
-      this.#lastWriteAt = this.#scene.now;
+      if (!this.#tellsVainSearch(object)) this.#lastWriteAt = this.#scene.now;
       this.#scene.world.tell(`cluster: ${type} ${kind.plural} ${nameOf(object)} at ${commit.revision}`);
     }
     if (kind.plural === 'secrets') this.#secrets.stored(object);

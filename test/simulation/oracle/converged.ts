@@ -1,12 +1,13 @@
 import { labels } from '../../../src/api/v1alpha1/names.ts';
 import type { Contract } from '../../../src/simulator/tables/contracts.ts';
 import { BY_HAND } from '../console.ts';
-import { isObject, type JsonObject, listAt, metadataOf, objectAt } from '../memory-kube/json.ts';
+import { isObject, type JsonObject, metadataOf, objectAt } from '../memory-kube/json.ts';
 import { throwAsNode } from '../prober.ts';
 import { accountKeyOf } from './accounts.ts';
+import { waitsForOffers } from './free-offers.ts';
 import type { OwnLimits } from './own-limits.ts';
 import { fitsItsLabel } from './purchase.ts';
-import { keyOf, nameOf, type Scene } from './scene.ts';
+import { conditionOf, keyOf, nameOf, type Scene } from './scene.ts';
 
 const { instanceUid: INSTANCE_UID } = labels;
 
@@ -103,13 +104,16 @@ function unreached(
   const wanted = objectAt(object, 'spec')['powerState'];
   const state = `status ${JSON.stringify({ phase: status['phase'], instanceId: status['instanceId'] })}`;
   const found: Shortfall[] = [];
-  const mayRun = !mayBeSpent(scene, object, ownLimits) && !isHeldBack(String(metadata['uid']));
+  const mayRun =
+    !mayBeSpent(scene, object, ownLimits) &&
+    !isHeldBack(String(metadata['uid'])) &&
+    !waitsForOffers(scene, object);
   if (contract?.actualStatus === 'running' && ownLimits.isOverrun(object) && isEndedByLimits(scene, object))
     found.push({ invariant: 'I9', text: `${name} has a machine beyond its own limits: ${state}` });
   if (wanted === 'Running' && contract?.actualStatus !== 'running' && mayRun && !isWithoutTarget(object)) {
     found.push({
       invariant: 'ESR',
-      text: `${name} wants to run and does not: ${state}, ${readyMessage(status)}`,
+      text: `${name} wants to run and does not: ${state}, ${readyMessage(object)}`,
     });
   }
   if (wanted === 'Stopped' && contract && runs(scene, contract) && !isWithoutTarget(object)) {
@@ -129,10 +133,7 @@ function unreached(
 function untoldProbe(object: JsonObject): string | undefined {
   const action = objectAt(objectAt(object, 'spec'), 'readinessProbe')['httpGet'];
   if (!isObject(action)) return undefined;
-  const ready = listAt(objectAt(object, 'status'), 'conditions')
-    .filter(isObject)
-    .find(({ type }) => type === 'Ready');
-  const reason = String(ready?.['reason']);
+  const reason = String(conditionOf(object, 'Ready')?.['reason']);
   if (!isSendable(action))
     return reason === 'ProbeError'
       ? undefined
@@ -193,9 +194,7 @@ function runs(scene: Scene, contract: Contract): boolean {
   return contract.actualStatus === 'running' && contract.intendedStatus === 'running' && scene.isUp(contract);
 }
 
-function readyMessage(status: JsonObject): string {
-  const ready = listAt(status, 'conditions').find((one) => isObject(one) && one['type'] === 'Ready');
-  return isObject(ready)
-    ? `Ready ${String(ready['reason'])}: ${String(ready['message'])}`
-    : 'no Ready condition';
+function readyMessage(object: JsonObject): string {
+  const ready = conditionOf(object, 'Ready');
+  return ready ? `Ready ${String(ready['reason'])}: ${String(ready['message'])}` : 'no Ready condition';
 }

@@ -1,10 +1,8 @@
-import { parseDollars } from '../../../src/lib/money.ts';
-import type { Machine as MarketMachine } from '../../../src/simulator/tables/machines.ts';
-import type { Offer } from '../../../src/simulator/tables/offers.ts';
 import type { Machine } from '../machine.ts';
-import { isObject, type JsonObject, listAt, metadataOf, objectAt } from '../memory-kube/json.ts';
+import { type JsonObject, listAt, metadataOf, objectAt } from '../memory-kube/json.ts';
 import { accountKeyOf } from './accounts.ts';
-import { nameOf, type Scene } from './scene.ts';
+import { hasOffer } from './free-offers.ts';
+import { conditionOf, nameOf, type Scene } from './scene.ts';
 
 /** A slot may stay unused for this long while an object could use it. */
 const MAX_IDLE_MS = 30_000;
@@ -22,12 +20,6 @@ const WAITING: ReadonlySet<unknown> = new Set([
   'AccountNotReady',
   'NotRented',
 ]);
-/** Requirements that this oracle can judge; an object with others is left out. */
-const JUDGED: ReadonlySet<string> = new Set([
-  ...['gpuNames', 'gpuCount', 'maxPricePerHour', 'verified', 'pricing', 'allowUnknownPrice', 'order'],
-]);
-/** The disk costs something beside the GPU. */
-const PRICE_MARGIN = 1.1;
 
 /**
  * F1: no rental slot of a login stays unused for 30 s while an object could use it: one that wants a machine, whose
@@ -114,7 +106,9 @@ export class IdleSlotWatch {
     if (!this.#scene.isWatched(object) || this.#scene.isHandled(String(metadataOf(object)['uid'])))
       return false;
     return (
-      WAITING.has(conditionOf(object, 'Ready')?.['reason']) && this.#mayRent(object) && this.#hasOffer(object)
+      WAITING.has(conditionOf(object, 'Ready')?.['reason']) &&
+      this.#mayRent(object) &&
+      hasOffer(this.#scene, object)
     );
   }
 
@@ -140,42 +134,4 @@ export class IdleSlotWatch {
     );
     return recent.length + 100 > this.#scene.maxRentalsPerHour;
   }
-
-  #hasOffer(object: JsonObject): boolean {
-    const avoided = [object, this.#scene.accountOf(object)].flatMap((each) =>
-      listAt(objectAt(each, 'status'), 'avoid').filter(isObject),
-    );
-    const isAvoided = (kind: string, id: number) =>
-      avoided.some((entry) => entry['kind'] === kind && entry['id'] === id);
-    const isFree = (offer: Offer) =>
-      offer.rentedBy === null &&
-      !isAvoided('Offer', offer.id) &&
-      !isAvoided('Machine', offer.machineId) &&
-      !isAvoided('Host', offer.hostId);
-    const { offers, machines } = this.#scene.world.market.store.current().tables;
-    const free = Object.values(offers).filter((offer) => isFree(offer) && isUp(machines[offer.machineId]));
-    const alternatives = listAt(objectAt(object, 'spec'), 'offers').filter(isObject);
-    return alternatives.some((wanted) => free.some((offer) => matches(offer, wanted)));
-  }
-}
-
-const isUp = (machine: MarketMachine | undefined): boolean => machine?.state === 'up' && machine.listed;
-
-function matches({ columns, gpuPricePerHour }: Offer, wanted: JsonObject): boolean {
-  if (!Object.keys(wanted).every((key) => JUDGED.has(key)) || wanted['pricing'] === 'Interruptible')
-    return false;
-  const names = listAt(wanted, 'gpuNames');
-  const cap = parseDollars(String(wanted['maxPricePerHour']));
-  return (
-    cap !== undefined &&
-    gpuPricePerHour * PRICE_MARGIN <= cap &&
-    (names.length === 0 || names.includes(String(columns['gpu_name']))) &&
-    columns['num_gpus'] === (wanted['gpuCount'] ?? 1) &&
-    columns['verification'] === 'verified'
-  );
-}
-
-function conditionOf(object: JsonObject, type: string): JsonObject | undefined {
-  const conditions = listAt(objectAt(object, 'status'), 'conditions').filter(isObject);
-  return conditions.find((condition) => condition['type'] === type);
 }

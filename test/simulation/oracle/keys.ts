@@ -10,7 +10,7 @@ const KEPT_KEY = /^gpuacct-(.+)$/;
 
 /**
  * Every write reaches the marketplace with a key of the account in whose name it is made: that of the object that the
- * machine is rented for, or, for a machine that no object claims, one whose policy says that it goes.
+ * machine is rented for, or, for a machine that no object claims or that was rented late, one whose policy says that it goes.
  */
 export class KeyWatch {
   readonly #scene: Scene;
@@ -74,7 +74,7 @@ export class KeyWatch {
     const contract = this.#scene.contracts()[id];
     if (!contract) return [];
     const owner = this.#scene.ownerOf(contract) ?? this.#scene.takerOf(id) ?? this.#recorder(id);
-    if (owner) return [accountKeyOf(owner)];
+    if (owner && !this.#scene.isLateRental(contract)) return [accountKeyOf(owner)];
     const former = this.#named(this.#scene.purchaseOf(contract)?.uid);
     const sweepers = this.#scene.accounts
       .ofLogin(contract.userId)

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createMetricRegistry } from '../../../src/server/metric-registry.ts';
 import type { JsonObject } from '../memory-kube/json.ts';
 import { Bench } from './bench.ts';
-import { takesOver } from './situations.ts';
+import { searchesInVain, takesOver } from './situations.ts';
 
 const conditionWith = (message: string): JsonObject => ({
   type: 'Ready',
@@ -136,6 +136,27 @@ const PLANTED: readonly (readonly [string, string, (bench: Bench) => Promise<voi
       bench.send('DELETE', '/api/v0/instances/0/');
       await bench.pass(2);
       bench.send('DELETE', '/api/v0/instances/5/');
+    },
+  ],
+  [
+    'I11',
+    'an object that waits for what nobody offers is written twice within a minute',
+    async (bench) => {
+      bench.users.createInstance('b', { offers: [{ gpuNames: ['H100'], maxPricePerHour: '0.01' }] });
+      const settledAt = bench.world.now;
+      await bench.pass(100);
+      searchesInVain(bench, 'b', 'No offer matches.');
+      await bench.pass(30);
+      searchesInVain(bench, 'b', 'No offer matches at that price.');
+      bench.invariants.isUnsettledAfter(settledAt);
+    },
+  ],
+  [
+    'ESR',
+    'an object says that nothing matches, and something does',
+    (bench) => {
+      searchesInVain(bench, 'a', 'No offer matches.');
+      bench.invariants.checkConverged();
     },
   ],
   [

@@ -22,6 +22,7 @@ import {
   pollsOn,
   processBegins,
   REFUSED,
+  searchesInVain,
   serving,
   setGroupStatus,
   silence,
@@ -60,6 +61,20 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
       bench.users.createInstance('c', { offers: [{ gpuNames: ['RTX 4090'], maxPricePerHour: '0.20' }] });
       bench.users.setPaused('a', true);
       await pollsOn(bench, 60);
+    },
+  ],
+  [
+    'an object waits that wants what nobody offers, and a search tells so long after everything has settled (I11)',
+    new Bench(),
+    async (bench) => {
+      bench.users.delete('a');
+      bench.users.createInstance('c', { offers: [{ gpuNames: ['H100'], maxPricePerHour: '0.01' }] });
+      searchesInVain(bench, 'c', 'No offer matches.');
+      bench.invariants.checkConverged();
+      const settled = bench.world.now + 1;
+      await bench.pass(100);
+      searchesInVain(bench, 'c', 'No offer matches at that price.');
+      expect(bench.invariants.isUnsettledAfter(settled)).toBe(false);
     },
   ],
   [

@@ -3,7 +3,7 @@ import type { TransportRequest } from '../../../src/lib/transport.ts';
 import type { Contract } from '../../../src/simulator/tables/contracts.ts';
 import { rowsOf } from '../../../src/simulator/world/world-store.ts';
 import { BY_HAND } from '../console.ts';
-import { type JsonObject, metadataOf, objectAt } from '../memory-kube/json.ts';
+import { type JsonObject, metadataOf, objectAt, objectsAt } from '../memory-kube/json.ts';
 import type { Commit } from '../memory-kube/store.ts';
 import type { SimulatedWorld } from '../world.ts';
 import { Accounts, accountKeyOf, holdsSweep, isSweptSlowly } from './accounts.ts';
@@ -257,6 +257,11 @@ export class Scene {
 }
 
 export const nameOf = (object: JsonObject): string => String(metadataOf(object)['name']);
+
+/** The condition of that type, or undefined if the object's status has none. */
+export function conditionOf(object: JsonObject, type: string): JsonObject | undefined {
+  return objectsAt(objectAt(object, 'status'), 'conditions').find((condition) => condition['type'] === type);
+}
 
 /** namespace/name, by which caches know an object; another may have it later. */
 export const keyOf = (object: JsonObject): string =>

@@ -295,3 +295,11 @@ export async function takesOver(
   bench.invariants.check();
   return contract.id;
 }
+
+/** An object says that a search has found nothing for it. */
+export function searchesInVain(bench: Bench, name: string, message: string): void {
+  const lastTransitionTime = '2026-01-05T12:00:00Z';
+  const ready = { type: 'Ready', status: 'False', reason: 'NoOffers', message, lastTransitionTime };
+  const conditions = [{ ...ready, observedGeneration: 1 }];
+  bench.setStatus({ observedGeneration: 1, phase: 'Pending', conditions }, name);
+}

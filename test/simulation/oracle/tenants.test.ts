@@ -58,6 +58,15 @@ describe('a write with the key of another account of the login is seen (H3):', (
     bench.send('DELETE', `/api/v0/instances/${id}/`, { apiKey: own });
     expect(saidOf(bench, 'Keys')).toEqual([]);
   });
+
+  test('not the sweep of a machine that was rented late, although its object is there', async () => {
+    const { bench, others } = twoAccounts('Destroy');
+    const label = bench.label(1, 'b');
+    await bench.pass(200);
+    const { id } = await bench.rent(1, { name: 'b', label });
+    bench.send('DELETE', `/api/v0/instances/${id}/`, { apiKey: others });
+    expect(saidOf(bench, 'Keys')).toEqual([]);
+  });
 });
 
 describe('a namespace that may not use an account', () => {

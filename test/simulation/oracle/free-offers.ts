@@ -1,0 +1,73 @@
+import { parseDollars } from '../../../src/lib/money.ts';
+import type { Machine } from '../../../src/simulator/tables/machines.ts';
+import type { Offer } from '../../../src/simulator/tables/offers.ts';
+import { type JsonObject, listAt, metadataOf, objectAt, objectsAt } from '../memory-kube/json.ts';
+import { conditionOf, type Scene } from './scene.ts';
+
+/** Requirements that the oracle can judge. */
+const JUDGED: ReadonlySet<string> = new Set([
+  ...['gpuNames', 'gpuCount', 'maxPricePerHour', 'verified', 'pricing', 'allowUnknownPrice', 'order'],
+]);
+/** The disk costs something beside the GPU. */
+const PRICE_MARGIN = 1.1;
+
+/** Whether an offer of the ledger's catalogue is free, on a host that is up, not avoided, and certainly matches. */
+export function hasOffer(scene: Scene, object: JsonObject): boolean {
+  const free = freeOffers(scene).filter(isAllowed(scene, object));
+  return alternativesOf(object).some((wanted) => isJudged(wanted) && free.some(satisfies(wanted)));
+}
+
+/**
+ * Whether an object says that it found no offer, and the ledger has none that could match. Requirements that the oracle
+ * cannot judge count as satisfied, and what is avoided counts: in doubt the object should have found one.
+ */
+export function waitsForOffers(scene: Scene, object: JsonObject): boolean {
+  const { deletionTimestamp } = metadataOf(object);
+  const { instanceId } = objectAt(object, 'status');
+  if (deletionTimestamp !== undefined || instanceId !== undefined) return false;
+  if (conditionOf(object, 'Ready')?.['reason'] !== 'NoOffers') return false;
+  const free = freeOffers(scene);
+  return !alternativesOf(object).some((wanted) => free.some(satisfies(wanted)));
+}
+
+function alternativesOf(object: JsonObject): readonly JsonObject[] {
+  return objectsAt(objectAt(object, 'spec'), 'offers');
+}
+
+function freeOffers(scene: Scene): readonly Offer[] {
+  const { offers, machines } = scene.world.market.store.current().tables;
+  return Object.values(offers).filter((offer) => offer.rentedBy === null && isUp(machines[offer.machineId]));
+}
+
+/** Whether neither the object nor its account avoids the offer, its machine or its host. */
+function isAllowed(scene: Scene, object: JsonObject): (offer: Offer) => boolean {
+  const avoided = [object, scene.accountOf(object)].flatMap((each) =>
+    objectsAt(objectAt(each, 'status'), 'avoid'),
+  );
+  const avoids = (kind: string, id: number) =>
+    avoided.some((entry) => entry['kind'] === kind && entry['id'] === id);
+  return ({ id, machineId, hostId }) =>
+    !avoids('Offer', id) && !avoids('Machine', machineId) && !avoids('Host', hostId);
+}
+
+const isUp = (machine: Machine | undefined): boolean => machine?.state === 'up' && machine.listed;
+
+function isJudged(wanted: JsonObject): boolean {
+  const { maxPricePerHour, pricing } = wanted;
+  return (
+    maxPricePerHour !== undefined &&
+    pricing !== 'Interruptible' &&
+    Object.keys(wanted).every((key) => JUDGED.has(key))
+  );
+}
+
+/** By what the oracle can judge; a price that only the account limits is not. */
+function satisfies(wanted: JsonObject): (offer: Offer) => boolean {
+  const names = listAt(wanted, 'gpuNames');
+  const cap = parseDollars(String(wanted['maxPricePerHour'])) ?? Number.POSITIVE_INFINITY;
+  return ({ columns, gpuPricePerHour }) =>
+    gpuPricePerHour * PRICE_MARGIN <= cap &&
+    (names.length === 0 || names.includes(String(columns['gpu_name']))) &&
+    columns['num_gpus'] === (wanted['gpuCount'] ?? 1) &&
+    (wanted['verified'] === false || columns['verification'] === 'verified');
+}
