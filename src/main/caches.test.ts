@@ -111,7 +111,7 @@ describe('informers of two namespaces as if they were one', () => {
     expect(both.get('green/a')).toBeUndefined();
   });
 
-  test('tell changes of each, until the listener leaves', () => {
+  test('emit changes of each, until the listener leaves', () => {
     const { red, blue } = two();
     const leave = combined({ red, blue }).onChange(() => {});
     expect([red.listeners.size, blue.listeners.size]).toEqual([1, 1]);

@@ -136,7 +136,7 @@ function controller(name: string, told: string[], ended: Ended) {
   };
 }
 
-test('controllers start in order, are told to stop in one moment, and are waited for, also where one fails', async () => {
+test('starts controllers in order, stops all at once, and waits for each, also if one fails', async () => {
   const told: string[] = [];
   const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const task = controllersTask([controller('a', told, first), controller('b', told, second)], {

@@ -46,15 +46,15 @@ export interface EndpointGroups {
   readonly intake: PushIntake;
 }
 
-/** Wires groups: they meet accounts only to ask for the breaker and to blame a host. */
+/** Wires groups: they meet accounts only to ask for the breaker and to report a host failure. */
 export function createEndpointGroups(wiring: EndpointGroupWiring): EndpointGroups {
   const { config, env, caches, registry } = wiring;
   const { clock, random, log } = env;
-  const books = new LoadStore();
+  const load = new LoadStore();
   const times = timesAt(config.scalingSpeed);
   const { allowPrivateAddresses } = config;
   const tokenOf = (worker: GpuInstance) => tokenOfWorker(wiring.installation.identity()?.keys, worker);
-  const shared = { clock, books, times, tokenOf };
+  const shared = { clock, books: load, times, tokenOf };
   const readers = new LoadSources({
     ...{ ...shared, allowPrivateAddresses },
     transport: wiring.workerTransport ?? unreachable,
@@ -63,7 +63,7 @@ export function createEndpointGroups(wiring: EndpointGroupWiring): EndpointGroup
     takesReports: config.workerReportBindAddress.type === 'on',
   });
   const controller = createEndpointGroupController({
-    ...{ books, readers, times, allowPrivateAddresses },
+    ...{ books: load, readers, times, allowPrivateAddresses },
     env: { clock, random, log },
     cluster: wiring.kube,
     groups: caches.groups,
@@ -73,7 +73,7 @@ export function createEndpointGroups(wiring: EndpointGroupWiring): EndpointGroup
     isFrozen: (worker) => isFrozen(sessionFor(registry, worker)),
     accountCapOf: ({ metadata, spec }) =>
       sessionFor(registry, { metadata, spec: spec.template.spec })?.limits.maxPricePerHour,
-    blame: (worker, reason, waited) => blameHost(registry, { worker, reason, waited }),
+    blame: (worker, reason, waited) => reportHostFailure(registry, { worker, reason, waited }),
     workers: config.endpointGroupWorkers,
     metrics: wiring.metrics,
   });
@@ -107,14 +107,14 @@ function sessionFor(
 const isFrozen = (session: AccountSession | undefined) =>
   session !== undefined && session.observer.breaker.type !== 'closed';
 
-interface Blame {
+interface HostFailure {
   readonly worker: GpuInstance;
   readonly reason: string;
   readonly waited: boolean;
 }
 
 /** A namespace that may not use the account says nothing to it, nor do machines that fail together. */
-function blameHost(registry: AccountRegistry, { worker, reason, waited }: Blame): void {
+function reportHostFailure(registry: AccountRegistry, { worker, reason, waited }: HostFailure): void {
   const { hostId } = worker.status ?? {};
   const session = sessionFor(registry, worker);
   if (hostId === undefined || session?.permits(worker.metadata.namespace ?? '') !== true) return;

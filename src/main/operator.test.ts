@@ -39,7 +39,7 @@ function inhabited({
   return { world, users, calls, pass, read };
 }
 
-test('what guards the installation against its removal hears of the first machine and of the last', async () => {
+test('the in-use record shows the first machine, and that the last is gone', async () => {
   const { world, users, pass, read } = inhabited();
   const inUse = () => objectAt(read('configmaps', IN_USE_RECORD) ?? {}, 'data')[inUseKey];
   world.startProcess();
@@ -94,7 +94,7 @@ describe('a stop', () => {
 
   const isEvent = (what: string) => /^POST .*\/events$/.test(what);
 
-  test('waits until what people are told is written', async () => {
+  test('waits until events are written', async () => {
     const { lasted, world } = await stopWhile(isEvent, 3);
     expect(lasted).toBeGreaterThanOrEqual(3);
     expect(world.kube.store.all(world.kube.kind('events'))).not.toEqual([]);
@@ -105,7 +105,7 @@ describe('a stop', () => {
     expect(lasted).toBeLessThan(10);
   });
 
-  test('tells what guards the installation of a machine that is rented while it ends', async () => {
+  test('updates the in-use record when a machine is rented while it ends', async () => {
     const isIntent = (what: string) => /^PATCH .*\/gpuinstances\/a$/.test(what);
     const { guard } = await stopWhile(isIntent, 3);
     expect(objectAt(guard ?? {}, 'data')[inUseKey]).toBe('true');
@@ -170,7 +170,7 @@ test('each controller has the workers that its flag says', async () => {
 });
 
 describe('an account', () => {
-  test('is told which machines of its login are whose', async () => {
+  test('gets the owner of each machine of its login', async () => {
     const { world, pass, read } = inhabited();
     world.startProcess();
     await pass(60);
@@ -208,7 +208,7 @@ describe('an account', () => {
     expect(rentals()).toBe(2);
   });
 
-  test('of a marketplace that no flag names is told so, and is asked nothing', async () => {
+  test('shows in its status that no flag names its marketplace, and sends no request', async () => {
     const { world, calls, pass, read } = inhabited();
     const address = { kind: world.kube.kind('marketplaceaccounts'), namespace: NAMESPACE, name: 'default' };
     const elsewhere = 'https://console.vast.ai';
@@ -240,7 +240,7 @@ test('an identity that cannot be read at first does not end the process: it is r
   expect([machine.alive, read('secrets', IDENTITY_SECRET)?.['kind']]).toEqual([true, 'Secret']);
 });
 
-test('an identity that is lost is told where no account is left to look for it', async () => {
+test('reports a lost identity if no account is left to find it by', async () => {
   const { world, pass } = inhabited();
   const first = world.startProcess();
   await pass(60);

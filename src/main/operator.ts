@@ -56,7 +56,7 @@ function tasksOf(wiring: Wiring, controllers: readonly Controller[]): readonly L
   return [
     { name: 'events', start: () => {}, stop: () => flushed(events, env) },
     { name: 'marketplace connections', start: () => {}, stop: () => connections.closeAll() },
-    { name: 'identity', start: () => lookForIdentity(installation, env), stop: () => {} },
+    { name: 'identity', start: () => resolveIdentity(installation, env), stop: () => {} },
     inUseRecord(wiring),
     controllersTask(controllers, { metrics, graceMs: config.shutdownGrace }),
   ];
@@ -76,7 +76,7 @@ function inUseRecord({ config, env, kube, caches, constants }: Wiring): LeaderTa
 }
 
 /** Where it cannot be found out yet, the account controller looks again with each pass. */
-async function lookForIdentity(installation: Installation, { log }: Env): Promise<void> {
+async function resolveIdentity(installation: Installation, { log }: Env): Promise<void> {
   try {
     const state = await installation.resolve();
     if (state.type !== 'known') log.warn('identity is not known', state.why);

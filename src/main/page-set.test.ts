@@ -15,7 +15,7 @@ test.each([
   ['healthProbeBindAddress', '--health-probe-bind-address'],
   ['metricsBindAddress', '--metrics-bind-address'],
   ['workerReportBindAddress', '--worker-report-bind-address'],
-] as const)('a port that is taken is told by its flag (%s)', async (option, flag) => {
+] as const)('names the flag of a port that is taken (%s)', async (option, flag) => {
   const other = createServer();
   await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
   const address = `127.0.0.1:${(other.address() as AddressInfo).port}`;
@@ -50,7 +50,7 @@ test('reports of workers are taken until the pages are closed', async () => {
   await expect(report()).rejects.toThrow();
 });
 
-describe('what probes of the kubelet are told', () => {
+describe('replies to probes of the kubelet', () => {
   const AT = Date.parse('2026-11-20T12:00:00Z');
   const well = { lastContactAt: AT, failure: undefined, rewoundSince: undefined, divergences: 0 };
 
@@ -111,7 +111,7 @@ test.each([
   ['the API server is away', { lastContactAt: NOW - 600_000, failure: 'network' }, undefined],
   ['a replica lags', { failure: 'StaleListError', rewoundSince: NOW - 119_000 }, undefined],
   ['etcd was restored', { failure: 'StaleListError', rewoundSince: NOW - 120_000 }, /restored from a backup/],
-] as const)('a restart mends what it can: %s', (_, health, problem) => {
+] as const)('a restart repairs what it can: %s', (_, health, problem) => {
   const found = watchProblem({ ...WELL, ...health }, NOW);
   if (problem === undefined) expect(found).toBeUndefined();
   else expect(found).toMatch(problem);

@@ -38,13 +38,13 @@ export interface ProcessPolicy {
 export function applyProcessPolicy(options: ProcessPolicyOptions): ProcessPolicy {
   const { events, log, metrics, clock, exit, graceMs } = options;
   const ending = new AbortController();
-  const told = (kind: FaultKind, message: string, error: unknown) => {
+  const report = (kind: FaultKind, message: string, error: unknown) => {
     metrics.faulted(kind);
     log.error(message, { ...currentSubject(), error });
   };
-  const rejected = (error: unknown) => told('unhandledRejection', 'Unhandled rejection', error);
+  const rejected = (error: unknown) => report('unhandledRejection', 'Unhandled rejection', error);
   const thrown = (error: unknown) => {
-    told('uncaughtException', 'Uncaught exception', error);
+    report('uncaughtException', 'Uncaught exception', error);
     if (ending.signal.aborted) return;
     clock.setTimer(graceMs, () => exit(1), { background: true });
     ending.abort(error);

@@ -128,7 +128,7 @@ test('a marketplace with a certificate of no authority is not asked', async () =
   expect(asked).toEqual([]);
 });
 
-test('a worker may show any certificate: nobody could verify one of a rented machine', async () => {
+test('accepts any certificate of a worker: none of a rented machine can be verified', async () => {
   const { origin } = await serverWith(certificate());
   expect(await answerOf((await transportsUnder({})).workers, origin)).toBe(200);
 });

@@ -57,7 +57,7 @@ describe('rentals of an account', () => {
     ['maxRentalsPerHour', '1', 'TooManyRentals'],
     ['maxLiveMachines', '1', 'AccountLimitReached'],
     ['maxDollarsPerHour', '1', 'AccountLimitReached'],
-  ])('are held back by the spend brake: %s', (flag, value, reason) => {
+  ])('are refused by the spend limits: %s', (flag, value, reason) => {
     expect(twoAsk({ ...UNPACED, [flag]: value })).toEqual(['ticket', reason]);
   });
 });

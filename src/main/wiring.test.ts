@@ -86,7 +86,7 @@ describe('the lease', () => {
     name: 'gpu-rental-operator',
   });
 
-  test('is held for as long as the flag says', async () => {
+  test('lasts as long as the flag says', async () => {
     const { wiring, memory, clock } = wiringOf({ leaderElectLeaseDuration: '60s' });
     const acquired = wiring.election?.acquire();
     await clock.advance(1_000);

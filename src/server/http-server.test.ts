@@ -16,7 +16,7 @@ async function serve(pages: Pages): Promise<string> {
 const hello: Pages = { '/hello': () => textPage(200, 'hello\n') };
 
 describe('pages', () => {
-  test('are made anew for each request, whatever the query', async () => {
+  test('are rendered for each request, whatever the query', async () => {
     let asked = 0;
     const url = await serve({ '/count': () => textPage(200, String(++asked)) });
     expect(await (await fetch(`${url}/count`)).text()).toBe('1');
@@ -50,7 +50,7 @@ describe('pages', () => {
     expect([reply.status, await reply.text()]).toEqual([500, 'the page could not be made\n']);
   });
 
-  test('end at once, whoever is in the middle of a request', async () => {
+  test('end at once, also if a client is in the middle of a request', async () => {
     const server = await servePages(hello, { host: '127.0.0.1', port: 0 });
     const half = connect(Number(new URL(server.url).port), '127.0.0.1');
     let heard = '';

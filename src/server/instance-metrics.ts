@@ -23,7 +23,7 @@ export function watchInstances(
   options: { readonly source: InstanceSource; readonly clock: Clock },
 ): void {
   showMachines(registry, options.source);
-  countNews(registry, options.source);
+  countChanges(registry, options.source);
   countSpending(registry, options);
 }
 
@@ -61,7 +61,7 @@ function infoLabels(instance: GpuInstance) {
   return { ...nameOf(instance), account, phase, gpu: gpu?.name ?? '', count: String(gpu?.count ?? '') };
 }
 
-function countNews(registry: MetricRegistry, source: InstanceSource): void {
+function countChanges(registry: MetricRegistry, source: InstanceSource): void {
   const labelNames = ['namespace', 'account'] as const;
   const boots = registry.histogram(
     {

@@ -77,7 +77,7 @@ describe('metrics with authentication', () => {
     expect(reviews()).toBe(4);
   });
 
-  test('are shown by an earlier answer while the API server is away, and to nobody after it', async () => {
+  test('are shown by an earlier answer while the API server is away, and refused after it', async () => {
     const { clock, logged, server, status } = bench();
     await status('Bearer prometheus');
     server.isDown = true;

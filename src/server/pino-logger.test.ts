@@ -51,7 +51,7 @@ test('an error keeps its kind of text and its stack', () => {
   expect(JSON.parse(line).error).toMatchObject({ type: 'TypeError', message: 'wrong' });
 });
 
-test('a process ends although nobody reads its log any more', async () => {
+test('a process ends although its log has no reader any more', async () => {
   const code = `
     const { createLogger } = await import(${JSON.stringify(join(import.meta.dirname, 'pino-logger.ts'))});
     process.stdin.once('data', () => {

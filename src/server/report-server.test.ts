@@ -85,14 +85,14 @@ test('only POST is taken', async () => {
   expect([reply.status, await reply.json()]).toEqual([405, { success: false, error: 'only POST' }]);
 });
 
-test('what is no JSON is refused and reaches nobody', async () => {
+test('a body that is not JSON is refused and not passed on', async () => {
   const url = await serve(() => {
     throw new Error('never asked');
   });
   expect(await post(url, '{')).toEqual([400, { success: false, error: 'the body is not JSON' }]);
 });
 
-test('an error of the taker is told in words of our own', async () => {
+test('an error of the handler is answered with a message of the server', async () => {
   const url = await serve(() => {
     throw new Error('with a secret in it');
   });
@@ -130,7 +130,7 @@ test('who does not end its headers in time, too', async () => {
   expect(await untilClosed(url, 'POST / HTTP/1.1\r\nhost: x\r\n')).toMatch(/^HTTP\/1\.1 408 /);
 });
 
-test('beyond the most connections nobody is let in', async () => {
+test('refuses connections beyond the maximum', async () => {
   const url = await serve(taken, { connections: 1, connectionsOfPeer: 1, requestMs: 10_000 });
   const { hostname, port } = new URL(url);
   const first = connect(Number(port), hostname);

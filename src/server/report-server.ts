@@ -20,7 +20,7 @@ export interface ReportLimits {
   readonly requestMs: number;
 }
 
-const MOST_BYTES = 65_536;
+const MAX_BYTES = 65_536;
 /** Read by workers of the public protocol when they begin. */
 const PUBLIC_KEY_PATH = '/pubkey/';
 /** Eight hosts may hold all connections, and the slowest gives each up after a few seconds. */
@@ -130,7 +130,7 @@ async function replyTo(
   if (request.method !== 'POST') return { status: 405, message: 'only POST' };
   try {
     const text = await bodyOf(request);
-    if (text === undefined) return { status: 413, message: `a report has at most ${MOST_BYTES} bytes` };
+    if (text === undefined) return { status: 413, message: `a report has at most ${MAX_BYTES} bytes` };
     return take(pathOf(request), JSON.parse(text));
   } catch (error) {
     if (error instanceof SyntaxError) return { status: 400, message: 'the body is not JSON' };
@@ -147,7 +147,7 @@ async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
   let bytes = 0;
   for await (const chunk of request) {
     bytes += chunk.length;
-    if (bytes > MOST_BYTES) return undefined;
+    if (bytes > MAX_BYTES) return undefined;
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');

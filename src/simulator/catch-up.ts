@@ -34,8 +34,8 @@ export function catchUp({ store, time, clock }: CatchUpOptions): boolean {
 
 /** 503 `catching_up`: how far the market is, and that to ask again helps. */
 export function stillBehind({ store, time }: CatchUpOptions): Refusal {
-  const [reached, wanted] = [store.current().now, time.now()].map((at) => new Date(at).toISOString());
-  const msg = `The market has reached ${reached} on its way to ${wanted}: ask again, and it goes on from there.`;
+  const [reached, target] = [store.current().now, time.now()].map((at) => new Date(at).toISOString());
+  const msg = `The market has reached ${reached} on its way to ${target}: ask again, and it goes on from there.`;
   return new Refusal(503, 'catching_up', msg);
 }
 

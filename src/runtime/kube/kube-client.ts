@@ -213,7 +213,7 @@ export async function retryReads<T>(
     try {
       return await read();
     } catch (error) {
-      if (attempt === ATTEMPTS || !isWorthRetrying(error)) throw error;
+      if (attempt === ATTEMPTS || !isRetryable(error)) throw error;
       const restMs = error.retryAfterMs ?? BASE_DELAY_MS * 2 ** (attempt - 1) * (1 + random.next());
       if (restMs > MAX_REST_MS) throw error;
       await sleep(clock, restMs);
@@ -222,6 +222,6 @@ export async function retryReads<T>(
 }
 
 /** A read that has used its whole deadline has waited long enough. */
-function isWorthRetrying(error: unknown): error is KubeError {
+function isRetryable(error: unknown): error is KubeError {
   return isKubeError(error, 'throttled', 'unavailable') && !(error.cause instanceof DeadlineError);
 }

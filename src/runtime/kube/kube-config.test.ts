@@ -150,7 +150,7 @@ test.each(refusals)('%s is refused with the way out', async (_what, given, messa
   await expect(loadKubeConnection({ kubeconfig: path, environment, clock })).rejects.toThrow(message);
 });
 
-test('a pod without a service account is told what it lacks', async () => {
+test('names what is missing if a pod has no service account', async () => {
   const loaded = loadKubeConnection({
     environment: { KUBERNETES_SERVICE_HOST: '10.0.0.1' },
     clock,
@@ -230,7 +230,7 @@ describe('the token file of a user', () => {
   test.each([
     ['that is not there', '/no/such/token', 'ENOENT'],
     ['that is empty', token('blank', ' \n'), 'it is empty'],
-  ])('%s is never passed over: no request goes out as nobody', async (_what, tokenFile, why) => {
+  ])('%s is never passed over: no request is sent without credentials', async (_what, tokenFile, why) => {
     const path = kubeconfig('no-token', { user: { tokenFile } });
     const loading = loadKubeConnection({ kubeconfig: path, environment: {}, clock });
     await expect(loading).rejects.toThrow(`Cannot read the token file ${tokenFile} of user main`);

@@ -86,12 +86,12 @@ const KIND_BY_REASON: Readonly<Record<string, KubeErrorKind>> = {
 };
 
 /** No rest is longer than a day, whatever the reply says. */
-const LONGEST_REST_MS = 86_400_000;
+const MAX_REST_MS = 86_400_000;
 
 /** Milliseconds of the seconds that a reply asks for; undefined where it asks for none, or says nothing that is a span. */
 export function restMs(seconds: unknown): number | undefined {
   if (typeof seconds !== 'number' || !(seconds >= 0)) return undefined;
-  return Math.min(LONGEST_REST_MS, seconds * 1000);
+  return Math.min(MAX_REST_MS, seconds * 1000);
 }
 
 /** The error that a Status tells of, whether it came as a reply or as an ERROR event of a watch. */

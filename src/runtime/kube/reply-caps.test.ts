@@ -44,20 +44,20 @@ function endlessServer(status: number) {
 }
 
 describe('a reply without end is given up', () => {
-  test('where an object was asked for, after 16 MiB', async () => {
+  test('after 16 MiB of an object', async () => {
     const { client, read } = endlessServer(200);
     await expect(client.create(WIDGETS, WIDGET)).rejects.toThrow(`more than ${16 * MEBIBYTE} bytes`);
     expect(read.bytes).toBe(17 * MEBIBYTE);
   });
 
-  test('where it tells of an error, at its first piece, and the error is what its status says', async () => {
+  test('after the first piece of an error, which keeps its status', async () => {
     const { client, read } = endlessServer(409);
     const failure = client.create(WIDGETS, WIDGET);
     await expect(failure).rejects.toMatchObject({ status: 409 });
     expect(read.bytes).toBe(MEBIBYTE);
   });
 
-  test('where one event of a watch never ends, after 16 MiB', async () => {
+  test('after 16 MiB of one event of a watch', async () => {
     const { client, read } = endlessServer(200);
     const events = watchEvents(client, systemClock, {
       resource: WIDGETS,

@@ -67,7 +67,7 @@ test('sockets are used again, and redirects are not followed', async () => {
   expect(connections).toBeLessThanOrEqual(2);
 });
 
-test('where nobody listens not one byte was sent', async () => {
+test('no byte is sent if no server listens', async () => {
   const server = createTcpServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();

@@ -111,7 +111,7 @@ test('another takes it only when it has not changed for its duration, on its own
   await two.election.release();
 });
 
-test('a process whose predecessor held the lease leads at once, and nobody else does', async () => {
+test('a process whose predecessor was the holder leads at once, and no other does', async () => {
   const clock = createVirtualClock();
   const api = createLeaseApi();
   const network = { down: false };
@@ -129,7 +129,7 @@ test('a process whose predecessor held the lease leads at once, and nobody else 
   await next.election.release();
 });
 
-test('as long as the holder renews nobody else leads', async () => {
+test('no other candidate leads while the holder renews', async () => {
   const clock = createVirtualClock();
   const api = createLeaseApi();
   const one = candidate(api, clock);
@@ -142,7 +142,7 @@ test('as long as the holder renews nobody else leads', async () => {
   await one.election.release();
 });
 
-test('a candidate that hears renewals asks for nothing, and leads the moment the lease runs out', async () => {
+test('a candidate that watches renewals sends no request, and leads the moment the lease expires', async () => {
   const clock = createVirtualClock();
   const api = createLeaseApi();
   const network = { down: false };
@@ -162,7 +162,7 @@ test('a candidate that hears renewals asks for nothing, and leads the moment the
   await two.election.release();
 });
 
-test('a watch that tells nothing any more neither takes the lease from who renews it nor hides that it ran out', async () => {
+test('a silent watch neither takes the lease from the holder that renews it nor hides that it expired', async () => {
   const clock = createVirtualClock();
   const api = createLeaseApi();
   const network = { down: false };
@@ -300,7 +300,7 @@ test('a candidate whose first request fails does not lead before one succeeds', 
   await one.election.release();
 });
 
-test('a namespace that does not exist is told by its name, once a minute, and is waited for', async () => {
+test('logs a missing namespace by its name, once a minute, and waits for it', async () => {
   const clock = createVirtualClock();
   const api = createLeaseApi();
   const network: LeaseNetwork = { down: false, noNamespace: true };
@@ -313,7 +313,7 @@ test('a namespace that does not exist is told by its name, once a minute, and is
   const acquired = one.acquire();
   await clock.advance(59_000);
   expect(told.map(String)).toEqual([
-    'LeaseNamespaceMissing: namespace "ns" does not exist, so nobody can lead and nothing is done; ' +
+    'LeaseNamespaceMissing: namespace "ns" does not exist, so no replica can lead; ' +
       "create it, or name the operator's own namespace by --namespace",
   ]);
   await clock.advance(60_000);
@@ -325,7 +325,7 @@ test('a namespace that does not exist is told by its name, once a minute, and is
   await one.election.release();
 });
 
-test('release writes that nobody holds it, and the next candidate does not wait for its end', async () => {
+test('release clears the holder, and the next candidate does not wait for its end', async () => {
   const clock = createVirtualClock();
   const api = createLeaseApi();
   const one = candidate(api, clock);
@@ -341,7 +341,7 @@ test('release writes that nobody holds it, and the next candidate does not wait 
   await two.election.release();
 });
 
-test('a candidate that is told to give up writes nothing', async () => {
+test('a candidate that is aborted writes nothing', async () => {
   const clock = createVirtualClock();
   const api = createLeaseApi();
   const one = candidate(api, clock);
@@ -488,7 +488,7 @@ test('release does not wait for an API server that does not answer', async () =>
   expect(released).toBe(true);
 });
 
-test('a candidate that hears that the lease is free leads at that moment', async () => {
+test('a candidate that sees in the watch that the lease is free leads at that moment', async () => {
   const clock = createVirtualClock();
   const api = createLeaseApi();
   const one = candidate(api, clock);

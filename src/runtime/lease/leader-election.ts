@@ -129,7 +129,7 @@ class LeaseElection implements LeaderElection {
     try {
       do {
         const either = firstAbort([signal, freed.signal]);
-        await this.#untilWorthAsking(either.signal);
+        await this.#untilNextAttempt(either.signal);
         either.release();
         signal.throwIfAborted();
         freed = new AbortController();
@@ -139,14 +139,14 @@ class LeaseElection implements LeaderElection {
     }
   }
 
-  async #untilWorthAsking(woken: AbortSignal): Promise<void> {
+  async #untilNextAttempt(woken: AbortSignal): Promise<void> {
     const { clock, random } = this.#options;
     const periodMs = this.#retryPeriodMs * (1 + RETRY_JITTER * random.next());
-    const leftMs = this.#record.heldForMs();
+    const leftMs = this.#record.untilFreeMs();
     const firstMs = leftMs > 0 ? Math.min(periodMs, leftMs) : periodMs;
     await sleep(clock, firstMs, woken).catch(() => {});
-    while (!woken.aborted && this.#record.isFollowed() && this.#record.heldForMs() > 0)
-      await sleep(clock, this.#record.heldForMs(), woken).catch(() => {});
+    while (!woken.aborted && this.#record.isFollowed() && this.#record.untilFreeMs() > 0)
+      await sleep(clock, this.#record.untilFreeMs(), woken).catch(() => {});
   }
 
   async release(): Promise<void> {

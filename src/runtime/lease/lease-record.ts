@@ -22,11 +22,11 @@ interface Lease extends KubeObject {
 
 const REWATCH_MS = 10_000;
 
-/** Nobody can lead: there is no place for the Lease. */
+/** No replica can lead: the namespace of the Lease does not exist. */
 export class LeaseNamespaceMissing extends Error {
   constructor(namespace: string, cause: unknown) {
     super(
-      `namespace "${namespace}" does not exist, so nobody can lead and nothing is done; create it, or name the operator's own namespace by --namespace`,
+      `namespace "${namespace}" does not exist, so no replica can lead; create it, or name the operator's own namespace by --namespace`,
       { cause },
     );
     this.name = 'LeaseNamespaceMissing';
@@ -60,7 +60,7 @@ export class LeaseRecord {
     return this.#lease?.spec?.holderIdentity || undefined;
   }
 
-  /** True when the lease is ours after this. False when another holds it, or was faster. Throws on other failures. */
+  /** True if this process holds the lease after it, false if another does. Rejects with any other KubeError. */
   async acquireOrRenew(leading: boolean): Promise<boolean> {
     if (leading && this.#lease && this.holder() === this.#options.identity) {
       if (await this.#put(this.#lease)) return true;
@@ -69,12 +69,12 @@ export class LeaseRecord {
     const current = await client.get<Lease>(leaseResource, lease);
     if (!current) return this.#create();
     this.#observe(current, 'answer');
-    if (this.heldForMs() > 0) return false;
+    if (this.untilFreeMs() > 0) return false;
     return this.#put(current);
   }
 
-  /** For how long another holds the lease at least, going by what was seen of it; 0 where it may be taken. */
-  heldForMs(): number {
+  /** Milliseconds for which another holder has the lease at least, by what was seen of it; 0 if it may be taken. */
+  untilFreeMs(): number {
     const holder = this.holder();
     const { identity, hasEnded } = this.#options;
     if (holder === undefined || holder === identity || hasEnded?.(holder)) return 0;
@@ -87,7 +87,7 @@ export class LeaseRecord {
     return this.#changeCameBy === 'watch';
   }
 
-  /** Writes that nobody holds it, so that the next candidate need not wait. */
+  /** Clears the holder, so that the next candidate need not wait. */
   async giveUp(): Promise<void> {
     const lease = this.#lease;
     if (!lease || this.holder() !== this.#options.identity) return;

@@ -168,7 +168,7 @@ export function faultRow(fault: ActiveFault): JsonObject {
     seconds: fault.seconds,
     instance: fault.instance,
     host: fault.host,
-    ...(fault.struck ? { struck: { ...fault.struck } } : {}),
+    ...(fault.targets ? { targets: { ...fault.targets } } : {}),
     at: fault.createdAt / 1000,
   };
 }

@@ -64,7 +64,7 @@ describe('faults of a call', () => {
       expect((reply as TransportError).sent).toBe(name !== 'refused');
     } else expect(reply).toMatchObject({ status });
     expect(live(service)).toBe(happened ? 1 : 0);
-    expect((await service.call(LIST)).status, 'it struck once').toBe(200);
+    expect((await service.call(LIST)).status, 'it targets once').toBe(200);
   });
 
   test('429-retry-after says how long', async () => {
@@ -512,12 +512,12 @@ describe('faults of the world', () => {
       const service = await threeRunning();
       await fault(service, { name: 'offline', count: 2 });
       const [row] = (await service.call('GET /sim/faults')).body.faults;
-      expect(row.struck).toEqual({
+      expect(row.targets).toEqual({
         contracts: [expect.any(Number), expect.any(Number)],
         machines: [expect.any(Number), expect.any(Number)],
       });
       expect(await dark(service)).toBe(2);
-      await service.call(`DELETE /api/v0/instances/${row.struck.contracts[0]}/`);
+      await service.call(`DELETE /api/v0/instances/${row.targets.contracts[0]}/`);
       expect((await service.call(`DELETE /sim/faults/${row.id}`)).status).toBe(200);
       expect(await dark(service)).toBe(0);
     });

@@ -53,15 +53,15 @@ const APPLY: Readonly<Record<WorldFaultName, Apply>> = {
 export function applyWorldFault(world: World, given: WorldFault): { world: World; fault: ActiveFault } {
   const { fault } = given;
   const targets = targetsOf(world, given);
-  return { world: APPLY[fault.name](world, fault, targets), fault: { ...fault, struck: targets } };
+  return { world: APPLY[fault.name](world, fault, targets), fault: { ...fault, targets: targets } };
 }
 
 const OUTAGES: ReadonlySet<string> = new Set(['offline', 'unknown', 'mass-outage']);
 
 /** Ends an outage before its time; other faults of the world leave nothing to take back. */
-export function endOutage(world: World, { name, struck }: ActiveFault): World {
-  if (!OUTAGES.has(name) || !struck) return world;
-  const dark = targetMachines(world, struck).filter(
+export function endOutage(world: World, { name, targets }: ActiveFault): World {
+  if (!OUTAGES.has(name) || !targets) return world;
+  const dark = targetMachines(world, targets).filter(
     ({ state }) => state === 'offline' || state === 'unknown',
   );
   return machinesBack(world, dark);

@@ -14,7 +14,7 @@ export function stopContract(contract: Contract, now: number, settings: Settings
   const stopping: Contract = {
     ...withDiskOnly(contract, now),
     intendedStatus: 'stopped',
-    heldBy: null,
+    blockedBy: null,
     timeline: [{ at, status: 'stopped' }],
   };
   return passTransitions(stopping, now);
@@ -24,7 +24,7 @@ export function stopContract(contract: Contract, now: number, settings: Settings
 export function holdContract(
   contract: Contract,
   now: number,
-  heldBy: NonNullable<Contract['heldBy']>,
+  blockedBy: NonNullable<Contract['blockedBy']>,
 ): Contract {
   return {
     ...withDiskOnly(contract, now),
@@ -32,7 +32,7 @@ export function holdContract(
     statusMessage: null,
     statusSince: now,
     timeline: [],
-    heldBy,
+    blockedBy,
   };
 }
 
@@ -41,7 +41,7 @@ export function startContract(contract: Contract, now: number, settings: Setting
   const starting: Contract = {
     ...withCompute(contract, now),
     intendedStatus: 'running',
-    heldBy: null,
+    blockedBy: null,
     timeline: startTimeline(settings, now),
   };
   return passTransitions(starting, now);
@@ -65,7 +65,7 @@ export function recycleContract(
   const booting: Contract = {
     ...withCompute(contract, options.now),
     intendedStatus: 'running',
-    heldBy: null,
+    blockedBy: null,
     actualStatus: 'loading',
     statusMessage: null,
     statusSince: options.now,

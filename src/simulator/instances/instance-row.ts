@@ -221,7 +221,7 @@ function identityFields(contract: Contract): JsonObject {
     template_hash_id: contract.templateHash,
     label: contract.label,
     intended_status: contract.intendedStatus,
-    cur_state: contract.intendedStatus === 'stopped' || contract.heldBy !== null ? 'stopped' : 'running',
+    cur_state: contract.intendedStatus === 'stopped' || contract.blockedBy !== null ? 'stopped' : 'running',
     next_state: contract.intendedStatus,
     disk_space: contract.diskGB,
     hostname: null,

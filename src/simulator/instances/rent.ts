@@ -128,7 +128,7 @@ function makeContract(ctx: RouteContext, given: Agreed): Contract {
     timeline: plannedBoot(ctx, machine),
     ...assignPorts(ctx.world, containerPorts(order.runtype, order.env), offer),
     jupyterToken: Buffer.from(ctx.random.bytes(16)).toString('hex'),
-    heldBy: null,
+    blockedBy: null,
     prepaidMicros: 0,
     notes: {},
   };
@@ -172,7 +172,7 @@ function asCreated(
 ): Contract {
   const fault = ctx.fault('create-stopped', { instance: contract.id, host: contract.hostId });
   if (given.order.targetStopped)
-    return { ...holdContract(contract, ctx.now, 'cannot-start'), heldBy: null, intendedStatus: 'stopped' };
+    return { ...holdContract(contract, ctx.now, 'cannot-start'), blockedBy: null, intendedStatus: 'stopped' };
   if (fault || given.machine.state !== 'up') return holdContract(contract, ctx.now, 'cannot-start');
   return contract;
 }

@@ -211,10 +211,14 @@ function start(ctx: RouteContext, contract: Contract): void {
   if (creditMicros(ctx.world, callerOf(ctx).user, ctx.now) <= 0) {
     throw new Refusal(400, 'missing_billing', 'Your credit is used up. Add credit to start this instance.');
   }
-  if (contract.intendedStatus === 'running' && contract.heldBy === null && contract.actualStatus !== 'exited')
+  if (
+    contract.intendedStatus === 'running' &&
+    contract.blockedBy === null &&
+    contract.actualStatus !== 'exited'
+  )
     return;
   if (ctx.fault('cannot-start', { instance: contract.id, host: contract.hostId })) {
-    ctx.write.put('contracts', { ...contract, intendedStatus: 'running', heldBy: 'cannot-start' });
+    ctx.write.put('contracts', { ...contract, intendedStatus: 'running', blockedBy: 'cannot-start' });
     return;
   }
   ctx.write.put('contracts', startContract(contract, ctx.now, ctx.settings));
@@ -264,7 +268,7 @@ function destroyMany(ctx: RouteContext): Reply {
 
 function reboot(ctx: RouteContext): Reply {
   const contract = contractOfPath(ctx);
-  if (contract.intendedStatus !== 'running' || contract.heldBy !== null) {
+  if (contract.intendedStatus !== 'running' || contract.blockedBy !== null) {
     return json({ success: false, error: 'not_running', msg: `Instance ${contract.id} does not run.` });
   }
   ctx.write.put('contracts', rebootContract(contract, ctx.now, ctx.settings));

@@ -120,7 +120,7 @@ const BARE = {
   intendedStatus: 'running',
   statusMessage: null,
   timeline: [],
-  heldBy: null,
+  blockedBy: null,
   prepaidMicros: 0,
   volumes: [],
 } as const;

@@ -112,7 +112,7 @@ function runningStatus(contract: Contract, worker: WorkerRow): WorkerStatus {
 }
 
 function stoppedStatus(contract: Contract): WorkerStatus {
-  return contract.intendedStatus === 'running' && contract.heldBy === null ? 'starting' : 'stopped';
+  return contract.intendedStatus === 'running' && contract.blockedBy === null ? 'starting' : 'stopped';
 }
 
 /** Broken for good: it is destroyed and another one is rented. */

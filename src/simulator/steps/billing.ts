@@ -104,7 +104,7 @@ const LOST: ReadonlySet<string | null> = new Set(['exited', 'unknown', 'offline'
 
 /** The contract billed as its status asks for; the same contract if that is so already. */
 function rebilled(world: World, contract: Contract): Contract {
-  if (contract.intendedStatus !== 'running' || contract.heldBy !== null) return contract;
+  if (contract.intendedStatus !== 'running' || contract.blockedBy !== null) return contract;
   const isLost = LOST.has(shownStatus(contract, world.tables.machines[contract.machineId]));
   const computes = ratePerHour(contract) > contract.diskPricePerHour;
   if (isLost === !computes) return contract;

@@ -87,11 +87,13 @@ function isOutbid(world: World, contract: Contract): boolean {
 }
 
 function needsHold(world: World, contract: Contract): boolean {
-  return contract.heldBy === null && contract.intendedStatus === 'running' && isOutbid(world, contract);
+  return contract.blockedBy === null && contract.intendedStatus === 'running' && isOutbid(world, contract);
 }
 
 function mayResume(world: World, contract: Contract): boolean {
-  return contract.heldBy === 'outbid' && contract.intendedStatus === 'running' && !isOutbid(world, contract);
+  return (
+    contract.blockedBy === 'outbid' && contract.intendedStatus === 'running' && !isOutbid(world, contract)
+  );
 }
 
 /** Outbid machines stop, and resume after a higher bid or a lower price. */

@@ -64,7 +64,7 @@ export const contractRow = z.strictObject({
   sshPort: z.int().min(0).max(65_535),
   jupyterToken: z.string(),
   /** Why it stands still although its user wants it to run. */
-  heldBy: z.enum(['outbid', 'credit', 'cannot-start']).nullable(),
+  blockedBy: z.enum(['outbid', 'credit', 'cannot-start']).nullable(),
   prepaidMicros: amount,
   volumes: z.array(mountedVolume),
   /** Free-form notes of other parts, such as the worker group that owns it. */

@@ -18,7 +18,7 @@ export const faultRow = z.strictObject({
   expiresAt: time.nullable(),
   /** Contracts as they were when a `stale-list` was set. */
   snapshot: z.array(contractRow).exactOptional(),
-  /** Ids of what a fault of the world struck when it was set. */
-  struck: z.strictObject({ contracts: z.array(rowId), machines: z.array(rowId) }).exactOptional(),
+  /** Ids of what a fault of the world hit when it was set. */
+  targets: z.strictObject({ contracts: z.array(rowId), machines: z.array(rowId) }).exactOptional(),
 });
 export type ActiveFault = Row<typeof faultRow>;

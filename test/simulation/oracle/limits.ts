@@ -238,7 +238,7 @@ const purchaseKey = ({ uid, attempt }: Purchase): string => `${uid} ${attempt}`;
 
 /** A machine costs its disk while it is stopped, be it by a person or by the service. */
 const costOf = (contract: Contract): number =>
-  contract.intendedStatus === 'stopped' || contract.heldBy !== null
+  contract.intendedStatus === 'stopped' || contract.blockedBy !== null
     ? contract.diskPricePerHour
     : priceOf(contract);
 

@@ -469,7 +469,7 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
       await bench.pass(1);
       await bench.pass(30);
       const contract = await bench.rent(1);
-      bench.world.market.store.put('contracts', { ...contract, heldBy: 'outbid' });
+      bench.world.market.store.put('contracts', { ...contract, blockedBy: 'outbid' });
       bench.users.createInstance('b');
       await bench.pass(5);
       await bench.rent(2, { name: 'b' });
