@@ -112,7 +112,7 @@ export class Installation {
     const stored = await client.get<SecretObject>(secretResource, { namespace, name: IDENTITY_SECRET });
     const { unlisted, ...former } = stored ? NO_TRACES : await traces();
     if (unlisted > 0 && former.objectsWithRentals === 0) return this.#become(AWAITING_LISTS);
-    const kubeSystemUid = await this.#kubeSystemUid();
+    const kubeSystemUid = await readKubeSystemUid(client);
     const decision = decideIdentity({
       stored: stored ? (identityFromData(decode(stored)) ?? 'unreadable') : 'missing',
       ...former,
@@ -157,21 +157,25 @@ export class Installation {
     await this.#options.client.patch(secretResource, ref, { type: 'merge', body: { stringData: { scope } } });
   }
 
-  async #kubeSystemUid(): Promise<string | undefined> {
-    try {
-      const found = await this.#options.client.get<KubeObject>(namespaceResource, { name: 'kube-system' });
-      return found?.metadata.uid;
-    } catch (error) {
-      if (isKubeError(error, 'forbidden')) return undefined;
-      throw error;
-    }
-  }
-
   #become(state: InstallationState): InstallationState {
     const changed = state.type !== this.#state.type;
     this.#state = state;
     if (changed) for (const listener of this.#listeners) listener();
     return state;
+  }
+}
+
+/**
+ * The uid of namespace kube-system, which tells a cluster from its copies; undefined if it is forbidden to read it.
+ * Rejects with a KubeError if the API server fails in any other way.
+ */
+export async function readKubeSystemUid(client: KubeClient): Promise<string | undefined> {
+  try {
+    const found = await client.get<KubeObject>(namespaceResource, { name: 'kube-system' });
+    return found?.metadata.uid;
+  } catch (error) {
+    if (isKubeError(error, 'forbidden')) return undefined;
+    throw error;
   }
 }
 

@@ -1,8 +1,8 @@
 import type { SecretObject } from '../../accounts/api-keys.ts';
+import { readKubeSystemUid } from '../../accounts/installation/installation.ts';
 import { systemRandom } from '../../lib/random.ts';
 import { IDENTITY_SECRET, identityToData, newIdentity, scopeOf } from '../../ownership/identity.ts';
-import { namespaceResource, secretResource } from '../../runtime/kube/core-resources.ts';
-import { isKubeError } from '../../runtime/kube/kube-error.ts';
+import { secretResource } from '../../runtime/kube/core-resources.ts';
 import type { Command, CommandInput } from '../command.ts';
 import { failed, usageError } from '../failures/command-error.ts';
 import { type IdentityReading, readIdentity } from '../objects/identity-secret.ts';
@@ -13,16 +13,16 @@ import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts
 /** Gives an installation whose identity is lost a new one, knowingly. */
 export const resetIdentity: Command = {
   description:
-    'The last resort after IdentityLost, when no backup of the Secret is left. Machines that were labelled before are strangers from then on: they bill until you destroy them yourself. Look first: gpu-rent list instances. An existing Secret is replaced in one write, and needs the rights to get and update it.',
+    'The last resort after IdentityLost, when no backup of the Secret is left. From then on the operator does not own machines that were labelled before: they bill until you destroy them yourself. Check first: gpu-rent list instances. An existing Secret is replaced in one write, and needs the rights to get and update it.',
   examples: ['gpu-rent reset identity --confirm'],
   options: [
     { flags: '--confirm', description: 'I know that machines labelled before are never touched again.' },
     {
       flags: '--watch-namespace <name>',
-      description: 'What the operator watches, where that is not every namespace; repeatable.',
+      description: 'A namespace that the operator watches, if it does not watch all; repeatable.',
       repeatable: true,
     },
-    { flags: '--force', description: 'Also where an identity is there and can be read.' },
+    { flags: '--force', description: 'Also if an identity exists and can be read.' },
   ],
   optionSets: ['output', 'cluster'],
   async run(input, context) {
@@ -41,13 +41,13 @@ export const resetIdentity: Command = {
 
 /**
  * Stores a new identity in one write, so that a write which fails leaves what was there: an existing Secret is
- * replaced as it was read, and nothing is created over one that somebody else made meanwhile. Resolves to where it is.
+ * replaced as it was read, and nothing is created over one that was created meanwhile. Resolves to where it is.
  */
 async function drawAgain(cluster: ClusterSession, { options }: CommandInput): Promise<string> {
   const stored = replaceable(await readIdentity(cluster), switchOption(options, '--force'));
   const { kube, operatorNamespace: namespace } = cluster;
   const place = {
-    kubeSystemUid: await kubeSystemUid(cluster),
+    kubeSystemUid: await readKubeSystemUid(kube),
     scope: scopeOf(listOption(options, '--watch-namespace')),
   };
   const identity = newIdentity({ id: systemRandom.bytes(16), key: systemRandom.bytes(32) }, place);
@@ -63,7 +63,7 @@ async function drawAgain(cluster: ClusterSession, { options }: CommandInput): Pr
   return `${namespace}/${IDENTITY_SECRET}`;
 }
 
-/** The Secret that a new identity may take the place of; undefined where there is none. Throws where it may not. */
+/** The Secret that a new identity may take the place of; undefined if there is none. Throws if it must not be replaced. */
 function replaceable(reading: IdentityReading, force: boolean): SecretObject | undefined {
   switch (reading.type) {
     case 'missing':
@@ -73,7 +73,7 @@ function replaceable(reading: IdentityReading, force: boolean): SecretObject | u
     case 'identity':
       if (force) return reading.stored;
       throw failed(
-        'The identity is there and can be read: nothing was changed.',
+        'The identity exists and can be read: nothing was changed.',
         'Add --force if you mean it.',
       );
     case 'forbidden':
@@ -81,15 +81,5 @@ function replaceable(reading: IdentityReading, force: boolean): SecretObject | u
         `You may not read the Secret ${reading.place}, so it may hold a healthy identity: nothing was changed.`,
         `Ask for the rights to get, create and update secrets in namespace ${reading.place.split('/')[0]}.`,
       );
-  }
-}
-
-/** Tells a cluster from its copies; undefined where that may not be read. */
-async function kubeSystemUid({ kube }: ClusterSession): Promise<string | undefined> {
-  try {
-    return (await kube.get(namespaceResource, { name: 'kube-system' }))?.metadata.uid;
-  } catch (error) {
-    if (isKubeError(error, 'forbidden')) return undefined;
-    throw error;
   }
 }
