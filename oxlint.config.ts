@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { defineConfig } from 'oxlint';
+import type { RefusedImport } from './scripts/lint/dynamic-imports.ts';
 import type { WordsLeft } from './scripts/lint/vocabulary.ts';
 
 /** Layers from the top down. A layer imports what stands below it, minus its `refuses`. */
@@ -75,6 +76,10 @@ const ARROWS: readonly { layer: Layer; refuses: readonly Layer[]; because: strin
   },
 ];
 
+/** The one file of each controller that `cli` imports. */
+const PUBLIC_FILE = 'public.ts';
+const CLI_BECAUSE = `cli imports of a controller its ${PUBLIC_FILE} only, so that the other files can move.`;
+
 const refusal = (layers: readonly string[], because: string) => ({
   regex: `^(\\.\\./)+(${layers.join('|')})(/|\\.ts$)`,
   message: because,
@@ -89,12 +94,29 @@ interface Refused {
 
 const refusing = (patterns: Refused[]): ['error', { patterns: Refused[] }] => ['error', { patterns }];
 
+const refusingDynamic = (refused: RefusedImport[]): ['error', ...RefusedImport[]] => ['error', ...refused];
+
 const layerRules = ARROWS.map(({ layer, refuses, because }) => ({
   files: [`src/${layer}/**`],
   rules: {
     'no-restricted-imports': refusing([refusal(refuses, because)]),
+    'dynamic-imports/refused': refusingDynamic([refusal(refuses, because)]),
   },
 }));
+
+const cliRules = [
+  {
+    files: ['src/cli/**'],
+    rules: {
+      'no-restricted-imports': refusing([
+        { group: ['../**/controllers/**', `!../**/controllers/*/${PUBLIC_FILE}`], message: CLI_BECAUSE },
+      ]),
+      'dynamic-imports/refused': refusingDynamic([
+        { regex: `/controllers/(?![^/]+/${PUBLIC_FILE}$)`, message: CLI_BECAUSE },
+      ]),
+    },
+  },
+];
 
 const controllerPatterns = (name: string) => [
   refusal(
@@ -126,6 +148,8 @@ const EFFECTS: Readonly<Record<Controller, Readonly<Record<string, string>>>> = 
     'controller.ts': 'watches, and takes keys from the queue',
     'watches.ts': 'indexes what waits for a list, and enqueues it',
     'reconcile.ts': 'runs the steps of one reconcile in order, and applies their outcome',
+    'explain.ts': 'observes and reads for a person, with a memory and caches of its own',
+    'public.ts': 'shows the command line what it may import, `explain.ts` among it',
     'deps.ts': 'names the clock, the clients and the memory that the steps take',
     'observe.ts': 'reads the clock, the caches and the account',
     'reads.ts': 'reads what a rule requests, and decides again',
@@ -233,7 +257,7 @@ const noGlobals = (names: readonly string[], message: string) => names.map((name
 
 export default defineConfig({
   plugins: ['typescript', 'import', 'oxc', 'unicorn', 'promise'],
-  jsPlugins: ['./scripts/lint/vocabulary.ts'],
+  jsPlugins: ['./scripts/lint/vocabulary.ts', './scripts/lint/dynamic-imports.ts'],
   categories: { correctness: 'error' },
   ignorePatterns: ['node_modules', 'dist', 'coverage', '**/golden/**', 'oxlint.config.ts'],
   rules: {
@@ -266,6 +290,7 @@ export default defineConfig({
   },
   overrides: [
     ...layerRules,
+    ...cliRules,
     ...controllerRules,
     ...vocabularyRules,
     {

@@ -89,7 +89,7 @@ export function marketOf(
   });
   const first = Array.from({ length: hot + cold }, (_, index) => ({
     model: draw(),
-    wanted: index < hot ? ('Hot' as const) : ('Cold' as const),
+    desired: index < hot ? ('Hot' as const) : ('Cold' as const),
   }));
   return { first, models: [draw(), ...Array.from({ length: 199 }, draw)] };
 }

@@ -4,7 +4,10 @@ import type { Instance } from '../marketplace/instances/instance.ts';
 
 const MAX_PAGES = 1_000;
 
-/** Every machine of the login: the list of the specification, or, where that is no longer served, all pages. */
+/**
+ * Every machine of the login: the list of the specification, or all pages if that list is no longer served. Rejects
+ * with a MarketplaceError if a call fails.
+ */
 export async function allInstances({ instances }: MarketplaceClient): Promise<readonly Instance[]> {
   try {
     return (await instances.list()).instances;

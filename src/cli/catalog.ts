@@ -1,7 +1,7 @@
 import type { CatalogGroup } from './command.ts';
 
 /**
- * Every command, under the headings and in the order of the help. Name, summary and aliases stand here alone; the
+ * Every command, under the headings and in the order of the help. Name, summary and aliases are declared here alone; the
  * rest of a command is loaded when it is asked for, so that help and completion stay quick.
  */
 export const catalog: readonly CatalogGroup[] = [
@@ -10,17 +10,17 @@ export const catalog: readonly CatalogGroup[] = [
     entries: [
       {
         name: 'plan',
-        summary: 'Tell what a manifest would rent and cost, and why other offers lose. Nothing is spent.',
+        summary: 'Show what a manifest would rent and cost, and why other offers lose. Spends nothing.',
         load: async () => (await import('./commands/plan.ts')).planCommand,
       },
       {
         name: 'status',
-        summary: 'Tell everything about one object: machine, money, timeline, what happens next.',
+        summary: 'Show everything about one object: machine, cost, timeline, next step.',
         load: async () => (await import('./commands/status.ts')).statusCommand,
       },
       {
         name: 'explain',
-        summary: "Run the operator's own decision on an object and tell the rule that fires.",
+        summary: "Run the operator's own decision on an object and show the rule that fires.",
         load: async () => (await import('./commands/explain.ts')).explainCommand,
       },
       {
@@ -92,7 +92,7 @@ export const catalog: readonly CatalogGroup[] = [
       },
       {
         name: 'report',
-        summary: 'Collect objects, events and checks for somebody who helps you; secrets are left out.',
+        summary: 'Collect objects, events and checks for a bug report; secrets are left out.',
         load: async () => (await import('./commands/report.ts')).reportCommand,
       },
       {
@@ -148,7 +148,7 @@ export const catalog: readonly CatalogGroup[] = [
       },
       {
         name: 'recycle instance',
-        summary: 'Make the container anew from its image.',
+        summary: 'Create the container again from its image.',
         aliases: ['recycle instances'],
         load: async () => (await import('./commands/instances.ts')).recycleInstance,
       },
@@ -261,7 +261,7 @@ export const catalog: readonly CatalogGroup[] = [
       },
       {
         name: 'unlist volume',
-        summary: 'For hosts: take a volume listing down, so that nobody can rent it any more.',
+        summary: 'For hosts: take a volume listing down, so that it cannot be rented any more.',
         load: async () => (await import('./commands/volumes.ts')).unlistVolume,
       },
     ],
@@ -294,7 +294,7 @@ export const catalog: readonly CatalogGroup[] = [
       },
       {
         name: 'delete api-key',
-        summary: 'Delete API keys: whoever uses them is refused from then on.',
+        summary: 'Delete API keys; calls with them are refused from then on.',
         load: async () => (await import('./commands/api-keys.ts')).deleteApiKey,
       },
       {

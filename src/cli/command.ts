@@ -18,7 +18,7 @@ export interface CommandOption {
   readonly repeatable?: boolean;
   readonly choices?: readonly string[];
   readonly hidden?: boolean;
-  /** Heading in the help; `Options` where left out. */
+  /** Heading in the help; `Options` if left out. */
   readonly group?: string;
 }
 
@@ -37,7 +37,7 @@ export interface CommandInput {
   readonly options: OptionValues;
 }
 
-/** Which shared options a command takes. `report`: as `output`, for what tells of a thing in full and has no names to list. */
+/** Which shared options a command takes. `report`: as `output`, for a command that shows a thing in full and has no names to list. */
 export type OptionSet = 'output' | 'report' | 'marketplace' | 'cluster';
 
 /** What a command takes and does. Its name and summary are in its {@link CatalogEntry}. */

@@ -16,9 +16,9 @@ export interface IdChange {
   readonly did: string;
   readonly description?: string;
   readonly change: (client: MarketplaceClient, id: number) => Promise<unknown>;
-  /** Where machines of an operator need --force: what to do in place of it. */
+  /** If machines of an operator need --force: what to do instead. */
   readonly ownedInstead?: string;
-  /** Where something is lost for ever: what to ask at a terminal before it, of ids such as `12, 13`. */
+  /** If something is lost for ever: what to ask at a terminal before it, of ids such as `12, 13`. */
   readonly question?: (ids: string) => string;
 }
 

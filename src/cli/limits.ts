@@ -24,20 +24,20 @@ interface GateFacts {
   readonly account: MarketplaceAccount;
   /** GpuInstances that name it. */
   readonly objects: readonly GpuInstance[];
-  /** Undefined where it may not be read: then every intent and claim counts. */
+  /** Undefined if it may not be read: then every intent and claim counts. */
   readonly identity: Identity | undefined;
-  /** Undefined where it is not known. */
+  /** Undefined if it is not known. */
   readonly credit: MicroDollars | undefined;
 }
 
-/** The operator's own ceilings are flags of its process, which nobody sees from here. */
+/** The operator's own ceilings are flags of its process, which cannot be seen from here. */
 const NO_CEILINGS = {
   maxRentalsPerHour: Number.POSITIVE_INFINITY,
   maxLiveMachines: Number.POSITIVE_INFINITY,
   maxDollarsPerHour: Number.POSITIVE_INFINITY,
 };
 
-/** What passes within moments is not looked at from here. */
+/** What passes within moments is not considered here. */
 const OPEN_QUEUE = {
   takeSlot: () => ({ endpointClass: 'rent' as const, expiresAt: Number.POSITIVE_INFINITY, release() {} }),
   slotEnded() {},
@@ -87,7 +87,7 @@ export function mayUse({ spec, metadata }: MarketplaceAccount, namespace: string
 interface CountedInstances {
   readonly instances: readonly GpuInstance[];
   readonly isWhole: boolean;
-  /** Limits that could not be considered in full, and why; undefined where there are none. */
+  /** Limits that could not be considered in full, and why; undefined if there are none. */
   readonly missing: string | undefined;
 }
 
@@ -112,7 +112,7 @@ export async function countedInstances(
   return { instances, isWhole, missing: isWhole ? undefined : missingOf(account, some !== undefined) };
 }
 
-/** Undefined where the caller may not list. */
+/** Undefined if the caller may not list. */
 async function listed(
   cluster: ClusterSession,
   namespace: string | undefined,
@@ -134,14 +134,14 @@ function missingOf({ spec, metadata }: MarketplaceAccount, countsOwn: boolean): 
     : `${names} are not considered: you may not list gpuinstances`;
 }
 
-/** Why an account has no room, where that is worth a word. */
+/** Why an account has no room, unless that passes within seconds. */
 export interface LastingRefusal {
   readonly reason: Exclude<TicketRefusal, 'Queued' | 'OfferReserved'>;
   readonly message: string;
   readonly retryAfterMs: number;
 }
 
-/** The refusal of an account; undefined where it has room, or will have within seconds. */
+/** The refusal of an account; undefined if it has room, or will have within seconds. */
 export function lasting(answer: TicketDecision | StartDecision): LastingRefusal | undefined {
   if (answer.type !== 'refused') return undefined;
   const { reason, message, retryAfterMs } = answer;

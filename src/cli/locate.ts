@@ -14,15 +14,15 @@ const TAKES_VALUE: ReadonlySet<string> = new Set(
 
 /** `-n, --namespace <name>` is `-n` and `--namespace`. */
 export function spellings({ flags }: Pick<CommandOption, 'flags'>): readonly string[] {
-  return flags.split(/[ ,|]+/).filter((word) => word.startsWith('-'));
+  return flags.split(/[ ,|]+/).filter((part) => part.startsWith('-'));
 }
 
 /**
- * Finds the command that the words name, the longest name first. Shared options may stand before it; they are
+ * Finds the command that the words name, the longest name first. Shared options may come before it; they are
  * passed on behind it, in their order.
  */
 export function locate(catalog: readonly CatalogEntry[], args: readonly string[]): Located {
-  const { at, before } = firstWord(args);
+  const { at, before } = firstArgument(args);
   const words = args.slice(at);
   const two = words.slice(0, 2).join(' ');
   const [one = ''] = words;
@@ -40,8 +40,8 @@ function byName(catalog: readonly CatalogEntry[], words: string): CatalogEntry |
   return catalog.find(({ name, aliases }) => name === words || aliases?.includes(words));
 }
 
-/** Where the command begins, behind shared options that stand before it. */
-export function firstWord(args: readonly string[]): { at: number; before: readonly string[] } {
+/** Where the command begins, after shared options. */
+export function firstArgument(args: readonly string[]): { at: number; before: readonly string[] } {
   let at = 0;
   while (at < args.length && args[at]?.startsWith('-')) at += TAKES_VALUE.has(args[at] ?? '') ? 2 : 1;
   return { at, before: args.slice(0, at) };
@@ -49,7 +49,7 @@ export function firstWord(args: readonly string[]): { at: number; before: readon
 
 /**
  * Options as the command spells them: the specification writes `--min_load`, and either spelling is taken for
- * either. What stands behind `--` is left alone.
+ * either. Everything after `--` is left alone.
  */
 export function respell(args: readonly string[], options: readonly CommandOption[]): readonly string[] {
   const known = new Map(options.flatMap(spellings).map((flag) => [dashed(flag), flag]));

@@ -28,18 +28,18 @@ function calledAs(): string {
 
 /**
  * Whatever reads us may have gone away, as `| head` does: that is no failure, and what is being changed is changed
- * to its end. Results that cannot be written anywhere are one; it is told once nothing is left to do.
+ * to its end. Results that cannot be written anywhere are one; it is reported when nothing is left to do.
  */
 let unwritten: NodeJS.ErrnoException | undefined;
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') unwritten ??= error;
 });
-// Nobody is left to be told.
+// stderr is closed: the failure cannot be reported.
 process.stderr.on('error', () => {});
 
 const program = { groups: catalog, version: packageJson.version, calledAs: calledAs() };
 const exitCode = await runToEnd(program, process.argv.slice(2), contextOf());
-// A pipe takes its time, and a failed write is told after it; then nothing that a command left open keeps the process.
+// A pipe takes its time, and a failed write is reported after it; then nothing that a command left open keeps the process.
 process.stdout.write('', () => setImmediate(leave));
 
 function leave(): void {

@@ -1,4 +1,4 @@
-/** The word that was probably meant: the nearest one, where one is near. */
+/** The word that was probably meant: the nearest one, if one is near. */
 export function nearest(typed: string, candidates: readonly string[]): string | undefined {
   const ranked = candidates
     .map((name) => ({ name, distance: distance(typed.toLowerCase(), name.toLowerCase()) }))

@@ -5,7 +5,7 @@ function partsOf(version: string): readonly number[] {
 }
 
 /**
- * What is wrong with a Node.js of that version, in words; undefined where it will do. `needed` as in `engines` of
+ * What is wrong with a Node.js of that version, in words; undefined if it will do. `needed` as in `engines` of
  * package.json: `>=22.22`. It runs before anything else, so it has to be understood by any Node.js.
  */
 export function nodeProblem(found: string, needed: string): string | undefined {

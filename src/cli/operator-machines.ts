@@ -12,7 +12,7 @@ export const FORCE: CommandOption = {
 
 /** What a command would do to a machine, for who has to do otherwise. */
 export interface Intended {
-  /** What to do in place of it where an object owns the machine. */
+  /** What to do instead if an object owns the machine. */
   readonly instead: string;
   /** The same command line for one machine, without --force. */
   readonly command: (id: number) => string;
@@ -29,6 +29,6 @@ export async function refuseOwned(
   if (!owned || switchOption(options, '--force')) return;
   throw failed(
     `Instance ${owned.id} belongs to an operator (label ${printableLine(owned.label ?? '')}); nothing was changed.`,
-    `Where an object owns it, ${instead}. Where \`gpu-rent orphans\` lists it, none does: ${command(owned.id)} --force`,
+    `If an object owns it, ${instead}. If \`gpu-rent orphans\` lists it, none does: ${command(owned.id)} --force`,
   );
 }

@@ -15,7 +15,7 @@ const COMPLETE: ReadonlySet<string | undefined> = new Set(['complete', '__comple
 
 /**
  * Runs the one command that the arguments (without node and script) name, and loads nothing else. Resolves to
- * the exit code; rejects where the command failed or the command line is wrong.
+ * the exit code; rejects if the command failed or the command line is wrong.
  */
 export async function runProgram(
   program: ProgramOptions,
@@ -36,8 +36,8 @@ export async function runProgram(
 }
 
 /**
- * Runs a command line to its end: a failure is told on stderr. Resolves to the exit code; by convention that is
- * 128 and the signal's number where a signal ended it (`context.signal`, aborted with an {@link Interrupted}).
+ * Runs a command line to its end: a failure is printed to stderr. Resolves to the exit code; by convention that is
+ * 128 and the signal's number if a signal ended it (`context.signal`, aborted with an {@link Interrupted}).
  */
 export async function runToEnd(
   program: ProgramOptions,
@@ -85,13 +85,13 @@ function unknownCommand(
   args: readonly string[],
 ): Error {
   const lists = `${calledAs} --help lists the commands.`;
-  if (words.length === 0) return usageError(`No command stands behind ${args.join(' ')}.`, lists);
+  if (words.length === 0) return usageError(`No command after ${args.join(' ')}.`, lists);
   const near = nearestCommand(
     groups.flatMap(({ entries }) => entries),
     words,
   );
   const remedy = near === undefined ? lists : `Did you mean: ${calledAs} ${near}?`;
-  return usageError(`"${words.slice(0, 2).join(' ')}" is no command.`, remedy);
+  return usageError(`Unknown command "${words.slice(0, 2).join(' ')}".`, remedy);
 }
 
 /** Help of the whole program: every command under its heading. */

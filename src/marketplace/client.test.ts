@@ -536,7 +536,7 @@ describe('a list of instances', () => {
     const { instances } = await clientFor(body).client.instances.list();
     expect(instances[0]).toMatchObject({
       actualStatus: 'unrecognized',
-      actualStatusWord: 'scheduling',
+      actualStatusText: 'scheduling',
       label: undefined,
       startedAt: 1_700_000_000_500,
       pricePerHour: 250_000,

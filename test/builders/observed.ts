@@ -88,7 +88,7 @@ export function row(change: Partial<Instance> = {}): Instance {
     id: 1,
     label: null,
     actualStatus,
-    actualStatusWord: actualStatus,
+    actualStatusText: actualStatus,
     intendedStatus: 'running',
     machineId: 1100,
     hostId: 2100,

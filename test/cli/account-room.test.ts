@@ -105,7 +105,7 @@ describe('plan', () => {
   });
 
   test.each([
-    ['GpuInstance', { ...spec, powerState: 'Stopped' }, 'none is wanted while spec.powerState is Stopped'],
+    ['GpuInstance', { ...spec, powerState: 'Stopped' }, 'spec.powerState is Stopped'],
     ['GpuInstance', { ...spec, paused: true }, 'it is paused (spec.paused)'],
     [
       'GpuInstance',
@@ -146,7 +146,7 @@ describe('explain', () => {
     ]);
     await here.market.clearFaults();
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
-    expect(stderr).toContain('did not succeed from here (too many requests)');
+    expect(stderr).toContain('failed (too many requests)');
   });
 
   test('tells the rental where there is room', async () => {

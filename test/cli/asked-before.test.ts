@@ -12,7 +12,7 @@ afterAll(() => bench.close());
 const COMMANDS = [
   ['delete volume 12 13', 'Delete volume 12, 13 with everything on it?'],
   ['delete endpoint 12', 'Delete endpoint 12 with its worker groups?'],
-  ['delete api-key 12', 'Delete api-key 12? Whoever uses it is refused from then on.'],
+  ['delete api-key 12', 'Delete api-key 12? Calls with it are refused from then on.'],
   ['recycle instance 12', 'Recycle instance 12? What its container wrote is lost.'],
 ] as const;
 

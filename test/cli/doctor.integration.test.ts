@@ -43,7 +43,7 @@ test('a healthy installation has no failure, and its exit code says so', async (
   for (const [area, name] of [
     ['cluster', 'API server'],
     ['cluster', 'clock'],
-    ['cluster', 'definitions'],
+    ['cluster', 'CRDs'],
     ['rights', 'yours'],
     ['operator', 'lease'],
     ['operator', 'identity'],
@@ -204,7 +204,7 @@ describe('what is broken is found, with a fix', () => {
     await shared().stop();
     expect(lineOf((await examine()).lines, 'operator', 'lease')).toMatchObject({
       state: 'failed',
-      detail: expect.stringMatching(/Nobody leads|has not renewed/),
+      detail: expect.stringMatching(/No operator leads|has not renewed/),
       fix: expect.stringContaining('kubectl logs'),
     });
     await shared().start();

@@ -57,7 +57,7 @@ test('a deletion that is waited for has come true', async () => {
 test('lists fail, and name the definitions', async () => {
   const { exitCode, stderr } = await gpuRent('cost');
   expect(exitCode).toBe(3);
-  expect(stderr).toContain('that the definitions are installed: gpu-rent doctor');
+  expect(stderr).toContain('that the CRDs are installed: gpu-rent doctor');
 });
 
 test('the doctor does not say that there is no account where nobody answers', async () => {
@@ -76,8 +76,6 @@ test('the doctor finds it', async () => {
   const { exitCode, stdout } = await gpuRent('doctor');
   expect(exitCode).toBe(1);
   expect(stdout).toContain('√ API server: Kubernetes v1.34.0');
-  expect(stdout).toMatch(
-    /× definitions: gpurental\.dev\/v1alpha1 is not served\.\n {4}fix: Install the definitions/,
-  );
+  expect(stdout).toMatch(/× CRDs: gpurental\.dev\/v1alpha1 is not served\.\n {4}fix: Install the CRDs/);
   expect(stdout).toContain('No operator has ever led in gpu-rental-system.');
 });

@@ -33,7 +33,7 @@ const rows: readonly Row[] = [
   { line: 'serch offers', code: 2, says: 'Did you mean: gpu-rent search offers?' },
   { line: 'statuss gpui/x', code: 2, says: 'Did you mean: gpu-rent status?' },
   { line: 'frobnicate', code: 2, says: 'gpu-rent --help lists the commands.' },
-  { line: '--bogus', code: 2, says: 'No command stands behind --bogus.' },
+  { line: '--bogus', code: 2, says: 'No command after --bogus.' },
   { line: 'create endpoint --min_laod 3', code: 2, says: '(Did you mean --min_load?)' },
   {
     line: 'create endpoint --min_load much',
@@ -59,7 +59,7 @@ const rows: readonly Row[] = [
   {
     line: 'wait gpui/x --timeout soon',
     code: 2,
-    says: '--timeout: "soon" is no time such as 30s, 5m or 1h30m.',
+    says: '--timeout: "soon" is not a time such as 30s, 5m or 1h30m.',
   },
   {
     line: 'wait gpui/x --for luck',
@@ -69,7 +69,7 @@ const rows: readonly Row[] = [
   { line: 'plan', code: 2, says: 'Give -f file.yaml' },
   { line: 'api FETCH /x', code: 2, says: '"FETCH" is none of GET, POST, PUT, DELETE, PATCH.' },
   { line: 'api GET x', code: 2, says: 'must begin with /' },
-  { line: 'api POST /x --body {bad', code: 2, says: 'it is no JSON' },
+  { line: 'api POST /x --body {bad', code: 2, says: 'it is not JSON' },
   { line: 'tfa add email', code: 2, says: '"email" is neither totp nor sms.' },
   {
     line: 'list instances --api-key-file /no/such/file',
@@ -87,7 +87,7 @@ const rows: readonly Row[] = [
     code: 1,
     says: 'cannot be reached (ECONNREFUSED)',
   },
-  { line: 'list instances --url ftp://x', code: 2, says: 'is no address of a marketplace' },
+  { line: 'list instances --url ftp://x', code: 2, says: 'is not an address of a marketplace' },
   { line: 'list instances --url http://192.0.2.1', code: 1, says: 'https is required outside loopback' },
   { line: 'status gpui/x --kubeconfig /no/such/file', code: 1, says: 'Name another kubeconfig or context' },
 ];

@@ -44,5 +44,5 @@ test('a key whose secret cannot be saved is named, so that it can be deleted', a
   expect(stderr).toMatch(
     /^Error: --save: api-key\/\d+ was created, and its secret could not be written: EFBIG/,
   );
-  expect(stderr).toMatch(/gpu-rent delete api-key \d+, then make another key/);
+  expect(stderr).toMatch(/gpu-rent delete api-key \d+, then create another key/);
 });

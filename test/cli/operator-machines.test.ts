@@ -27,7 +27,7 @@ test.each([
   expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
   expect(stderr).toContain(`Instance ${id} belongs to an operator (label gpurental1:`);
   expect(stderr).toMatch(instead);
-  expect(stderr).toMatch(/Where `gpu-rent orphans` lists it, none does: gpu-rent \w+ instance .*--force$/m);
+  expect(stderr).toMatch(/If `gpu-rent orphans` lists it, none does: gpu-rent \w+ instance .*--force$/m);
   expect(machine()).toMatchObject({ label: before?.label, intendedStatus: before?.intendedStatus });
 });
 

@@ -24,7 +24,7 @@ test('an account that cannot be asked hides no orphan of another, and ends with 
   const { exitCode, stdout, stderr } = await gpuRent('orphans -A');
   expect(exitCode).toBe(1);
   expect(stdout).toMatch(new RegExp(`^team/healthy +${orphan} +orphan `, 'm'));
-  expect(stderr).toMatch(/^The machines of gpuacct\/broken in team were not looked at\.$/m);
+  expect(stderr).toMatch(/^The machines of gpuacct\/broken in team were not read\.$/m);
   expect(stderr).toContain('Secret team/nowhere does not exist');
   expect(stderr).toContain(
     'What to do: Create the Secret (kubectl create secret generic nowhere -n team --from-file=api-key=FILE)',
@@ -59,5 +59,5 @@ test('says by which times labels are judged, and takes those of the operator (L8
   expect(JSON.parse(stdout)).toMatchObject([{ instance: orphan, verdict: 'orphan' }]);
   const wrong = await gpuRent('orphans gpuacct/healthy --list-lag soon');
   expect(wrong.exitCode).not.toBe(0);
-  expect(wrong.stderr).toContain('--list-lag: "soon" is no time');
+  expect(wrong.stderr).toContain('--list-lag: "soon" is not a time');
 });

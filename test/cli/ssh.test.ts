@@ -27,11 +27,11 @@ describe('a shell on a machine', () => {
   });
 
   test.each(['-oProxyCommand=touch /tmp/owned', 'host;reboot', 'a b', '$(id)', ''])(
-    'is not asked for at "%s", which is no host',
+    'is not asked for at "%s", which is not a host',
     async (host) => {
       const { exitCode, stdout, stderr } = await printed(host);
       expect([exitCode, stdout]).toEqual([1, '']);
-      expect(stderr).toContain(`"${host}" is no host that ssh may be given.`);
+      expect(stderr).toContain(`"${host}" is not a host that ssh may be given.`);
     },
   );
 });

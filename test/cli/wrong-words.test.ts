@@ -59,11 +59,11 @@ test.each([
   ['--url', 'notaurl', {}],
   ['--url', 'ftp://example.com', {}],
   ['GPU_RENT_URL', 'notaurl', { GPU_RENT_URL: 'notaurl' }],
-])('%s %s is no address of a marketplace', async (name, text, env) => {
+])('%s %s is not an address of a marketplace', async (name, text, env) => {
   const option = name === '--url' ? ['--url', text] : [];
   const { exitCode, stderr } = await here.cluster.cli.run(['show', 'user', ...option], { env });
   expect(exitCode).toBe(2);
-  expect(stderr).toContain(`Error: ${name}: "${text}" is no address of a marketplace.`);
+  expect(stderr).toContain(`Error: ${name}: "${text}" is not an address of a marketplace.`);
 });
 
 test('a marketplace that our rules refuse is told with the rule, and no configuration that is not there', async () => {

@@ -51,6 +51,27 @@ const PLANTED: readonly Planted[] = [
     says: 'knows no GPU word',
   },
   {
+    title: 'a command that imports the inside of a controller',
+    file: 'src/cli/plan/planted-inside.ts',
+    source: "import { x } from '../../controllers/gpu-instance/decide.ts';\nexport const y = x;\n",
+    rule: 'no-restricted-imports',
+    says: 'its public.ts only',
+  },
+  {
+    title: 'a command that loads the inside of a controller when it runs',
+    file: 'src/cli/commands/planted-inside.ts',
+    source: "export const load = () => import('../../controllers/endpoint-group/autoscale/plan.ts');\n",
+    rule: 'dynamic-imports',
+    says: 'its public.ts only',
+  },
+  {
+    title: 'a layer that loads what it may not import',
+    file: 'src/lib/planted-load.ts',
+    source: "export const load = () => import('../api/v1alpha1/names.ts');\n",
+    rule: 'dynamic-imports',
+    says: 'lib is the ground',
+  },
+  {
     title: 'a controller that imports its sibling',
     file: 'src/controllers/gpu-instance/planted-sibling.ts',
     source: "import { x } from '../orphan-sweep/decide.ts';\nexport const y = x;\n",
@@ -192,6 +213,16 @@ const PLANTED: readonly Planted[] = [
   },
 ];
 
+/** What no rule refuses. */
+const ALLOWED = {
+  file: 'src/cli/plan/planted-public.ts',
+  source: [
+    "import { x } from '../../controllers/gpu-instance/public.ts';",
+    "export const load = async () => [x, await import('../../controllers/endpoint-group/public.ts')];",
+    '',
+  ].join('\n'),
+};
+
 interface Diagnostic {
   readonly filename: string;
   readonly code: string;
@@ -209,7 +240,7 @@ beforeAll(() => {
   }
   cpSync(join(repository, 'scripts', 'lint'), join(folder, 'scripts', 'lint'), { recursive: true });
   symlinkSync(join(repository, 'node_modules'), join(folder, 'node_modules'));
-  for (const { file, source } of PLANTED) {
+  for (const { file, source } of [...PLANTED, ALLOWED]) {
     mkdirSync(dirname(join(folder, file)), { recursive: true });
     writeFileSync(join(folder, file), source);
   }
@@ -230,6 +261,11 @@ test.each(PLANTED)('refuses $title', ({ file, rule, says }) => {
   const hit = found.find((diagnostic) => diagnostic.code.includes(rule));
   expect(hit, `no ${rule} for ${file}, only ${JSON.stringify(found)}`).toBeDefined();
   if (says) expect(`${hit?.message} ${hit?.help}`).toContain(says);
+});
+
+test('lets a command import the public file of a controller', () => {
+  const allowed = diagnostics.filter(({ filename }) => filename === ALLOWED.file);
+  expect(allowed).toEqual([]);
 });
 
 test('lists no file as excluded that is not there', () => {

@@ -180,7 +180,7 @@ export class Users {
   }
 
   /** Asks for a look at it now. */
-  lookNow(name: string): void {
+  pollNow(name: string): void {
     this.#annotate(name, 'asks for a look', { 'gpurental.dev/requested-at': String(this.#world.second) });
   }
 

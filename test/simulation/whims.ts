@@ -93,7 +93,7 @@ export class Whims {
       [10, () => users.setImage(name, this.#anyImage())],
       [5, () => this.#pause(name)],
       [5, () => this.#resume()],
-      [3, () => users.lookNow(name)],
+      [3, () => users.pollNow(name)],
       [6, () => this.#tune(name)],
       [5, () => users.askForAnother(name)],
       [8, () => this.#hurry(name)],

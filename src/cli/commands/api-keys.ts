@@ -78,7 +78,7 @@ function unsaved(error: unknown, key: number | string): Error {
   const why = error instanceof Error ? error.message : String(error);
   return failed(
     `--save: api-key/${key} was created, and its secret could not be written: ${why}.`,
-    `Nobody has that secret: gpu-rent delete api-key ${key}, then make another key.`,
+    `The secret is lost: run gpu-rent delete api-key ${key}, then create another key.`,
     error,
   );
 }
@@ -105,7 +105,7 @@ async function permissionsOf(options: OptionValues, context: CommandContext): Pr
   ];
   const unknown = chosen.find((category) => !/^[a-z_]{1,64}$/.test(category));
   if (unknown !== undefined)
-    throw usageError(`--permission: "${unknown}" is no category such as instance_read.`);
+    throw usageError(`--permission: "${unknown}" is not a category such as instance_read.`);
   const categories = chosen.length > 0 ? chosen : EVERY_CATEGORY;
   return { api: Object.fromEntries(categories.map((category) => [category, {}])) };
 }
@@ -120,14 +120,14 @@ function parsePermissions(text: string): KeyPermissions {
   } catch {
     // Said below.
   }
-  throw usageError('--permissions-file: it is no JSON object such as {"api":{"instance_read":{}}}.');
+  throw usageError('--permissions-file: it is not a JSON object such as {"api":{"instance_read":{}}}.');
 }
 
 export const deleteApiKey = idChangeCommand({
   verb: 'delete',
   kind: 'api-key',
   did: 'deleted',
-  question: (ids) => `Delete api-key ${ids}? Whoever uses it is refused from then on.`,
+  question: (ids) => `Delete api-key ${ids}? Calls with it are refused from then on.`,
   change: (client, id) => client.apiKeys.delete(id),
 });
 

@@ -27,7 +27,7 @@ export const apiCommand: Command = {
     { name: '<path>', description: 'Below the address of the service, e.g. /api/v0/instances/.' },
   ],
   options: [
-    { flags: '--body <json>', description: 'The body; a file name or - where it is not JSON.' },
+    { flags: '--body <json>', description: 'The body; a file name or - if it is not JSON.' },
     { flags: '--body-file <file>', description: 'A file with the body; - is stdin.' },
     { flags: '-i, --include', description: 'Show status and headers of the reply on stderr.' },
   ],
@@ -65,7 +65,7 @@ async function bodyOf({ options }: CommandInput, context: CommandContext): Promi
     JSON.parse(text);
     return text;
   } catch (error) {
-    throw usageError(`--body: it is no JSON: ${error instanceof Error ? error.message : String(error)}.`);
+    throw usageError(`--body: it is not JSON: ${error instanceof Error ? error.message : String(error)}.`);
   }
 }
 

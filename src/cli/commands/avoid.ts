@@ -71,7 +71,7 @@ async function ofInstances(cluster: ClusterSession): Promise<readonly AvoidRow[]
 /** Keeps a machine or host from being rented for a while. */
 export const avoidAdd: Command = {
   description:
-    'Needs the right to update marketplaceaccounts/status. Where the chart protects records (admissionPolicies.protectRecords, its default) only the break-glass group may: add --as="$(id -un)" --as-group=system:masters --as-group=gpurental.dev:break-glass. What runs there goes on running.',
+    'Needs the right to update marketplaceaccounts/status. If the chart protects records (admissionPolicies.protectRecords, its default) only the break-glass group may: add --as="$(id -un)" --as-group=system:masters --as-group=gpurental.dev:break-glass. What runs there goes on running.',
   examples: ['gpu-rent avoid add host/4412 --for 48h', 'gpu-rent avoid add machine/9921 --account default'],
   args: [{ name: '<what...>', description: 'machine/id or host/id.' }],
   options: [
@@ -83,7 +83,7 @@ export const avoidAdd: Command = {
   async run(input, context) {
     const targets = input.args.map(parseAvoidTarget);
     const until = formatTime(Date.now() + parseTime(textOption(input.options, '--for') ?? '24h', '--for'));
-    const reason = oneWord(textOption(input.options, '--reason') ?? 'Requested');
+    const reason = reasonOf(textOption(input.options, '--reason') ?? 'Requested');
     await withCluster(input, context, (cluster) =>
       changeAvoidList(cluster, textOption(input.options, '--account'), (entries) => [
         ...entries.filter(
@@ -99,10 +99,10 @@ export const avoidAdd: Command = {
   },
 };
 
-const WORD = /^[A-Za-z][A-Za-z0-9_.-]{0,127}$/;
+const REASON = /^[A-Za-z][A-Za-z0-9_.-]{0,127}$/;
 
-function oneWord(reason: string): string {
-  if (WORD.test(reason)) return reason;
+function reasonOf(reason: string): string {
+  if (REASON.test(reason)) return reason;
   throw usageError(
     `--reason: "${reason}" is not one word.`,
     'Write up to 128 letters, digits, dots and dashes, a letter first: Slow, BadNetwork.',
@@ -112,7 +112,7 @@ function oneWord(reason: string): string {
 /** Lets a machine or host be rented again. */
 export const avoidClear: Command = {
   description:
-    'Needs the right to update marketplaceaccounts/status. Where the chart protects records (admissionPolicies.protectRecords, its default) only the break-glass group may: add --as="$(id -un)" --as-group=system:masters --as-group=gpurental.dev:break-glass.',
+    'Needs the right to update marketplaceaccounts/status. If the chart protects records (admissionPolicies.protectRecords, its default) only the break-glass group may: add --as="$(id -un)" --as-group=system:masters --as-group=gpurental.dev:break-glass.',
   examples: ['gpu-rent avoid clear host/4412', 'gpu-rent avoid clear --all --account default'],
   args: [{ name: '[what...]', description: 'machine/id or host/id.' }],
   options: [
@@ -155,7 +155,7 @@ interface AvoidTarget {
   readonly id: number;
 }
 
-/** Reads `machine/123` or `host/45`. */
+/** Reads `machine/123` or `host/45`. Throws a usage error for any other text. */
 export function parseAvoidTarget(text: string): AvoidTarget {
   const [kind = '', id = ''] = text.split('/');
   const known = { machine: 'Machine', host: 'Host' } as const;

@@ -57,9 +57,9 @@ const PROGRAM = 'gpu-rent';
 /** kubectl and krew turn the dash of a plugin's name into an underscore. */
 const KUBECTL_SCRIPT = 'kubectl_complete-gpu_rent';
 
-/** The word as a shell; anything else is a usage error. */
-function parseShell(word: string | undefined, env: CommandContext['env']): Shell {
-  const named = word ?? env.SHELL?.split('/').at(-1);
+/** The shell of that name. Throws a usage error for any other text. */
+function parseShell(text: string | undefined, env: CommandContext['env']): Shell {
+  const named = text ?? env.SHELL?.split('/').at(-1);
   const shell = SHELLS.find((known) => known === named);
   if (shell) return shell;
   throw usageError(

@@ -46,9 +46,9 @@ export const costCommand: Command = {
   optionSets: ['output', 'cluster'],
   async run(input, context) {
     const now = Date.now();
-    const wanted = input.args.map((text) => parseObject(text, gpuInstanceResource, endpointGroupResource));
-    const instances = await withCluster(input, context, (cluster) => wantedInstances(cluster, wanted));
-    const rows = instances.map((instance) => costRow(instance, now)).sort(dearestFirst);
+    const named = input.args.map((text) => parseObject(text, gpuInstanceResource, endpointGroupResource));
+    const instances = await withCluster(input, context, (cluster) => namedInstances(cluster, named));
+    const rows = instances.map((instance) => costRow(instance, now)).sort(mostExpensiveFirst);
     const output = createOutput(input, context);
     const isTable = output.format === 'table' || output.format === 'wide';
     const shown = isTable && rows.length > 1 ? [...rows, sumOf(rows)] : rows;
@@ -57,20 +57,20 @@ export const costCommand: Command = {
   },
 };
 
-type Wanted = ReturnType<typeof parseObject>;
+type ObjectName = ReturnType<typeof parseObject>;
 
-/** Those that are named, all where none is; one that is not there is told. */
-async function wantedInstances(
+/** The named ones, all if none is named. Rejects with exit code 3 if one does not exist. */
+async function namedInstances(
   cluster: ClusterSession,
-  wanted: readonly Wanted[],
+  named: readonly ObjectName[],
 ): Promise<readonly GpuInstance[]> {
-  if (wanted.length === 0) return listInstances(cluster, cluster.scope);
-  for (const { resource, name } of wanted) await getObject(cluster, resource, name);
+  if (named.length === 0) return listInstances(cluster, cluster.scope);
+  for (const { resource, name } of named) await getObject(cluster, resource, name);
   const instances = await listInstances(cluster, cluster.namespace);
-  return instances.filter((instance) => wanted.some((one) => isMeant(one, instance)));
+  return instances.filter((instance) => named.some((one) => isMeant(one, instance)));
 }
 
-function isMeant({ resource, name }: Wanted, { metadata }: GpuInstance): boolean {
+function isMeant({ resource, name }: ObjectName, { metadata }: GpuInstance): boolean {
   if (resource === gpuInstanceResource) return metadata.name === name;
   return metadata.labels?.[labels.endpointGroup] === name;
 }
@@ -107,6 +107,6 @@ function inMicroDollars(dollars: number): number {
   return Math.round(dollars * 1e6) / 1e6;
 }
 
-function dearestFirst(left: CostRow, right: CostRow): number {
+function mostExpensiveFirst(left: CostRow, right: CostRow): number {
   return right.perHour - left.perHour || right.soFar - left.soFar || left.name.localeCompare(right.name);
 }

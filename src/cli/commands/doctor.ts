@@ -85,7 +85,7 @@ async function wholeReport(asked: Asked, onLine: OnLine): Promise<readonly Check
         {
           area: 'cluster',
           name: 'kubeconfig',
-          look: async () =>
+          run: async () =>
             wrong(
               textOf(error),
               'Set KUBECONFIG, --kubeconfig or --context; without a cluster: --no-cluster.',
@@ -104,7 +104,7 @@ function noAccount({ scope }: ClusterSession, listing: Promise<readonly Marketpl
     `There is no MarketplaceAccount in ${where}.`,
     'Apply one (deploy/samples/account.yaml), or look elsewhere: -n, -A.',
   );
-  const look = async (): Promise<Finding> => {
+  const run = async (): Promise<Finding> => {
     try {
       await listing;
       return none;
@@ -114,7 +114,7 @@ function noAccount({ scope }: ClusterSession, listing: Promise<readonly Marketpl
       return skipped(`You may not list MarketplaceAccounts in ${where}.`, 'Ask for the right to list them.');
     }
   };
-  return { area: 'accounts', name: 'any', look };
+  return { area: 'accounts', name: 'any', run };
 }
 
 async function accountReport(
@@ -129,8 +129,8 @@ async function accountReport(
     const target = await accountTarget(cluster, account, asked);
     return [...lines, ...(await marketplaceReport({ area, account, target }, asked, onLine))];
   } catch (error) {
-    const look = async () => wrong(textOf(error), 'Correct what stands above first.');
-    return [...lines, ...(await runChecks([{ area, name: 'marketplace', look }], onLine))];
+    const run = async () => wrong(textOf(error), 'Fix the problems reported above first.');
+    return [...lines, ...(await runChecks([{ area, name: 'marketplace', run }], onLine))];
   }
 }
 
@@ -180,8 +180,8 @@ function egressChecks({ baseUrl, transport }: MarketplaceSession, area: string):
     }
   };
   return [
-    { area, name: 'egress', look: reach },
-    { area, name: 'clock', look: async () => clockFinding(date, 'the marketplace') },
+    { area, name: 'egress', run: reach },
+    { area, name: 'clock', run: async () => clockFinding(date, 'the marketplace') },
   ];
 }
 

@@ -94,7 +94,7 @@ const NUMBER_FLAGS: readonly NumberFlag[] = [
 
 /** The options of specification 4.9, spelt as there; dashes do as well. */
 function endpointOptionList(purpose: 'create' | 'update'): readonly CommandOption[] {
-  const told = (flag: NumberFlag) =>
+  const suffix = (flag: NumberFlag) =>
     purpose === 'create' && flag.standard !== undefined ? ` Default: ${flag.standard}.` : '';
   return [
     {
@@ -103,7 +103,7 @@ function endpointOptionList(purpose: 'create' | 'update'): readonly CommandOptio
     },
     ...NUMBER_FLAGS.map((flag) => ({
       flags: `${flag.flag} <number>`,
-      description: `${flag.description}${told(flag)}`,
+      description: `${flag.description}${suffix(flag)}`,
     })),
     {
       flags: '--autoscaler_instance <name>',
@@ -119,7 +119,7 @@ const ENDPOINT_STATE: CommandOption = {
   choices: ['active', 'suspended', 'stopped'],
 };
 
-/** What the options say; with `standard` the specification's defaults stand where nothing was given. */
+/** What the options say; with `standard` the specification's defaults replace what was not given. */
 function endpointOptions(options: OptionValues, standard: boolean): EndpointGroupOptions {
   const numbers = NUMBER_FLAGS.flatMap(({ flag, field, standard: usual, ...bounds }) => {
     const value = numberOption(options, flag, bounds) ?? (standard ? usual : undefined);
@@ -133,8 +133,8 @@ function endpointOptions(options: OptionValues, standard: boolean): EndpointGrou
   };
 }
 
-function stateOf(word: string | undefined): EndpointState | undefined {
-  return word === 'active' || word === 'suspended' || word === 'stopped' ? word : undefined;
+function stateOf(text: string | undefined): EndpointState | undefined {
+  return text === 'active' || text === 'suspended' || text === 'stopped' ? text : undefined;
 }
 
 /** Shows the endpoint groups that the marketplace scales. */

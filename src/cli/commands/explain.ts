@@ -13,10 +13,10 @@ import { accountTarget } from '../sessions/account-access.ts';
 import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';
 import { type MarketplaceSession, withMarketplaceAt } from '../sessions/marketplace-session.ts';
 
-/** Runs the operator's own decision on an object, and tells the rule that fired. */
+/** Runs the operator's own decision on an object, and shows the rule that fired. */
 export const explainCommand: Command = {
   description:
-    'Reads the object, its account and the machines of the login, and decides by the same code as the operator, limits of the account included: nothing is recorded and nothing is done. It sees one list and uses the times that the operator publishes; what the operator remembers between passes (back-off, probes) and its own ceilings (--max-live-machines and the like) it cannot know. For a group every term of the last scaling decision is told.',
+    'Reads the object, its account and the machines of the login, and decides by the same code as the operator, limits of the account included: it records nothing and does nothing. It reads one list and uses the times that the operator publishes; it does not know what the operator remembers between reconciles (backoff, probes) or its own ceilings (such as --max-live-machines). For a group it shows every term of the last scaling decision.',
   examples: ['gpu-rent explain gpui/trainer', 'gpu-rent explain epg/chat -n serving'],
   args: [{ name: '<object>', description: 'gpui/name or epg/name.' }],
   optionSets: ['report', 'cluster', 'marketplace'],
@@ -40,7 +40,7 @@ async function explainGroup(
   { input, context }: Asked,
 ): Promise<number> {
   const group = await getObject<EndpointGroup>(cluster, endpointGroupResource, name);
-  const { explainGroup: linesOf } = await import('../../controllers/endpoint-group/explain.ts');
+  const { explainGroup: linesOf } = await import('../../controllers/endpoint-group/public.ts');
   const lines = linesOf(group);
   await createOutput(input, context).value(
     { object: `epg/${name}`, autoscaling: group.status?.autoscaling, lines },
@@ -60,17 +60,17 @@ async function explainInstance(cluster: ClusterSession, name: string, asked: Ask
   ]);
   const { instances: objects, missing } = await countedInstances(cluster, account);
   const target = await accountTarget(cluster, account, asked);
-  const [{ decideOnce }, { decisionRow, tellDecision }] = await Promise.all([
-    import('../explain/decide-once.ts'),
-    import('../explain/tell-decision.ts'),
+  const [{ explainWithLimits }, { decisionRow, decisionText }] = await Promise.all([
+    import('../explain/explain-instance.ts'),
+    import('../explain/decision-text.ts'),
   ]);
   const row = await withMarketplaceAt(target, { input, context }, async (marketplace) => {
     const reading = { account, identity, objects, ...(await readLogin(marketplace)) };
-    return decisionRow(await decideOnce({ object, others, constants }, reading, cluster.kube));
+    return decisionRow(await explainWithLimits({ object, others, constants }, reading, cluster.kube));
   });
   if (guessed !== undefined) context.stderr.write(`Decided by the default times: ${guessed}.\n`);
   if (missing !== undefined) context.stderr.write(`${missing}.\n`);
-  await createOutput(input, context).value({ object: `gpui/${name}`, ...row }, printable(tellDecision(row)));
+  await createOutput(input, context).value({ object: `gpui/${name}`, ...row }, printable(decisionText(row)));
   return 0;
 }
 

@@ -31,7 +31,7 @@ export const importCommand: Command = {
     const id = parseId(input.args[0], 'instance');
     const row = await withMarketplace(input, context, ({ client }) => client.instances.get(id));
     if (!row) throw notFound(`There is no instance ${id}.`, 'gpu-rent list instances shows those there are.');
-    if (row.label) tellLabelled(row, input, context);
+    if (row.label) warnOfLabel(row, input, context);
     const manifest = manifestOf(row, input);
     if (switchOption(input.options, '--apply')) return apply(manifest, input, context);
     await createOutput(input, context).value(manifest, await yamlOf(manifest));
@@ -40,7 +40,7 @@ export const importCommand: Command = {
 };
 
 /** The operator would answer AlreadyOwned: the object is not created, and a manifest is written with a word of it. */
-function tellLabelled({ id, label }: Instance, input: CommandInput, { stderr }: CommandContext): void {
+function warnOfLabel({ id, label }: Instance, input: CommandInput, { stderr }: CommandContext): void {
   const what = `Instance ${id} carries the label "${printableLine(label ?? '')}": the operator adopts machines without a label only.`;
   const remedy = unlabelRemedy(id, label);
   if (switchOption(input.options, '--apply')) throw failed(`${what} Nothing was created.`, remedy);
@@ -50,7 +50,7 @@ function tellLabelled({ id, label }: Instance, input: CommandInput, { stderr }: 
 function unlabelRemedy(id: number, label: string | null | undefined): string {
   const command = `gpu-rent label instance ${id} ""`;
   return hasOperatorPrefix(label)
-    ? `Where \`gpu-rent orphans\` lists it, no object owns it; take the label away first: ${command} --force`
+    ? `If \`gpu-rent orphans\` lists it, no object owns it; take the label away first: ${command} --force`
     : `Take it away first, if it is yours: ${command}`;
 }
 

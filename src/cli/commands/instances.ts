@@ -42,7 +42,7 @@ export const listInstances: Command = {
     const selected = instances.filter(
       (instance) =>
         (label === undefined || (instance.label ?? '') === label) &&
-        (status === undefined || (instance.actualStatusWord ?? 'provisioning') === status),
+        (status === undefined || (instance.actualStatusText ?? 'provisioning') === status),
     );
     await createOutput(input, context).rows(instanceView(Date.now()), selected.map(instanceRow));
     return 0;
@@ -92,7 +92,7 @@ export const createInstance: Command = {
     const deadlineMs = requestTimeout(input.options) ?? RENT_DEADLINE_MS;
     const progress = createProgress(context);
     const answer = await withMarketplace(input, context, async ({ client }) => {
-      progress.say(`Renting offer ${offerId} …`);
+      progress.show(`Renting offer ${offerId} …`);
       const before = ownLabel === undefined ? NONE : await labelled(client, label);
       return rentOnce(client, { offerId, request, deadlineMs, before }).finally(() => progress.clear());
     });
@@ -110,7 +110,7 @@ interface Rent {
   readonly offerId: number;
   readonly request: RentRequest;
   readonly deadlineMs: number;
-  /** Machines that carried the label already; undefined where that could not be seen. */
+  /** Machines that carried the label already; undefined if that could not be seen. */
   readonly before: ReadonlySet<number> | undefined;
 }
 
@@ -329,10 +329,10 @@ function question(selected: readonly Instance[]): string {
 
 /** An instance as JSON shows it: prices in dollars, times in ISO 8601. */
 export function instanceRow(instance: Instance) {
-  const { actualStatusWord, pricePerHour, storagePricePerHour, startedAt, ...rest } = instance;
+  const { actualStatusText, pricePerHour, storagePricePerHour, startedAt, ...rest } = instance;
   return {
     ...rest,
-    actualStatus: actualStatusWord,
+    actualStatus: actualStatusText,
     pricePerHour: inDollars(pricePerHour),
     storagePricePerHour: inDollars(storagePricePerHour),
     startedAt: timeText(startedAt),

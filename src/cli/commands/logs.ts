@@ -42,7 +42,7 @@ export const logsCommand: Command = {
     const { id, target } = await machineOf(input.args[0] ?? '', input, context);
     const progress = createProgress(context);
     const text = await withMarketplaceAt(target, { input, context }, async (session) => {
-      progress.say('Asking the host for the log …');
+      progress.show('Asking the host for the log …');
       return readLog(session, { id, query: queryOf(input) }, context);
     }).finally(() => progress.clear());
     const shown = context.stdout.isTTY ? printable(text) : text;
@@ -76,7 +76,7 @@ async function machineOf(
     if (id === undefined)
       throw failed(
         `${text} has no machine (${object.status?.phase ?? 'not yet seen'}).`,
-        `gpu-rent status ${text} tells why.`,
+        `gpu-rent status ${text} shows why.`,
       );
     return { id, target: await accountTarget(cluster, await accountOf(cluster, object), { input, context }) };
   });

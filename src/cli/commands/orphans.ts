@@ -68,27 +68,27 @@ function windowText({ lateCallMs, listLagMs }: PurchaseConstants, guessed: strin
 /** Shows machines with an operator's label that no object claims. */
 export const orphansCommand: Command = {
   description:
-    "Lists the machines of each account (of the namespace, of all with -A, or of the one named) and proves by label and claim whose they are. A label fits machines that began within the operator's --late-call and --list-lag, which it publishes in the ConfigMap gpu-rental-in-use of its namespace. Nothing is changed. An account that cannot be asked is told on stderr, with exit code 1; the machines of the others are shown all the same.",
+    "Lists the machines of each account (of the namespace, of all with -A, or of the one named) and proves their owner by label and claim. A label fits machines that began within the operator's --late-call and --list-lag, which it publishes in the ConfigMap gpu-rental-in-use of its namespace. Nothing is changed. An account that cannot be asked is reported on stderr, with exit code 1; the machines of the others are still shown.",
   examples: ['gpu-rent orphans', 'gpu-rent orphans gpuacct/default', 'gpu-rent orphans -A -o wide'],
   args: [{ name: '[account]', description: 'gpuacct/name.' }],
   options: WINDOW_OPTIONS,
   optionSets: ['output', 'cluster', 'marketplace'],
   async run(input, context) {
-    const { looks, window } = await withCluster(input, context, async (cluster) => {
+    const { results, window } = await withCluster(input, context, async (cluster) => {
       const [accounts, identity, times, objects] = await Promise.all([
-        wantedAccounts(cluster, input),
+        namedAccounts(cluster, input),
         requireIdentity(cluster),
         operatorTimes(cluster),
         listInstances(cluster),
       ]);
       const constants = constantsOf(input, times.constants);
-      const found: Look[] = [];
+      const found: AccountResult[] = [];
       for (const account of accounts) {
-        found.push(await lookAt(account, { cluster, identity, constants, objects }, { input, context }));
+        found.push(await readAccount(account, { cluster, identity, constants, objects }, { input, context }));
       }
-      return { looks: found, window: windowText(constants, times.guessed) };
+      return { results: found, window: windowText(constants, times.guessed) };
     });
-    const exitCode = await tell(looks, { input, context });
+    const exitCode = await print(results, { input, context });
     context.stderr.write(window);
     return exitCode;
   },
@@ -100,14 +100,14 @@ interface Asked {
 }
 
 /** What became of one account. */
-type Look =
+type AccountResult =
   | { readonly type: 'seen'; readonly rows: readonly OrphanRow[] }
   | { readonly type: 'failed'; readonly account: MarketplaceAccount; readonly error: unknown };
 
 /** An account that cannot be asked hides nothing of the others: their machines bill as well. */
-async function tell(looks: readonly Look[], { input, context }: Asked): Promise<number> {
-  const rows = looks.flatMap((look) => (look.type === 'seen' ? look.rows : []));
-  const failures = looks.filter((look) => look.type === 'failed');
+async function print(results: readonly AccountResult[], { input, context }: Asked): Promise<number> {
+  const rows = results.flatMap((result) => (result.type === 'seen' ? result.rows : []));
+  const failures = results.filter((result) => result.type === 'failed');
   const output = createOutput(input, context);
   const isEmpty = rows.length === 0 && ['table', 'wide'].includes(output.format);
   if (failures.length === 0 || !isEmpty) await output.rows(view(Date.now()), rows);
@@ -115,13 +115,13 @@ async function tell(looks: readonly Look[], { input, context }: Asked): Promise<
   return failures.length === 0 ? EXIT.ok : EXIT.failure;
 }
 
-function failureText({ account, error }: Extract<Look, { type: 'failed' }>): string {
+function failureText({ account, error }: Extract<AccountResult, { type: 'failed' }>): string {
   const { namespace, name } = account.metadata;
-  const head = `The machines of gpuacct/${name} in ${namespace} were not looked at.`;
+  const head = `The machines of gpuacct/${name} in ${namespace} were not read.`;
   return [head, ...describeFailure(error).lines].map((line) => `${line}\n`).join('');
 }
 
-async function lookAt(account: MarketplaceAccount, known: Known, asked: Asked): Promise<Look> {
+async function readAccount(account: MarketplaceAccount, known: Known, asked: Asked): Promise<AccountResult> {
   try {
     return { type: 'seen', rows: await orphansOf(account, known, asked) };
   } catch (error) {
@@ -130,7 +130,7 @@ async function lookAt(account: MarketplaceAccount, known: Known, asked: Asked): 
   }
 }
 
-async function wantedAccounts(
+async function namedAccounts(
   cluster: ClusterSession,
   { args }: CommandInput,
 ): Promise<readonly MarketplaceAccount[]> {
@@ -192,7 +192,7 @@ interface OrphanFacts {
   readonly objects: readonly GpuInstance[];
 }
 
-/** Machines of ours that no object claims, and those whose label says something else. */
+/** Machines of the operator that no object claims, and those whose label is not theirs. */
 export function findOrphans(rows: readonly Instance[], facts: OrphanFacts): readonly OrphanRow[] {
   const { account, identity, login, constants, objects } = facts;
   const claims = objects.flatMap(({ metadata, status }) => {
@@ -225,7 +225,7 @@ const ORPHAN: Verdict = {
     `its object is gone: the operator reports or destroys it by orphanPolicy of the account; by hand: ${destroyCommand(id)}`,
 };
 
-/** By the account's own list: its label does not say whose it was. */
+/** By the account's own list: its label does not name the owner. */
 const KEPT: Judged = { ...RETAINED, objectUid: undefined };
 
 const LATE: Verdict = {
@@ -234,7 +234,7 @@ const LATE: Verdict = {
     `it began after the time of its label, as a rental that was carried out late: with orphanPolicy Destroy the operator destroys it after --late-orphan-age; by hand: ${destroyCommand(id)}`,
 };
 
-/** What is to be said of a machine by whose it is; nothing of those that are no concern of ours. */
+/** The verdict on a machine by its owner; undefined if the operator has nothing to do with it. */
 const VERDICTS: Record<Exclude<Ownership['type'], 'foreignInstall'>, Verdict | undefined> = {
   labelled: ORPHAN,
   undated: ORPHAN,
@@ -243,7 +243,10 @@ const VERDICTS: Record<Exclude<Ownership['type'], 'foreignInstall'>, Verdict | u
     verdict: 'label copied',
     what: () => 'it began outside the time of its label: never touched',
   },
-  labelForged: { verdict: 'label forged', what: () => 'no key of ours made its label: never touched' },
+  labelForged: {
+    verdict: 'label forged',
+    what: () => 'its label is not signed by this installation: never touched',
+  },
   claimed: undefined,
   someoneElses: undefined,
   unlabelled: undefined,
@@ -269,7 +272,7 @@ function shown(row: Instance, { metadata }: MarketplaceAccount) {
   return {
     account: `${metadata.namespace}/${metadata.name}`,
     instance: row.id,
-    status: row.actualStatusWord,
+    status: row.actualStatusText,
     gpu: row.gpuName,
     pricePerHour: inDollars(row.pricePerHour),
     since: timeText(row.startedAt),

@@ -10,10 +10,10 @@ import { planText } from '../plan/plan-text.ts';
 import { readTextFile } from '../secrets/secret-input.ts';
 import { withMarketplaceAt } from '../sessions/marketplace-session.ts';
 
-/** Tells what a manifest would rent and cost, before anything is spent. */
+/** Shows what a manifest would rent and cost, before anything is spent. */
 export const planCommand: Command = {
   description:
-    'Chooses by the same code as the operator. Where a cluster can be reached, its API server judges the manifest as kubectl apply --dry-run=server does, and the login, limits and avoid list of the account are used, with what it has and spends now; without one only the fields are checked. Ceilings of the operator itself (--max-live-machines and the like) are not seen from here. Exit code 3 when nothing would be rented.',
+    'Chooses by the same code as the operator. If a cluster can be reached, its API server judges the manifest as kubectl apply --dry-run=server does, and the login, limits and avoid list of the account are used, with what it has and spends now; without one only the fields are checked. Ceilings of the operator itself (--max-live-machines and the like) are not seen from here. Exit code 3 when nothing would be rented.',
   examples: [
     'gpu-rent plan -f trainer.yaml',
     'gpu-rent plan -f trainer.yaml --why',
@@ -75,7 +75,7 @@ async function planAll(
   }
 }
 
-/** A key of the caller's that is missing is no riddle once it is said why that of the account is not used. */
+/** Says why the key of the account is not used, before the caller's own is reported missing. */
 function withoutLogin(error: unknown, view: ClusterView | undefined): unknown {
   if (!(error instanceof CommandError) || !view) return error;
   const { exitCode, remedy, cause } = error;

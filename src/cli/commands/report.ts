@@ -72,7 +72,7 @@ export const reportCommand: Command = {
       throw usageError('--to: zip is not written.', 'Name a folder, or a file that ends in .tar.gz.');
     const progress = createProgress(context);
     const files = await withCluster(input, context, (cluster) =>
-      collect(cluster, (text) => progress.say(text)),
+      collect(cluster, (text) => progress.show(text)),
     ).finally(() => progress.clear());
     await writeBundle(path, files, now);
     await createOutput(input, context).value(
@@ -83,9 +83,12 @@ export const reportCommand: Command = {
   },
 };
 
-async function collect(cluster: ClusterSession, say: (text: string) => void): Promise<readonly BundleFile[]> {
+async function collect(
+  cluster: ClusterSession,
+  show: (text: string) => void,
+): Promise<readonly BundleFile[]> {
   const { clusterChecks } = await import('../doctor/cluster-checks.ts');
-  say('Running the checks …');
+  show('Running the checks …');
   const lines = await runChecks(clusterChecks(cluster), () => {});
   const files: BundleFile[] = [
     {
@@ -95,7 +98,7 @@ async function collect(cluster: ClusterSession, say: (text: string) => void): Pr
     { path: 'doctor.yaml', text: await yamlOf(lines) },
   ];
   for (const { folder, ...resource } of KINDS) {
-    say(`Reading ${resource.plural} …`);
+    show(`Reading ${resource.plural} …`);
     const namespace = folder === 'operator' ? cluster.operatorNamespace : cluster.scope;
     files.push(...(await filesOf(cluster, { resource, folder, namespace })));
   }
@@ -108,7 +111,7 @@ async function filesOf(
 ): Promise<readonly BundleFile[]> {
   try {
     const { items } = await kube.list<KubeObject>(resource, { namespace });
-    const kept = resource.plural === 'events' ? items.filter(isOurs) : items;
+    const kept = resource.plural === 'events' ? items.filter(isOperatorEvent) : items;
     return await Promise.all(
       kept.map(async (object) => ({
         path: `${folder}/${object.metadata.namespace ?? ''}/${resource.kind}-${object.metadata.name}.yaml`,
@@ -125,7 +128,7 @@ async function filesOf(
   }
 }
 
-function isOurs(event: KubeObject): boolean {
+function isOperatorEvent(event: KubeObject): boolean {
   const regarding = 'regarding' in event ? event.regarding : undefined;
   const kind =
     typeof regarding === 'object' && regarding !== null && 'kind' in regarding ? regarding.kind : undefined;

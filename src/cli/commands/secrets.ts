@@ -85,7 +85,7 @@ function secretChangeCommand({ verb, did, change }: SecretChange): Command {
     optionSets: ['output', 'marketplace'],
     async run(input, context) {
       const name = input.args[0] ?? '';
-      if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) throw usageError(`"${name}" is no name of a variable.`);
+      if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) throw usageError(`"${name}" is not a variable name.`);
       const fromEnv = input.options.valueFromEnv === true;
       if (fromEnv && !context.env[name]) throw usageError(`--value-from-env: ${name} is not set here.`);
       const value = await secretOf(input.options, context, {

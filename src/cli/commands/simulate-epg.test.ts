@@ -61,7 +61,7 @@ async function simulate({ group = GROUP, trace = LOAD, workers, output = 'json' 
   return run([...files, ...more, '-o', output]);
 }
 
-const COLUMNS = 'seconds,load,hot,cold,ready,wantedHot,wantedTotal,queueSeconds,rejected,dollars';
+const COLUMNS = 'seconds,load,hot,cold,ready,desiredHot,desiredTotal,queueSeconds,rejected,dollars';
 
 describe('gpu-rent simulate epg', () => {
   test('prints an array of ticks as one line of JSON, then the summary as another', async () => {
@@ -194,7 +194,7 @@ workers:
       group: `${GROUP}  maxSpendPerHour: "0.20"\n`,
       says: 'maxSpendPerHour is below the maxPricePerHour of every alternative',
     },
-    { title: 'a wrong column', trace: 'second,load\n0,1\n', says: 'load.csv:1: "second" is no column' },
+    { title: 'a wrong column', trace: 'second,load\n0,1\n', says: 'load.csv:1: "second" is not a column' },
     {
       title: 'text for a number',
       trace: 'seconds,load\n0,many\n',
@@ -208,7 +208,7 @@ workers:
     {
       title: 'more workers at the beginning than allowed',
       trace: 'seconds,load,hot\n0,1,21\n',
-      says: 'begin with 21 workers, and its maxWorkers is 20',
+      says: 'starts with 21 workers, but its maxWorkers is 20',
     },
     {
       title: 'no workers in the file',
@@ -234,7 +234,7 @@ workers:
       title: 'a beginning given twice',
       workers: '- state: Hot\n',
       trace: 'seconds,load,hot\n0,1,2\n',
-      says: 'load.csv says with how many workers the group begins, and the workers file does, too',
+      says: 'load.csv and the workers file both say how many workers the group starts with',
     },
   ])('$title is refused with file, line and remedy', async ({ says, title: _title, ...files }) => {
     const { exitCode, stdout, stderr } = await simulate(files);

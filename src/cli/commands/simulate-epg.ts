@@ -73,18 +73,18 @@ async function readWhatIf(input: CommandInput, context: CommandContext): Promise
       import('../simulate/workers-file.ts'),
       import('../simulate/workers-file.ts'),
     ]);
-  const { mostExpensiveOffer } = await import('../../controllers/endpoint-group/autoscale/candidates.ts');
+  const { mostExpensiveOffer } = await import('../../controllers/endpoint-group/public.ts');
   const { name, spec } = readGroup(await readTextFile(files.group, '-f', context), files.group);
   const trace = readTrace(await readTextFile(files.trace, '--trace', context), files.trace);
-  const dearest = mostExpensiveOffer(spec);
-  const usual = usualWorker(spec, dearest);
+  const maxPrice = mostExpensiveOffer(spec);
+  const usual = usualWorker(spec, maxPrice);
   const question = { spec, trace, traceFile: files.trace };
   if (files.workers === undefined) {
-    const note = usualWorkerNote(spec, usual, dearest);
+    const note = usualWorkerNote(spec, usual, maxPrice);
     return { name, note, whatIf: beginWith(question, { first: [], models: [usual] }) };
   }
   const text = await readTextFile(files.workers, '--workers', context);
-  const workers = readWorkers(text, files.workers, { usual, dearest });
+  const workers = readWorkers(text, files.workers, { usual, maxPrice });
   return { name, note: undefined, whatIf: beginWith(question, workers) };
 }
 

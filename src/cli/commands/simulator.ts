@@ -84,7 +84,7 @@ export async function runSimulator(
   }
 }
 
-/** Loaded only where a file is asked for: SQLite costs start-up time. */
+/** Loaded only if a file is named: SQLite costs start-up time. */
 async function openFile(path: string): Promise<WorldFile> {
   const { openWorldFile } = await import('../../simulator/world/world-file.ts');
   try {
@@ -92,7 +92,7 @@ async function openFile(path: string): Promise<WorldFile> {
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     const remedy =
-      'Name a file of its own for this simulator, in a folder that is there; the file is made where there is none.';
+      'Name a file of its own for this simulator, in an existing folder; the file is created if it is missing.';
     throw failed(`--data: cannot keep a world in ${path}: ${why}.`, remedy, error);
   }
 }

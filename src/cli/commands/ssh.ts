@@ -34,7 +34,7 @@ export const sshCommand: Command = {
     const [target = '', ...remote] = input.args;
     const { host, port, name } = await addressOf(target, input, context);
     if (!/^[A-Za-z0-9][A-Za-z0-9.:-]*$/.test(host))
-      throw failed(`"${host}" is no host that ssh may be given.`);
+      throw failed(`"${host}" is not a host that ssh may be given.`);
     const knownHosts = await knownHostsFile(name, context);
     const args = sshArguments({ host, port, knownHosts }, input);
     if (switchOption(input.options, '--print')) {
@@ -88,7 +88,7 @@ function wayToRun({ metadata: { name, namespace }, spec: { powerState, paused } 
 async function addressOfInstance(id: number, input: CommandInput, context: CommandContext): Promise<Address> {
   const row = await withMarketplace(input, context, ({ client }) => client.instances.get(id));
   if (!row) throw notFound(`There is no instance ${id}.`, 'gpu-rent list instances shows those there are.');
-  const { sshHost: host, sshPort: port, actualStatusWord: state } = row;
+  const { sshHost: host, sshPort: port, actualStatusText: state } = row;
   // The marketplace still names the address of before.
   if (isAtRest(state))
     throw failed(

@@ -15,7 +15,7 @@ import { groupReport } from '../status/group-status.ts';
 import { instanceReport } from '../status/instance-status.ts';
 import { formatReport, type StatusReport } from '../status/report.ts';
 
-/** Tells everything about one object: machine, money, timeline, what happens next. */
+/** Shows everything about one object: machine, cost, timeline, next step. */
 export const statusCommand: Command = {
   examples: [
     'gpu-rent status gpui/trainer',
@@ -35,13 +35,13 @@ export const statusCommand: Command = {
   },
 };
 
-interface Wanted {
+interface Target {
   readonly resource: ReturnType<typeof parseObject>['resource'];
   readonly name: string;
   readonly now: number;
 }
 
-async function reportOf(cluster: ClusterSession, { resource, name, now }: Wanted): Promise<StatusReport> {
+async function reportOf(cluster: ClusterSession, { resource, name, now }: Target): Promise<StatusReport> {
   if (resource === gpuInstanceResource) {
     const object = await getObject<GpuInstance>(cluster, resource, name);
     return instanceReport(object, await eventsOf(cluster, object), now);
@@ -63,7 +63,7 @@ async function reportOf(cluster: ClusterSession, { resource, name, now }: Wanted
   return accountReport(account, { events, spentThisMonth }, now);
 }
 
-/** What the account's limit of the month is compared with; undefined where not all of it can be seen. */
+/** What the account's limit of the month is compared with; undefined if not all of it can be seen. */
 async function spendingOf(
   cluster: ClusterSession,
   account: MarketplaceAccount,

@@ -148,7 +148,7 @@ export const tfaConfirm: Command = {
   ],
   options: [
     { flags: '--method <method>', description: 'Default: totp.', choices: ['totp', 'sms'] },
-    { flags: '--code <code>', description: 'The code of six digits. Asked for where it is left out.' },
+    { flags: '--code <code>', description: 'The code of six digits. Asked for if it is left out.' },
     { flags: '--secret <secret>', description: 'Better in a file: see --secret-file.' },
     { flags: '--secret-file <file>', description: 'A file with the secret. Default: GPU_RENT_TFA_SECRET.' },
     { flags: '--phone <number>', description: 'The number of an SMS method (E.164).' },
@@ -174,7 +174,7 @@ export const tfaConfirm: Command = {
 /** Names a method, or makes it the primary one. */
 export const tfaUpdate: Command = {
   examples: ['gpu-rent tfa update 3 --label "work phone"', 'gpu-rent tfa update totp --primary'],
-  args: [{ name: '<method>', description: 'Its id; or totp or sms where there is one of that kind.' }],
+  args: [{ name: '<method>', description: 'Its id; or totp or sms if there is one of that kind.' }],
   options: [
     { flags: '--label <text>', description: 'At most 30 characters.' },
     { flags: '--primary', description: 'Ask for this one first.' },
@@ -200,7 +200,7 @@ export const tfaUpdate: Command = {
 /** Removes a method; with the last one the second factor is off. */
 export const tfaDelete: Command = {
   examples: ['gpu-rent tfa delete 3', 'gpu-rent tfa delete --method totp --code 123456'],
-  args: [{ name: '[id]', description: 'The method to remove; the one that verifies where left out.' }],
+  args: [{ name: '[id]', description: 'The method to remove; the one that verifies if left out.' }],
   options: VERIFICATION_OPTIONS,
   optionSets: ['output', 'marketplace'],
   async run(input, context) {

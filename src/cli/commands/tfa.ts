@@ -25,7 +25,7 @@ import { methodRow, methodView, statusLine, statusRow } from '../tfa/view.ts';
 /** For the three commands whose calls take a secret in place of a key. */
 const LOGGED_OUT_OPTION = {
   flags: '--logged-out',
-  description: 'Send no API key: the secret identifies you. Default where a secret and no key is found.',
+  description: 'Send no API key: the secret identifies you. Default if a secret and no key is found.',
 };
 
 /** Shows what is set up for the second factor. */
@@ -47,7 +47,7 @@ export const tfaStatus: Command = {
 /** Completes a login with the second factor; later commands use the session. */
 export const tfaLogin: Command = {
   description:
-    'Sends a code where the method needs one, asks for it, and keeps the session key in the per-user folder (mode 0600). The ordinary key is used again when the session has ended. Without an API key the secret of the password step (--secret-file, GPU_RENT_TFA_SECRET) identifies you.',
+    'Sends a code if the method needs one, asks for it, and keeps the session key in the per-user folder (mode 0600). The ordinary key is used again when the session has ended. Without an API key the secret of the password step (--secret-file, GPU_RENT_TFA_SECRET) identifies you.',
   examples: [
     'gpu-rent tfa login',
     'gpu-rent tfa login --method totp --code 123456',
@@ -62,16 +62,16 @@ export const tfaLogin: Command = {
   optionSets: ['output', 'marketplace'],
   async run(input, context) {
     const admin = switchOption(input.options, '--admin');
-    const wish = admin ? { admin } : {};
+    const scope = admin ? { admin } : {};
     const alone = await secretInsteadOfKey(input, context);
     const login = alone
       ? await withLoggedOut(input, context, async (tfaWith) => {
           const { tfa, proof } = await loggedOutProof(tfaWith, alone, { input, context });
-          return tfa.login({ ...proof, ...wish });
+          return tfa.login({ ...proof, ...scope });
         })
       : await withMarketplace(input, context, async ({ client }) => {
           const proof = await verification(client.tfa, input, context);
-          return client.tfa.login({ ...proof, ...wish });
+          return client.tfa.login({ ...proof, ...scope });
         });
     const sessionKey = login.sessionKey ?? sessionOfCookie(login.sessionCookie);
     if (!sessionKey) throw failed('The service took the code and gave no session key.', 'Try again.');
@@ -132,9 +132,9 @@ export const tfaSendCode: Command = {
   options: [
     {
       flags: '--phone <number>',
-      description: 'Where an SMS goes (E.164); the number on file where left out.',
+      description: 'Where an SMS goes (E.164); the number on file if left out.',
     },
-    { flags: '--method-id <id>', description: 'The SMS method, where there are several.' },
+    { flags: '--method-id <id>', description: 'The SMS method, if there are several.' },
     { flags: '--secret <secret>', description: 'Go on with this challenge; see --secret-file.' },
     { flags: '--secret-file <file>', description: 'A file with that secret. Default: GPU_RENT_TFA_SECRET.' },
     LOGGED_OUT_OPTION,
@@ -164,11 +164,11 @@ export const tfaSendCode: Command = {
   },
 };
 
-/** Where an SMS goes, as the options say. */
+/** Where an SMS goes, by the options. Throws a usage error if --phone is not a phone number. */
 export function smsTarget(options: Readonly<Record<string, unknown>>) {
   const phoneNumber = textOption(options, '--phone');
   if (phoneNumber !== undefined && !/^\+[1-9]\d{5,14}$/.test(phoneNumber)) {
-    throw usageError(`--phone: "${phoneNumber}" is no number such as +14155550100.`);
+    throw usageError(`--phone: "${phoneNumber}" is not a number such as +14155550100.`);
   }
   return { ...(phoneNumber === undefined ? {} : { phoneNumber }), ...methodIdOf(options) };
 }
@@ -178,7 +178,7 @@ export const tfaResend: Command = {
   examples: ['gpu-rent tfa resend --secret-file challenge.txt'],
   options: [
     { flags: '--phone <number>', description: 'The same number as the first time.' },
-    { flags: '--method-id <id>', description: 'The SMS method, where there are several.' },
+    { flags: '--method-id <id>', description: 'The SMS method, if there are several.' },
     { flags: '--secret <secret>', description: 'Of the challenge; see --secret-file.' },
     { flags: '--secret-file <file>', description: 'A file with that secret. Default: GPU_RENT_TFA_SECRET.' },
     LOGGED_OUT_OPTION,
@@ -205,7 +205,7 @@ export const tfaResend: Command = {
 
 /* Callers who are logged out: the secret of a login is their only credential (specification 4.8). */
 
-/** The secret to call with in place of a key; undefined: a key is used, or missed where there is none either. */
+/** The secret to call with in place of a key; undefined: a key is used, or missed if there is none either. */
 async function secretInsteadOfKey(
   { options }: CommandInput,
   context: CommandContext,
@@ -232,7 +232,7 @@ interface LoggedOutProof {
   readonly proof: LoggedOutVerification;
 }
 
-/** Sends a code where one is needed and none is given, asks for it, and gives back what completes the login. */
+/** Sends a code if one is needed and none is given, asks for it, and gives back what completes the login. */
 async function loggedOutProof(
   tfaWith: (secret: Secret) => LoggedOutTfa,
   secret: Secret,

@@ -10,7 +10,7 @@ import { dollarsOption, dollarText, inDollars, timeText } from '../output/amount
 import { createOutput, type View } from '../output/output.ts';
 import { withMarketplace } from '../sessions/marketplace-session.ts';
 
-/** What public clients ask for unless told otherwise. */
+/** What public clients ask for by default. */
 const DEFAULTS: readonly OfferFilter[] = [
   { field: 'verified', operator: 'eq', value: true },
   { field: 'external', operator: 'eq', value: false },
@@ -84,8 +84,8 @@ export const listVolumes: Command = {
   options: [{ flags: '--type <type>', description: 'Default: all.', choices: ['all', 'local', 'network'] }],
   optionSets: ['output', 'marketplace'],
   async run(input, context) {
-    const word = textOption(input.options, '--type');
-    const type = word === 'local' || word === 'network' ? word : 'all';
+    const text = textOption(input.options, '--type');
+    const type = text === 'local' || text === 'network' ? text : 'all';
     const volumes = await withMarketplace(input, context, ({ client }) => client.volumes.list(type));
     await createOutput(input, context).rows(volumeView, volumes.map(volumeRow));
     return 0;
@@ -131,7 +131,7 @@ export const offerVolume: Command = {
 
 function endOf(text: string): number {
   const time = Date.parse(text);
-  if (Number.isNaN(time)) throw usageError(`--until: "${text}" is no time such as 2027-01-31T00:00:00Z.`);
+  if (Number.isNaN(time)) throw usageError(`--until: "${text}" is not a time such as 2027-01-31T00:00:00Z.`);
   return time;
 }
 

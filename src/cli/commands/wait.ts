@@ -66,7 +66,7 @@ interface Waiting {
   readonly shown: string;
   readonly missing: () => Promise<Error>;
   readonly timeoutMs: number;
-  readonly progress: { say(text: string): void };
+  readonly progress: { show(text: string): void };
 }
 
 /** An API server that is away for a moment does not end a wait of twenty minutes. */
@@ -90,14 +90,14 @@ async function waitFor(
     if (judged === 'hopeless') throw await missing();
     const message = judged.state === 'Current' ? 'It is as its spec says.' : judged.message;
     if (judged.state === 'Failed')
-      throw failed(`${shown} is stalled: ${message}`, `gpu-rent status ${shown} tells more.`);
+      throw failed(`${shown} is stalled: ${message}`, `Run gpu-rent status ${shown} for details.`);
     if (took + POLL_EVERY_MS > timeoutMs) {
       throw timedOut(
         `${shown} was not ${goal.state} within ${ageText(timeoutMs)}: ${message}`,
-        `gpu-rent explain ${shown} tells why.`,
+        `Run gpu-rent explain ${shown} to see why.`,
       );
     }
-    progress.say(`${shown}: ${message}`);
+    progress.show(`${shown}: ${message}`);
     await sleep(systemClock, POLL_EVERY_MS, signal);
   }
 }
@@ -112,7 +112,7 @@ interface Goal {
 
 /** Reads `--for` for an object of that kind; a word that the kind does not have would never come true. */
 function goalOf(text: string, kind: KindNames): Goal {
-  const [what = '', word = '', value = 'True'] = text.split('=');
+  const [what = '', name = '', value = 'True'] = text.split('=');
   switch (what.toLowerCase()) {
     case 'ready':
       return { state: 'ready', judge: judgeReady };
@@ -120,11 +120,11 @@ function goalOf(text: string, kind: KindNames): Goal {
       return { state: 'gone', judge: (object) => (object ? progressOf(object) : 'reached') };
     case 'condition':
       return conditionGoal(
-        knownWord(word, Object.keys(conditionsOf(kind)), text),
-        knownWord(value, STATUSES, text),
+        knownName(name, Object.keys(conditionsOf(kind)), text),
+        knownName(value, STATUSES, text),
       );
     case 'phase':
-      return phaseGoal(knownWord(word, phasesOf(kind), text));
+      return phaseGoal(knownName(name, phasesOf(kind), text));
     default:
       throw usageError(`--for: "${text}" is none of ready, delete, condition=Type[=Value], phase=Phase.`);
   }
@@ -142,15 +142,12 @@ function phasesOf(kind: KindNames): readonly string[] {
   return kind === endpointGroupResource ? endpointGroupPhases : [];
 }
 
-function knownWord(word: string, words: readonly string[], text: string): string {
-  const known = words.find((each) => each.toLowerCase() === word.toLowerCase());
+function knownName(name: string, names: readonly string[], text: string): string {
+  const known = names.find((each) => each.toLowerCase() === name.toLowerCase());
   if (known !== undefined) return known;
-  if (words.length === 0)
+  if (names.length === 0)
     throw usageError(`--for: "${text}": this kind has no phase.`, 'Wait for a condition.');
-  throw usageError(
-    `--for: "${text}": there is no ${word || 'empty word'} here.`,
-    `One of: ${words.join(', ')}.`,
-  );
+  throw usageError(`--for: "${text}": unknown name "${name}".`, `One of: ${names.join(', ')}.`);
 }
 
 function judgeReady(object: Judged | undefined): ReturnType<Goal['judge']> {

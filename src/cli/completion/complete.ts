@@ -6,7 +6,7 @@ import {
 import type { KubeObject } from '../../runtime/kube/kube-object.ts';
 import { allInstances } from '../all-instances.ts';
 import type { CatalogEntry, Command, CommandArgument, CommandContext, CommandOption } from '../command.ts';
-import { firstWord, spellings } from '../locate.ts';
+import { firstArgument, spellings } from '../locate.ts';
 import { shownName } from '../objects/object-name.ts';
 import { optionsOf } from '../options/option-sets.ts';
 import { printableLine } from '../output/printable.ts';
@@ -26,16 +26,16 @@ export async function complete(
   const root = new RootCommand();
   for (const [verb, nouns] of verbsOf(entries)) root.command(verb, nouns.join(', '));
   for (const { name, summary } of entries) root.command(name, summary);
-  const line = words.slice(firstWord(words.slice(0, -1)).at);
-  const typed = line.filter((word) => !word.startsWith('-'));
+  const line = words.slice(firstArgument(words.slice(0, -1)).at);
+  const typed = line.filter((part) => !part.startsWith('-'));
   const entry = entries.findLast(({ name }) => `${typed.join(' ')} `.startsWith(`${name} `));
   if (entry) {
     const command = await entry.load();
     const completed = root.command(entry.name, entry.summary);
     for (const option of optionsOf(command)) addOption(completed, asTyped(option, line));
     const candidates = await candidatesFor(command, words, context).catch(() => []);
-    const offer = (say: (value: string, description: string) => void) => {
-      for (const { value, description } of candidates) say(value, description);
+    const offer = (add: (value: string, description: string) => void) => {
+      for (const { value, description } of candidates) add(value, description);
     };
     for (const { name } of command.args ?? []) completed.argument(name, offer, name.includes('...'));
   }
@@ -70,8 +70,8 @@ function addOption(command: TabCommand, option: CommandOption): void {
     else command.option(name, option.description, alias);
     return;
   }
-  const offer = (say: (value: string, description: string) => void) => {
-    for (const choice of option.choices ?? []) say(choice, '');
+  const offer = (add: (value: string, description: string) => void) => {
+    for (const choice of option.choices ?? []) add(choice, '');
   };
   if (alias === undefined) command.option(name, option.description, offer);
   else command.option(name, option.description, offer, alias);
@@ -83,12 +83,12 @@ interface Candidate {
   readonly description: string;
 }
 
-/** A person waits for these: whoever does not answer by then offers nothing. */
+/** A person waits for these: what has not answered by then is left out. */
 const PATIENCE_MS = 1_500;
 
 /**
  * What the first argument of a command may be: objects of the cluster and machines of the login, live, or the
- * words that its description names. Nothing is offered where nobody answers in time.
+ * words that its description names. Nothing is offered if no answer comes in time.
  */
 async function candidatesFor(
   command: Command,
@@ -99,11 +99,11 @@ async function candidatesFor(
   if (!argument) return [];
   const input = { args: [], options: optionsIn(words) };
   const hurried = { ...context, signal: AbortSignal.any([context.signal, AbortSignal.timeout(PATIENCE_MS)]) };
-  const wanted = [
+  const lists = [
     ...(/gpui|epg|gpuacct/.test(argument.description) ? [objects(argument, input, hurried)] : []),
     ...(/\binstances?\b/i.test(argument.description) ? [machines(input, hurried)] : []),
   ];
-  const found = await Promise.all(wanted.map((list) => inTime(list)));
+  const found = await Promise.all(lists.map((list) => inTime(list)));
   return [...found.flat(), ...namedWords(argument)];
 }
 
@@ -112,10 +112,10 @@ interface Input {
   readonly options: Readonly<Record<string, unknown>>;
 }
 
-/** The options on the line that say where to look. */
+/** The options on the line that name what to read. */
 function optionsIn(words: readonly string[]): Input['options'] {
   const value = (...flags: readonly string[]): string | undefined => {
-    const at = words.findIndex((word) => flags.includes(word));
+    const at = words.findIndex((typed) => flags.includes(typed));
     return at < 0 ? undefined : words[at + 1];
   };
   return {
@@ -159,9 +159,9 @@ function objects(
 
 function machines(input: Input, context: CommandContext): Promise<readonly Candidate[]> {
   return withMarketplace(input, context, async ({ client }) =>
-    (await allInstances(client)).map(({ id, gpuName, actualStatusWord }) => ({
+    (await allInstances(client)).map(({ id, gpuName, actualStatusText }) => ({
       value: String(id),
-      description: printableLine([gpuName, actualStatusWord ?? 'provisioning'].filter(Boolean).join(', ')),
+      description: printableLine([gpuName, actualStatusText ?? 'provisioning'].filter(Boolean).join(', ')),
     })),
   );
 }

@@ -12,9 +12,9 @@ import { type Check, type Finding, ok, skipped, warning, wrong } from './check.t
 export function accountChecks(cluster: ClusterSession, account: MarketplaceAccount): readonly Check[] {
   const area = areaOf(account);
   return [
-    { area, name: 'Ready', look: async () => readiness(account) },
-    { area, name: 'limits', look: async () => limits(account) },
-    { area, name: 'Secret', look: () => keySecret(cluster, account) },
+    { area, name: 'Ready', run: async () => readiness(account) },
+    { area, name: 'limits', run: async () => limits(account) },
+    { area, name: 'Secret', run: () => keySecret(cluster, account) },
   ];
 }
 
@@ -32,7 +32,7 @@ function readiness({ status, metadata }: MarketplaceAccount): Finding {
   if (ready.status === 'True') return ok(ready.message);
   return wrong(
     `${ready.reason}: ${ready.message}`,
-    `gpu-rent status gpuacct/${metadata.name} -n ${metadata.namespace} tells what to do.`,
+    `gpu-rent status gpuacct/${metadata.name} -n ${metadata.namespace} shows what to do.`,
   );
 }
 
@@ -64,7 +64,7 @@ async function keySecret({ kube }: ClusterSession, account: MarketplaceAccount):
         `Add it, or set spec.apiKeySecretRef.key. ${create}`,
       );
     case 'invalid':
-      return wrong(`Key ${key} of Secret ${name}: ${reading.problem}.`, `Make it anew. ${create}`);
+      return wrong(`Key ${key} of Secret ${name}: ${reading.problem}.`, `Create it again. ${create}`);
     case 'forbidden':
       return skipped(`You may not read Secret ${name}.`, 'Ask for the right to get it.');
   }
@@ -77,22 +77,25 @@ export function keyChecks(
   pinned?: MarketplaceAccount,
 ): readonly Check[] {
   let user: User | undefined;
-  const NOT_PROVEN = skipped('Not asked: the key proved nothing.', 'Mend what is said of the key first.');
-  const needsUser = (look: (known: User) => Finding) => async () => (user ? look(user) : NOT_PROVEN);
+  const NOT_PROVEN = skipped(
+    'Not asked: the key proved nothing.',
+    'Fix the key problem reported above first.',
+  );
+  const needsUser = (check: (known: User) => Finding) => async () => (user ? check(user) : NOT_PROVEN);
   return [
     {
       area,
       name: 'key',
-      look: async () => {
+      run: async () => {
         user = await client.users.current();
         return proven(user, pinned);
       },
     },
-    { area, name: 'may read machines', look: async () => (user ? mayRead(client) : NOT_PROVEN) },
-    { area, name: 'may search', look: async () => (user ? maySearch(client) : NOT_PROVEN) },
-    { area, name: 'may destroy', look: async () => (user ? mayDestroy(client) : NOT_PROVEN) },
-    { area, name: 'credit', look: needsUser(credit) },
-    { area, name: 'SSH key', look: needsUser(sshKey) },
+    { area, name: 'may read machines', run: async () => (user ? mayRead(client) : NOT_PROVEN) },
+    { area, name: 'may search', run: async () => (user ? maySearch(client) : NOT_PROVEN) },
+    { area, name: 'may destroy', run: async () => (user ? mayDestroy(client) : NOT_PROVEN) },
+    { area, name: 'credit', run: needsUser(credit) },
+    { area, name: 'SSH key', run: needsUser(sshKey) },
   ];
 }
 

@@ -3,7 +3,7 @@ import { MarketplaceError } from '../../marketplace/errors/errors.ts';
 import { runChecks } from './check.ts';
 
 const found = (error: unknown) =>
-  runChecks([{ area: 'a', name: 'b', look: () => Promise.reject(error) }], () => {});
+  runChecks([{ area: 'a', name: 'b', run: () => Promise.reject(error) }], () => {});
 
 test('what cannot be looked at for a failure has failed, in its own words', async () => {
   expect(await found(new Error('no such file'))).toMatchObject([{ state: 'failed', detail: 'no such file' }]);

@@ -11,11 +11,11 @@ export type Finding =
 /** A line of the doctor's report. */
 export type CheckLine = Finding & { readonly area: string; readonly name: string };
 
-/** One thing to look at. It never throws: what goes wrong is its finding. */
+/** One check. It never rejects: a failure is its finding. */
 export interface Check {
   readonly area: string;
   readonly name: string;
-  readonly look: () => Promise<Finding>;
+  readonly run: () => Promise<Finding>;
 }
 
 export const ok = (detail: string): Finding => ({ state: 'ok', detail });
@@ -25,15 +25,15 @@ export const skipped = (detail: string, fix: string): Finding => ({ state: 'skip
 
 /**
  * Runs checks one after another; an exception is a failure in its own words. A service that has no time for the
- * question, as where the operator has just asked the same, says nothing about what was looked at.
+ * question, for example if the operator has just asked the same, says nothing about what was looked at.
  */
 export async function runChecks(
   checks: readonly Check[],
   onLine: (line: CheckLine) => void,
 ): Promise<readonly CheckLine[]> {
   const lines: CheckLine[] = [];
-  for (const { area, name, look } of checks) {
-    const line = { area, name, ...(await look().catch(unexpected)) };
+  for (const { area, name, run } of checks) {
+    const line = { area, name, ...(await run().catch(unexpected)) };
     lines.push(line);
     onLine(line);
   }
@@ -50,15 +50,15 @@ const NOTICEABLE_MS = 5_000;
 const DANGEROUS_MS = 30_000;
 
 /** How this machine's clock and that of a reply's `Date` differ. Such a header has whole seconds. */
-export function clockFinding(date: string | undefined, whose: string): Finding {
+export function clockFinding(date: string | undefined, source: string): Finding {
   const theirs = Date.parse(date ?? '');
   if (Number.isNaN(theirs))
-    return warning(`${whose} names no time.`, 'Nothing to do, unless machines seem to cost too much.');
+    return warning(`${source} names no time.`, 'Nothing to do, unless machines seem to cost too much.');
   const seconds = Math.round((Date.now() - theirs) / 1000);
   const apart = Math.abs(seconds) * 1000;
-  const detail = `this machine is ${Math.abs(seconds)} s ${seconds < 0 ? 'behind' : 'ahead of'} ${whose}`;
+  const detail = `this machine is ${Math.abs(seconds)} s ${seconds < 0 ? 'behind' : 'ahead of'} ${source}`;
   if (apart >= DANGEROUS_MS)
     return wrong(`${detail}.`, 'Set the clocks by NTP: leases and the windows of labels depend on them.');
   if (apart >= NOTICEABLE_MS) return warning(`${detail}.`, 'Set the clocks by NTP.');
-  return ok(apart < 2000 ? `agrees with ${whose}` : detail);
+  return ok(apart < 2000 ? `agrees with ${source}` : detail);
 }

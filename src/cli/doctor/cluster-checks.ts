@@ -22,9 +22,9 @@ const OUR_KINDS = [gpuInstanceResource, endpointGroupResource, marketplaceAccoun
 /** The cluster, the definitions, rights, and the operator in it. */
 export function clusterChecks(cluster: ClusterSession): readonly Check[] {
   return [
-    { area: 'cluster', name: 'API server', look: () => apiServer(cluster) },
-    { area: 'cluster', name: 'clock', look: () => apiServerClock(cluster) },
-    { area: 'cluster', name: 'definitions', look: () => definitionsServed(cluster) },
+    { area: 'cluster', name: 'API server', run: () => apiServer(cluster) },
+    { area: 'cluster', name: 'clock', run: () => apiServerClock(cluster) },
+    { area: 'cluster', name: 'CRDs', run: () => definitionsServed(cluster) },
     ...rightsChecks(cluster),
     ...operatorChecks(cluster),
     ...guardChecks(cluster),
@@ -47,10 +47,7 @@ async function apiServer(cluster: ClusterSession): Promise<Finding> {
     return wrong(`${cluster.origin} answers ${status}.`, 'Check the server address of the kubeconfig.');
   const minor = Number(/^v1\.(\d+)/.exec(version)?.[1] ?? 0);
   if (minor < 30)
-    return warning(
-      `Kubernetes ${version}`,
-      'Use Kubernetes 1.30 or newer: the rules of the definitions need it.',
-    );
+    return warning(`Kubernetes ${version}`, 'Use Kubernetes 1.30 or newer: the rules of the CRDs need it.');
   return ok(`Kubernetes ${version} at ${cluster.origin}`);
 }
 
@@ -71,8 +68,8 @@ async function definitionsServed(cluster: ClusterSession): Promise<Finding> {
 /** Whether an operator leads, and whether it knows who it is. */
 function operatorChecks(cluster: ClusterSession): readonly Check[] {
   return [
-    { area: 'operator', name: 'lease', look: () => lease(cluster) },
-    { area: 'operator', name: 'identity', look: () => identity(cluster) },
+    { area: 'operator', name: 'lease', run: () => lease(cluster) },
+    { area: 'operator', name: 'identity', run: () => identity(cluster) },
   ];
 }
 
@@ -95,7 +92,7 @@ async function lease({ kube, operatorNamespace: namespace }: ClusterSession): Pr
       );
     const { holderIdentity, renewTime = '', leaseDurationSeconds = 15 } = found.spec ?? {};
     const age = Date.now() - Date.parse(renewTime);
-    if (!holderIdentity) return wrong('Nobody leads: the last operator gave the lease back.', pods);
+    if (!holderIdentity) return wrong('No operator leads: the last one released the lease.', pods);
     if (Number.isNaN(age) || age > leaseDurationSeconds * 2000) {
       return wrong(`${holderIdentity} has not renewed the lease for ${ageText(age)}.`, pods);
     }

@@ -82,7 +82,7 @@ async function examine(found: Found) {
     },
   } as Partial<KubeClient> as KubeClient;
   const cluster = { kube, operatorNamespace: NAMESPACE } as Partial<ClusterSession> as ClusterSession;
-  const looked = await Promise.all(guardChecks(cluster).map(async ({ name, look }) => [name, await look()]));
+  const looked = await Promise.all(guardChecks(cluster).map(async ({ name, run }) => [name, await run()]));
   return Object.fromEntries(looked);
 }
 

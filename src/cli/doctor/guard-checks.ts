@@ -14,14 +14,14 @@ import { type Check, type Finding, ok, skipped, warning, wrong } from './check.t
 /** Whether an uninstall would be refused while machines are rented: the operator's record, and what reads it. */
 export function guardChecks(cluster: ClusterSession): readonly Check[] {
   return [
-    { area: 'operator', name: 'in-use record', look: () => orForbidden('ConfigMaps', record(cluster)) },
-    { area: 'operator', name: 'in-use guard', look: () => orForbidden('admission policies', guard(cluster)) },
+    { area: 'operator', name: 'in-use record', run: () => orForbidden('ConfigMaps', record(cluster)) },
+    { area: 'operator', name: 'in-use guard', run: () => orForbidden('admission policies', guard(cluster)) },
   ];
 }
 
-async function orForbidden(what: string, looking: Promise<Finding>): Promise<Finding> {
+async function orForbidden(what: string, reading: Promise<Finding>): Promise<Finding> {
   try {
-    return await looking;
+    return await reading;
   } catch (error) {
     if (!isKubeError(error, 'forbidden')) throw error;
     return skipped(`You may not read ${what}.`, 'Ask for the right to get and list them.');
@@ -33,16 +33,16 @@ async function record(cluster: ClusterSession): Promise<Finding> {
   const place = `ConfigMap ${namespace}/${IN_USE_RECORD}`;
   const logs = `It is the operator's: look at its log, kubectl logs -n ${namespace} deploy/gpu-rental-operator.`;
   const found = await kube.get<ConfigMap>(configMapResource, { namespace, name: IN_USE_RECORD });
-  const said = found?.data?.[inUseKey];
-  if (said === undefined) {
+  const value = found?.data?.[inUseKey];
+  if (value === undefined) {
     return warning(
       `${place} does not say whether machines are rented.`,
       `An operator that leads writes it. ${logs}`,
     );
   }
   const rented = await rentedObjects(cluster);
-  if (said === 'true' || rented === 0) {
-    const words = said === 'true' ? 'machines are rented' : 'no machine is rented';
+  if (value === 'true' || rented === 0) {
+    const words = value === 'true' ? 'machines are rented' : 'no machine is rented';
     return ok(rented === undefined ? words : `${words}: ${counted(rented, 'object')} with a machine`);
   }
   if (rented === undefined) return ok('no machine is rented, as far as the operator says');
@@ -52,7 +52,7 @@ async function record(cluster: ClusterSession): Promise<Finding> {
   );
 }
 
-/** Objects in the operator's scope that a machine belongs to; undefined where they may not be listed. */
+/** Objects in the operator's scope that a machine belongs to; undefined if they may not be listed. */
 async function rentedObjects(cluster: ClusterSession): Promise<number | undefined> {
   const reading = await readIdentity(cluster);
   if (reading.type !== 'identity') return undefined;
@@ -122,13 +122,17 @@ function puts({ spec }: Binding, namespace: string): boolean {
 function isOfThisVersion({ spec }: Policy): boolean {
   const { matchConstraints, paramKind, matchConditions, variables, validations } = spec ?? {};
   const group = /^!\('([^']*)' in /.exec(matchConditions?.[0]?.expression ?? '')?.[1] ?? '';
-  const { resourceRules: rules, ...wanted } = guardPolicy(group);
+  const { resourceRules: rules, ...desired } = guardPolicy(group);
   // The API server adds a scope to each rule.
-  const held = matchConstraints?.resourceRules.map(({ apiGroups, apiVersions, operations, resources }) => ({
-    apiGroups,
-    apiVersions,
-    operations,
-    resources,
-  }));
-  return sameJson({ paramKind, matchConditions, variables, validations }, wanted) && sameJson(held, rules);
+  const present = matchConstraints?.resourceRules.map(
+    ({ apiGroups, apiVersions, operations, resources }) => ({
+      apiGroups,
+      apiVersions,
+      operations,
+      resources,
+    }),
+  );
+  return (
+    sameJson({ paramKind, matchConditions, variables, validations }, desired) && sameJson(present, rules)
+  );
 }

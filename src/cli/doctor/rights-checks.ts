@@ -8,8 +8,8 @@ import { type Check, type Finding, ok, skipped, warning, wrong } from './check.t
 /** What the caller may do, and what the operator may. */
 export function rightsChecks(cluster: ClusterSession): readonly Check[] {
   return [
-    { area: 'rights', name: 'yours', look: () => ownRights(cluster) },
-    { area: 'rights', name: "the operator's", look: () => operatorRights(cluster) },
+    { area: 'rights', name: 'yours', run: () => ownRights(cluster) },
+    { area: 'rights', name: "the operator's", run: () => operatorRights(cluster) },
   ];
 }
 
@@ -33,7 +33,7 @@ interface Asked {
   readonly name?: string | undefined;
 }
 
-/** Whether somebody may do something; undefined where that may not be asked. */
+/** Whether a user may do something; undefined if the caller may not ask. */
 async function isAllowed(
   { kube }: ClusterSession,
   { resource: path, ...asked }: Asked,
@@ -60,7 +60,7 @@ function groupsOf(user: string): readonly string[] {
   return ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, 'system:authenticated'];
 }
 
-const WANTED: readonly Omit<Asked, 'namespace'>[] = [
+const NEEDED: readonly Omit<Asked, 'namespace'>[] = [
   { verb: 'create', group: GROUP, resource: 'gpuinstances' },
   { verb: 'list', group: GROUP, resource: 'gpuinstances' },
   { verb: 'list', group: GROUP, resource: 'marketplaceaccounts' },
@@ -69,7 +69,7 @@ const WANTED: readonly Omit<Asked, 'namespace'>[] = [
 
 async function ownRights(cluster: ClusterSession): Promise<Finding> {
   const missing: string[] = [];
-  for (const asked of WANTED) {
+  for (const asked of NEEDED) {
     const allowed = await isAllowed(cluster, { ...asked, namespace: cluster.namespace });
     if (allowed === false) missing.push(`${asked.verb} ${asked.resource}`);
   }
@@ -122,7 +122,7 @@ const SERVICE_ACCOUNTS: Resource = {
   namespaced: true,
 };
 
-/** undefined where that may not be read. */
+/** undefined if that may not be read. */
 async function hasServiceAccount({
   kube,
   operatorNamespace: namespace,

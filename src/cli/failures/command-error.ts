@@ -1,7 +1,7 @@
 /** How a process says that it ended. */
 export const EXIT = { ok: 0, failure: 1, usage: 2, notFound: 3, timedOut: 4, interrupted: 130 } as const;
 
-/** A failure in words of ours: what happened and why in `message`, what to do in `remedy`. */
+/** A failure for people: what happened and why in `message`, what to do in `remedy`. */
 export class CommandError extends Error {
   readonly exitCode: number;
   readonly remedy: string | undefined;

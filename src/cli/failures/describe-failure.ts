@@ -29,19 +29,19 @@ const MARKETPLACE_EXIT: Partial<Readonly<Record<MarketplaceErrorKind, number>>> 
 };
 
 const KUBE_ADVICE: Partial<Readonly<Record<KubeErrorKind, string>>> = {
-  notFound: 'Check name and namespace (-n), and that the definitions are installed: gpu-rent doctor.',
+  notFound: 'Check name and namespace (-n), and that the CRDs are installed: gpu-rent doctor.',
   forbidden: 'Ask for the right that is named, or use another user: --as, --context.',
   unauthorized: 'Log in to the cluster again, or choose another context: --context.',
   unavailable: 'Check that the cluster runs and can be reached: kubectl cluster-info.',
   throttled: 'Wait a little and try again.',
-  alreadyExists: 'Someone made it at the same moment: look at it, then decide again.',
-  conflict: 'Someone else changed it at the same moment: try again.',
+  alreadyExists: 'It was created at the same moment: read it, then decide again.',
+  conflict: 'It was changed at the same moment: try again.',
   invalid: 'Correct the field that is named.',
 };
 
 const KUBECONFIG_ADVICE = 'Name another kubeconfig or context: --kubeconfig, KUBECONFIG, --context.';
 
-/** Said of a change whose reply does not tell whether it happened. */
+/** For a change whose reply does not say whether it happened. */
 export const OPEN_OUTCOME = 'Whether it took effect is not known.';
 export const CHECK_FIRST = 'Look whether it took effect before you repeat it.';
 
@@ -113,7 +113,7 @@ function exitCodeOf(error: unknown): number {
 }
 
 /**
- * A failure after Ctrl-C or SIGTERM. What may have taken effect is still told; anything else failed because it
+ * A failure after Ctrl-C or SIGTERM. What may have taken effect is still reported; anything else failed because it
  * was given up.
  */
 export function describeInterruption(error: unknown, exitCode: number): FailureText {

@@ -21,10 +21,10 @@ import { failed, notFound } from '../failures/command-error.ts';
 import type { ClusterSession } from '../sessions/cluster-session.ts';
 import { shownName } from './object-name.ts';
 
-/** Any object of ours. */
+/** Any object of the operator's kinds. */
 type OurObject = GpuInstance | EndpointGroup | MarketplaceAccount;
 
-/** The object, or exit code 3. */
+/** Reads an object. Rejects with a failure of exit code 3 if it does not exist, else with the KubeError. */
 export async function getObject<T extends OurObject>(
   cluster: ClusterSession,
   resource: KindNames,
@@ -116,7 +116,10 @@ export interface OperatorTimes {
   readonly guessed: string | undefined;
 }
 
-/** The times that the operator runs with, as it publishes them; its defaults if they cannot be read. */
+/**
+ * The times that the operator runs with, as it publishes them; its defaults if the ConfigMap is missing or forbidden.
+ * Rejects with any other KubeError.
+ */
 export async function operatorTimes({ kube, operatorNamespace }: ClusterSession): Promise<OperatorTimes> {
   const place = `ConfigMap ${operatorNamespace}/${IN_USE_RECORD}`;
   const ref = { namespace: operatorNamespace, name: IN_USE_RECORD };
@@ -135,11 +138,14 @@ const MAX_BYTES = 1_000_000;
 
 export const GROUP_VERSION = `${GROUP}/${VERSION}`;
 
-/** What to do where definitions are missing. */
+/** What to do if CRDs are missing. */
 export const INSTALL_DEFINITIONS =
-  'Install the definitions: helm upgrade --install, or kubectl apply --server-side -f crds/.';
+  'Install the CRDs: helm upgrade --install, or kubectl apply --server-side -f crds/.';
 
-/** The plural names of our kinds that the cluster serves; none where it knows nothing of the group. */
+/**
+ * The plural names of the operator's kinds that the cluster serves; none if it does not serve the API group. Rejects if
+ * the API server answers with an error.
+ */
 export async function servedKinds({ get }: ClusterSession): Promise<readonly string[]> {
   const response = await get(`/apis/${GROUP_VERSION}`);
   const text = await readBody(response, MAX_BYTES);

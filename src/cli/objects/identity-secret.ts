@@ -10,7 +10,7 @@ export type IdentityReading =
   | { readonly type: 'unreadable'; readonly place: string; readonly stored: SecretObject }
   | { readonly type: 'missing' | 'forbidden'; readonly place: string };
 
-/** Reads the Secret that the operator signs with. */
+/** Reads the Secret that the operator signs with. Rejects with a KubeError other than `forbidden`. */
 export async function readIdentity({ kube, operatorNamespace }: ClusterSession): Promise<IdentityReading> {
   const [{ IDENTITY_SECRET, identityFromData }, { secretResource }] = await Promise.all([
     import('../../ownership/identity.ts'),
@@ -29,7 +29,7 @@ export async function readIdentity({ kube, operatorNamespace }: ClusterSession):
   }
 }
 
-/** The identity, or a failure that says what is missing and why it matters. */
+/** The identity. Rejects with a failure that says what is missing if the Secret cannot be read or used. */
 export async function requireIdentity(cluster: ClusterSession): Promise<Identity> {
   const reading = await readIdentity(cluster);
   switch (reading.type) {
@@ -37,14 +37,14 @@ export async function requireIdentity(cluster: ClusterSession): Promise<Identity
       return reading.identity;
     case 'forbidden':
       throw failed(
-        `You may not read the Secret ${reading.place}, which proves what is ours.`,
+        `You may not read the Secret ${reading.place}, which proves the owner of a machine.`,
         'Ask for the right to get it, or look at gpu-rent status.',
       );
     case 'missing':
     case 'unreadable':
       throw failed(
-        `The Secret ${reading.place} is ${reading.type}: what is ours cannot be proven.`,
-        'Check --operator-namespace; gpu-rent doctor tells more.',
+        `The Secret ${reading.place} is ${reading.type}: the owner of a machine cannot be proven.`,
+        'Check --operator-namespace; run gpu-rent doctor for details.',
       );
   }
 }

@@ -51,11 +51,11 @@ function byConditions(conditions: readonly Condition[]): Progress {
  * Whether a condition holds for the present generation: one that was judged by an older spec does not count, as
  * in `kubectl wait`.
  */
-export function conditionHolds({ metadata, status }: Judged, type: string, wanted: string): boolean {
+export function conditionHolds({ metadata, status }: Judged, type: string, expected: string): boolean {
   const condition = status?.conditions?.find(
     (candidate) => candidate.type.toLowerCase() === type.toLowerCase(),
   );
   const judgedBy = condition?.observedGeneration ?? status?.observedGeneration;
   const isPresent = judgedBy === undefined || judgedBy >= (metadata.generation ?? 0);
-  return isPresent && condition?.status.toLowerCase() === wanted.toLowerCase();
+  return isPresent && condition?.status.toLowerCase() === expected.toLowerCase();
 }

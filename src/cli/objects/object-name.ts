@@ -16,7 +16,7 @@ export type Target =
 
 /**
  * Reads `gpui/x`, `epg/x`, `gpuacct/x` in every spelling that kubectl takes. A bare integer is an id of the
- * marketplace; a bare name is a GpuInstance.
+ * marketplace; a bare name is a GpuInstance. Throws a usage error for any other text.
  */
 export function parseTarget(text: string): Target {
   if (/^\d{1,15}$/.test(text)) return { type: 'id', id: Number(text) };
@@ -24,15 +24,15 @@ export function parseTarget(text: string): Target {
   const [kind, name] = second === undefined ? [gpuInstanceResource.singular, first] : [first, second];
   const resource = KINDS.find((candidate) => spellingsOf(candidate).includes(kind.toLowerCase()));
   if (!resource) {
-    throw usageError(`"${kind}" is no kind of ours.`, 'Write gpui/name, epg/name or gpuacct/name.');
+    throw usageError(`Unknown kind "${kind}".`, 'Write gpui/name, epg/name or gpuacct/name.');
   }
   if (more.length > 0 || !/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(name)) {
-    throw usageError(`"${text}" is no kind/name such as gpui/trainer.`);
+    throw usageError(`"${text}" is not a kind/name such as gpui/trainer.`);
   }
   return { type: 'object', resource, name };
 }
 
-/** The same where only objects of some kinds will do. */
+/** The same for objects of some kinds. Throws a usage error for an id and for any other kind. */
 export function parseObject(
   text: string,
   ...allowed: readonly KindNames[]
@@ -40,7 +40,7 @@ export function parseObject(
   const target = parseTarget(text);
   if (target.type === 'object' && (allowed.length === 0 || allowed.includes(target.resource))) return target;
   const kinds = (allowed.length === 0 ? KINDS : allowed).map(({ shortNames }) => `${shortNames[0]}/name`);
-  throw usageError(`"${text}" will not do here.`, `Write ${kinds.join(' or ')}.`);
+  throw usageError(`"${text}" is not accepted here.`, `Write ${kinds.join(' or ')}.`);
 }
 
 function spellingsOf({ singular, plural, shortNames }: KindNames): readonly string[] {

@@ -4,7 +4,7 @@ const OUTPUT: readonly CommandOption[] = [
   {
     flags: '-o, --output <format>',
     description:
-      'How results are shown. json and yaml are one value: of a change of one thing its report, where several were asked for a list.',
+      'How results are shown. json and yaml are one value: for a change of one thing its report, for several a list.',
     choices: ['table', 'wide', 'json', 'yaml', 'name'],
   },
   { flags: '--raw', description: 'The same as -o json.' },
@@ -44,7 +44,7 @@ const MARKETPLACE: readonly CommandOption[] = [
 
 const CLUSTER: readonly CommandOption[] = [
   { flags: '-n, --namespace <name>', description: "Default: the context's own namespace." },
-  { flags: '-A, --all-namespaces', description: 'All namespaces, where a command lists.' },
+  { flags: '-A, --all-namespaces', description: 'All namespaces, if a command lists.' },
   { flags: '--context <name>', description: 'Another context of the kubeconfig.' },
   { flags: '--kubeconfig <file>', description: 'Default: KUBECONFIG, ~/.kube/config.' },
   { flags: '--as <user>', description: 'Impersonate this user.' },
@@ -73,7 +73,7 @@ export function sharedOptions(sets: readonly OptionSet[] = []): readonly Command
   return all.filter(({ flags }, at) => all.findIndex((option) => option.flags === flags) === at);
 }
 
-/** Every shared option: these may also stand before the command. */
+/** Every shared option: these may also come before the command. */
 export const GLOBAL_OPTIONS: readonly CommandOption[] = sharedOptions(['output', 'marketplace', 'cluster']);
 
 /** Every option that a command takes, its own before the shared ones; its own hide a shared one of that name. */

@@ -7,7 +7,7 @@ export function optionName(flag: string): string {
   return flag.replace(/^--(no-)?/, '').replace(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** The text of an option, undefined where it was not given. */
+/** The text of an option; undefined if it was not given. */
 export function textOption(options: OptionValues, flag: string): string | undefined {
   const value = options[optionName(flag)];
   return typeof value === 'string' ? value : undefined;
@@ -42,7 +42,7 @@ export function numberOption(
   return text === undefined ? undefined : parseNumber(text, flag, bounds);
 }
 
-/** A written number within bounds. `name` is the flag or argument that it stands for. */
+/** Reads a number within bounds. Throws a usage error that names `name`, the flag or argument, for anything else. */
 export function parseNumber(text: string, name: string, { min, max, whole }: NumberBounds = {}): number {
   const value = /^[-+]?(\d+(\.\d*)?|\.\d+)$/.test(text.trim()) ? Number(text) : Number.NaN;
   const fits =
@@ -65,30 +65,33 @@ function described({
   return max === undefined ? kind : `${kind} of at most ${max}`;
 }
 
-/** An id of the marketplace: a bare integer. */
+/** An id of the marketplace: a bare integer. Throws a usage error for anything else. */
 export function parseId(text: string | undefined, what: string): number {
   if (text === undefined) throw usageError(`${what}: an id is missing.`);
   return parseNumber(text, what, { min: 0, whole: true });
 }
 
-/** Ids of the marketplace, at least one. */
+/** Ids of the marketplace, each once. Throws a usage error if there is none or one is not an integer. */
 export function parseIds(texts: readonly string[], what: string): readonly number[] {
   if (texts.length === 0) throw usageError(`${what}: give at least one id.`);
   return [...new Set(texts.map((text) => parseId(text, what)))];
 }
 
-/** Milliseconds of `30s`, `5m` or a bare number of seconds; `name` is the flag that it stands for. */
+/**
+ * Milliseconds of `30s`, `5m` or a bare number of seconds. Throws a usage error that names `name`, the flag, for any
+ * other text.
+ */
 export function parseTime(text: string, name: string): number {
   const milliseconds = /^\d+$/.test(text) ? Number(text) * 1000 : durationOf(text);
   if (milliseconds !== undefined && milliseconds > 0) return milliseconds;
-  throw usageError(`${name}: "${text}" is no time such as 30s, 5m or 1h30m.`);
+  throw usageError(`${name}: "${text}" is not a time such as 30s, 5m or 1h30m.`);
 }
 
 function durationOf(text: string): number | undefined {
   return /^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$/.test(text) ? parseDuration(text) : undefined;
 }
 
-/** Milliseconds that one request may take, undefined where `--request-timeout` was not given. */
+/** Milliseconds that one request may take, undefined if `--request-timeout` was not given. */
 export function requestTimeout(options: OptionValues): number | undefined {
   const text = textOption(options, '--request-timeout');
   return text === undefined ? undefined : parseTime(text, '--request-timeout');

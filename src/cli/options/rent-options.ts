@@ -6,7 +6,7 @@ import { dollarsOption } from '../output/amounts.ts';
 import { readSecretFile, readTextFile } from '../secrets/secret-input.ts';
 import { listOption, numberOption, parseNumber, switchOption, textOption } from './option-values.ts';
 
-/** What a rented machine shall be. */
+/** The options of a rental. */
 export const RENT_OPTIONS: readonly CommandOption[] = [
   { flags: '--image <reference>', description: 'The container image.' },
   { flags: '--disk <gb>', description: 'GB of disk. Default: 10.' },
@@ -38,13 +38,13 @@ export const RENT_OPTIONS: readonly CommandOption[] = [
   { flags: '--force', description: "Skip the service's checks." },
 ];
 
-/** The rent request that the options ask for. */
+/** The rent request of the options. Rejects with a usage error if they contradict each other or name no image. */
 export async function rentRequest(input: CommandInput, context: CommandContext): Promise<RentRequest> {
   const { options } = input;
   const image = textOption(options, '--image');
   const templateHashId = textOption(options, '--template-hash');
   if (image === undefined && templateHashId === undefined) {
-    throw usageError('--image: what shall run on the machine?', 'Give --image, or --template-hash.');
+    throw usageError('--image: an image is required.', 'Give --image, or --template-hash.');
   }
   const onStart = await startScript(options, context);
   const bidPerHour = dollarsOption(options, '--bid');
@@ -98,7 +98,7 @@ async function environment(options: OptionValues, context: CommandContext): Prom
 function variable(entry: string, env: CommandContext['env']): readonly [string, string] {
   const at = entry.indexOf('=');
   const name = at < 0 ? entry : entry.slice(0, at);
-  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) throw usageError(`--env: "${name}" is no name of a variable.`);
+  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) throw usageError(`--env: "${name}" is not a variable name.`);
   const value = at < 0 ? env[name] : entry.slice(at + 1);
   if (value === undefined) throw usageError(`--env: ${name} is not set here.`, `Write ${name}=value.`);
   return [name, value];

@@ -27,10 +27,10 @@ export function dollarsOption(options: OptionValues, flag: string): MicroDollars
   return text === undefined ? undefined : parseAmount(text, flag);
 }
 
-/** A written amount of dollars; `name` is the flag or argument that it stands for. */
+/** Reads an amount of dollars. Throws a usage error that names `name`, the flag or argument, for any other text. */
 export function parseAmount(text: string, name: string): MicroDollars {
   const amount = parseDollars(text.replace(/^\$/, ''));
-  if (amount === undefined) throw usageError(`${name}: "${text}" is no amount of dollars such as 0.45.`);
+  if (amount === undefined) throw usageError(`${name}: "${text}" is not an amount of dollars such as 0.45.`);
   return amount;
 }
 
@@ -58,7 +58,7 @@ export function ageText(milliseconds: number): string {
   return days < 8 && hours % 24 ? `${days}d${hours % 24}h` : `${days}d`;
 }
 
-/** An epoch time in ISO 8601 seconds, undefined where there is none. */
+/** An epoch time in ISO 8601 seconds, undefined if there is none. */
 export function timeText(epochMs: number | undefined): string | undefined {
   return epochMs === undefined ? undefined : `${new Date(epochMs).toISOString().slice(0, 19)}Z`;
 }

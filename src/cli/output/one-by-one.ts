@@ -3,8 +3,8 @@ import type { ChangeReport, Output } from './output.ts';
 
 /**
  * Changes one thing after another and ends at the first that fails. People read each line as soon as it is so;
- * JSON and YAML are one document: where one thing was asked for its report, where several were the list of
- * what was done, were it a single one. It is written also where a later one fails, before the failure is
+ * JSON and YAML are one document: for one thing its report, for several the list of
+ * what was done, were it a single one. It is written even if a later one fails, before the failure is
  * thrown, which then names that one and those not tried.
  */
 export async function changeOneByOne<Thing extends number | string>(

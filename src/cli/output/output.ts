@@ -30,7 +30,7 @@ export interface Output {
   /** A list; an empty one says so on stderr in words. */
   rows<Row>(view: View<Row>, rows: readonly Row[]): Promise<void>;
   row<Row>(view: View<Row>, row: Row): Promise<void>;
-  /** For machines the report itself, or their list where several were asked for: `asList`, or more than one. */
+  /** For machines the report itself, or their list if several were asked for: `asList`, or more than one. */
   changed(reports: readonly ChangeReport[], asked?: { readonly asList: boolean }): Promise<void>;
   /** A value for machines, and the same as text for people. */
   value(value: unknown, text: string): Promise<void>;
@@ -80,14 +80,14 @@ function nameLine<Row>({ kind, name }: View<Row>, row: Row): string {
 }
 
 /** `--raw` is JSON, as the service's other clients call it. commander has checked the word. */
-function formatOf(word: string | undefined, raw: boolean): OutputFormat {
+function formatOf(text: string | undefined, raw: boolean): OutputFormat {
   if (raw) return 'json';
-  switch (word) {
+  switch (text) {
     case 'json':
     case 'yaml':
     case 'wide':
     case 'name':
-      return word;
+      return text;
     default:
       return 'table';
   }
@@ -99,27 +99,27 @@ export async function yamlOf(value: unknown): Promise<string> {
   return stringify(JSON.parse(JSON.stringify(value ?? null)), { lineWidth: 0 });
 }
 
-/** Colours a text where colours are wanted; otherwise gives it back as it is. */
+/** Colours a text if colours are on; otherwise returns it unchanged. */
 export type Paint = (colour: 'green' | 'yellow' | 'red' | 'dim' | 'bold', text: string) => string;
 
 /** Colours only on a terminal that knows them, and never with `--no-color`, NO_COLOR or TERM=dumb. */
 export function createPaint(options: OptionValues, { stdout, env }: CommandContext): Paint {
-  const wanted = Boolean(stdout.isTTY) && options.color !== false && !env.NO_COLOR && env.TERM !== 'dumb';
-  return (colour, text) => (wanted ? styleText(colour, text, { validateStream: false }) : text);
+  const isColoured = Boolean(stdout.isTTY) && options.color !== false && !env.NO_COLOR && env.TERM !== 'dumb';
+  return (colour, text) => (isColoured ? styleText(colour, text, { validateStream: false }) : text);
 }
 
-/** One line on stderr that is replaced as things go on; nothing at all where stderr is no terminal. */
+/** One line on stderr that is replaced as things go on; nothing if stderr is not a terminal. */
 export interface Progress {
-  say(text: string): void;
+  show(text: string): void;
   /** Takes the line away, before a result is shown. */
   clear(): void;
 }
 
 /** Progress of one command. */
 export function createProgress({ stderr }: CommandContext): Progress {
-  if (!stderr.isTTY) return { say() {}, clear() {} };
+  if (!stderr.isTTY) return { show() {}, clear() {} };
   return {
-    say: (text) => {
+    show: (text) => {
       stderr.write(`\r\u001b[2K${printableLine(text)}`);
     },
     clear: () => {

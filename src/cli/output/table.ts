@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import { printableLine } from './printable.ts';
 
-/** A column of a table: its heading and the text of a row, undefined where there is none. */
+/** A column of a table: its heading and the text of a row, undefined if there is none. */
 export interface Column<Row> {
   readonly header: string;
   readonly text: (row: Row) => string | undefined;
@@ -21,7 +21,7 @@ export interface TableOptions {
 
 /**
  * A table as kubectl prints it: headings in capitals, columns three spaces apart, nothing behind the last
- * column, `-` where there is nothing.
+ * column, `-` if there is nothing.
  */
 export function formatTable<Row>(
   columns: readonly Column<Row>[],
@@ -39,11 +39,11 @@ export function formatTable<Row>(
 
 /** One row as a list of `heading: text` lines. */
 export function formatDetails<Row>(columns: readonly Column<Row>[], row: Row): string {
-  const told = columns
+  const shown = columns
     .filter(({ text }) => (text(row) ?? '') !== '')
     .map((column) => [`${column.header}:`, cellOf(column, row)] as const);
-  const width = Math.max(0, ...told.map(([header]) => widthOf(header)));
-  return told.map(([header, value]) => `${pad(header, width)}  ${value}\n`).join('');
+  const width = Math.max(0, ...shown.map(([header]) => widthOf(header)));
+  return shown.map(([header, value]) => `${pad(header, width)}  ${value}\n`).join('');
 }
 
 function layOut(line: readonly string[], widths: readonly number[]): string {
@@ -53,7 +53,7 @@ function layOut(line: readonly string[], widths: readonly number[]): string {
     .trimEnd();
 }
 
-/** What stands in a row may be text of the marketplace or the cluster: it stays on its line and only shows. */
+/** A row may hold text of the marketplace or the cluster: it stays on its line and only shows. */
 function cellOf<Row>({ text, paint }: Column<Row>, row: Row): string {
   const shown = printableLine(text(row) ?? '') || NOTHING;
   return paint ? paint(shown, row) : shown;

@@ -3,7 +3,7 @@ import { avoidedAt, avoidOf } from '../../accounts/avoid-list.ts';
 import { type AccountLimits, limitsOf } from '../../accounts/spend-limits.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import { marketplaceAccountResource } from '../../api/v1alpha1/names.ts';
-import type { Exclusions } from '../../controllers/gpu-instance/offers.ts';
+import type { Exclusions } from '../../controllers/gpu-instance/public.ts';
 import { accountRefOf } from '../../instance/account-ref.ts';
 import { parseDollars } from '../../lib/money.ts';
 import { accountGate, countedInstances } from '../limits.ts';
@@ -16,7 +16,7 @@ export interface AccountView {
   readonly account: MarketplaceAccount | undefined;
   readonly limits: AccountLimits;
   readonly excluded: Exclusions;
-  /** Its sums and the limits on them; undefined where they are not known. */
+  /** Its sums and the limits on them; undefined if they are not known. */
   readonly gate: Pick<Admission, 'request'> | undefined;
   /** What was considered, or why nothing of it was. */
   readonly note: string;
@@ -24,7 +24,7 @@ export interface AccountView {
 
 const NOTHING: Exclusions = { offers: new Set(), machines: new Set(), hosts: new Set() };
 
-/** Where nothing of an account is known. */
+/** The view if nothing of an account is known. */
 export function withoutAccount(why: string): AccountView {
   const note = `limits of the account are not considered: ${why}`;
   return { account: undefined, limits: {}, excluded: NOTHING, gate: undefined, note };

@@ -1,25 +1,18 @@
-import type { AccountLimits } from '../../accounts/spend-limits.ts';
 import type { OfferRequirements } from '../../api/v1alpha1/offer-requirements.ts';
-import type { WantedPorts } from '../../api/v1alpha1/requirements.ts';
 import {
   type Choice,
+  type ChoiceInput,
   chooseOffer,
   type Exclusions,
   offerChecks,
   totalPrice,
   wouldMatchWithout,
-} from '../../controllers/gpu-instance/offers.ts';
+} from '../../controllers/gpu-instance/public.ts';
 import type { Offer } from '../../marketplace/offers/offers.ts';
 import { inDollars } from '../output/amounts.ts';
 
 /** What one alternative is judged by. */
-export interface Alternative {
-  readonly requirements: OfferRequirements;
-  readonly limits: AccountLimits;
-  readonly diskGB: number;
-  readonly wanted: WantedPorts;
-  readonly excluded: Exclusions;
-}
+export type Alternative = Omit<ChoiceInput, 'offers' | 'mustTell'>;
 
 /** An offer and what became of it. */
 export interface Candidate {

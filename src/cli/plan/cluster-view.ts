@@ -25,7 +25,7 @@ interface Asked {
 
 /**
  * Each object with what the cluster says: whether it would take it, and whose login and limits hold. What it would
- * refuse is a usage error; a cluster that cannot be asked is told in the note.
+ * refuse is a usage error; the note says if a cluster cannot be asked.
  */
 export async function clusterViews(
   planned: readonly PlannedObject[],
@@ -119,7 +119,7 @@ interface Target {
   readonly note: readonly string[];
 }
 
-/** The account's own login, or where its key cannot be had the caller's. */
+/** The account's own login, or the caller's if its key cannot be read. */
 async function targetOf(cluster: ClusterSession, account: MarketplaceAccount, asked: Asked): Promise<Target> {
   try {
     return { target: await accountTarget(cluster, account, asked), note: [] };

@@ -25,7 +25,8 @@ export async function plannedObjects(text: string, file: string): Promise<readon
     const [problem] = 'errors' in document ? document.errors : [];
     if (problem) throw usageError(`${file}: ${problem.message}`);
     for (const value of objectsIn(plainValue(document, file)))
-      if (isOurs(value)) await plannedOf(value, file).then((one) => planned.push(one), collectIn(faults));
+      if (isPlannable(value))
+        await plannedOf(value, file).then((one) => planned.push(one), collectIn(faults));
   }
   const [fault] = faults;
   if (fault) throw usageError(faults.map(({ message }) => message).join('\n'), fault.remedy);
@@ -70,7 +71,7 @@ export interface Manifest {
   readonly spec?: unknown;
 }
 
-function isOurs(value: unknown): value is Manifest {
+function isPlannable(value: unknown): value is Manifest {
   if (typeof value !== 'object' || value === null || !('kind' in value) || !('apiVersion' in value))
     return false;
   const { kind, apiVersion } = value;
@@ -82,7 +83,7 @@ async function plannedOf(manifest: Manifest, file: string): Promise<PlannedObjec
   const { apiVersion, kind, metadata, spec } = manifest;
   const isGroup = kind === 'EndpointGroup';
   const object = `${isGroup ? 'epg' : 'gpui'}/${metadata?.name ?? 'unnamed'}`;
-  const fault = (issues: readonly string[]) => notAsDefined(`${object} in ${file}`, kind, issues);
+  const fault = (issues: readonly string[]) => invalidManifest(`${file}: ${object}`, kind, issues);
   if (apiVersion !== API_VERSION) throw fault([`apiVersion: ${apiVersion} in place of ${API_VERSION}`]);
   const found = isGroup ? await templateOf(spec, fault) : await machineOf(spec, fault);
   return { object, namespace: metadata?.namespace, manifest, ...found };
@@ -90,21 +91,21 @@ async function plannedOf(manifest: Manifest, file: string): Promise<PlannedObjec
 
 type Fault = (issues: readonly string[]) => Error;
 
-type Wanted = Pick<PlannedObject, 'spec' | 'isPaused'>;
+type MachinePart = Pick<PlannedObject, 'spec' | 'isPaused'>;
 
-async function machineOf(value: unknown, fault: Fault): Promise<Wanted> {
+async function machineOf(value: unknown, fault: Fault): Promise<MachinePart> {
   const { gpuInstanceSpec } = await import('../../api/v1alpha1/gpu-instance.ts');
   const spec = await asDefined(gpuInstanceSpec, value, fault);
   return { spec, isPaused: spec.paused };
 }
 
-async function templateOf(value: unknown, fault: Fault): Promise<Wanted> {
+async function templateOf(value: unknown, fault: Fault): Promise<MachinePart> {
   const { endpointGroupSpec } = await import('../../api/v1alpha1/endpoint-group-spec.ts');
   const { template, pause } = await asDefined(endpointGroupSpec, value, fault);
   return { spec: template.spec, isPaused: template.spec.paused || pause?.scaleUp === true };
 }
 
-/** The value where every field is one that its schema knows and allows. */
+/** The value if its schema knows and allows every field. Throws `fault` otherwise. */
 async function asDefined<T>(schema: z.ZodType<T>, value: unknown, fault: Fault): Promise<T> {
   const { unknownFields } = await import('./manifests.ts');
   const parsed = schema.safeParse(value);
@@ -123,10 +124,10 @@ function issueText({ path, message, ...issue }: z.core.$ZodIssue, spec: unknown)
 
 const MAX_ISSUES = 20;
 
-function notAsDefined(what: string, kind: string, issues: readonly string[]): Error {
+function invalidManifest(what: string, kind: string, issues: readonly string[]): Error {
   const shown = issues.slice(0, MAX_ISSUES).map((issue) => `  ${issue}`);
   return usageError(
-    `${what} is not as its definition wants it:\n${shown.join('\n')}`,
+    `${what} is invalid:\n${shown.join('\n')}`,
     `kubectl explain ${kind.toLowerCase()}.spec shows every field.`,
   );
 }
@@ -149,7 +150,9 @@ function walk(schema: Schema, value: unknown, path: string): readonly string[] {
   return Object.entries(value).flatMap(([name, inner]) => {
     const known = properties[name];
     if (typeof known === 'object') return walk(known, inner, `${path}.${name}`);
-    return isClosed && known === undefined ? [told(`${path}.${name}`, name, Object.keys(properties))] : [];
+    return isClosed && known === undefined
+      ? [unknownField(`${path}.${name}`, name, Object.keys(properties))]
+      : [];
   });
 }
 
@@ -157,7 +160,7 @@ function walkItem({ items }: Schema, item: unknown, path: string): readonly stri
   return typeof items === 'object' && !Array.isArray(items) ? walk(items, item, path) : [];
 }
 
-function told(path: string, name: string, names: readonly string[]): string {
+function unknownField(path: string, name: string, names: readonly string[]): string {
   const near = nearest(name, names);
   return `${path}: no such field${near === undefined ? '' : `; did you mean ${near}?`}`;
 }

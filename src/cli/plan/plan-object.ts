@@ -1,4 +1,4 @@
-import { hasPriceRule, totalPrice } from '../../controllers/gpu-instance/offers.ts';
+import { hasPriceRule, totalPrice } from '../../controllers/gpu-instance/public.ts';
 import type { MarketplaceClient } from '../../marketplace/client.ts';
 import type { CommandInput } from '../command.ts';
 import { type LastingRefusal, lasting } from '../limits.ts';
@@ -85,7 +85,7 @@ function nothingOf({ object }: PlannedObject, { note }: AccountView): Plan {
   };
 }
 
-/** What keeps the account from it; undefined where it has room. What has room is counted for the objects behind it. */
+/** What keeps the account from it; undefined if it has room. What has room is counted for the objects behind it. */
 function noRoom(
   { object, namespace }: PlannedObject,
   {
@@ -109,8 +109,8 @@ function notRented(candidate: Candidate): Candidate {
 }
 
 async function search(alternative: Alternative, breadth: 'exact' | 'broad', { client, progress }: Means) {
-  const { offerQuery } = await import('../../controllers/gpu-instance/offers.ts');
-  progress.say('Searching offers, at the pace that the marketplace allows …');
+  const { offerQuery } = await import('../../controllers/gpu-instance/public.ts');
+  progress.show('Searching offers, at the pace that the marketplace allows …');
   return client.offers.search(offerQuery(alternative.requirements, alternative, breadth));
 }
 
@@ -149,7 +149,7 @@ interface RentsNothing {
   readonly detail: string;
 }
 
-/** What the spec itself says, in the operator's order; undefined where it asks for a rental. */
+/** What the spec itself says, in the operator's order; undefined if it asks for a rental. */
 function rentsNothing({ spec, isPaused, object }: PlannedObject): RentsNothing | undefined {
   const { adopt, powerState } = spec;
   if (adopt) {
@@ -157,8 +157,7 @@ function rentsNothing({ spec, isPaused, object }: PlannedObject): RentsNothing |
     return { reason: 'Adopted', detail };
   }
   if (powerState === 'Stopped') {
-    const detail =
-      'none is wanted while spec.powerState is Stopped. Set it to Running, or leave it out, to have one rented.';
+    const detail = 'spec.powerState is Stopped. Set it to Running, or leave it out, to have one rented.';
     return { reason: 'Stopped', detail };
   }
   if (!isPaused) return undefined;

@@ -32,8 +32,8 @@ export function planText({
     ],
     candidates,
   );
-  const told = candidates.length === 0 ? '' : `\n${table}`;
-  return `${head}\n(${note})\n${softer.join('')}${told}`;
+  const rows = candidates.length === 0 ? '' : `\n${table}`;
+  return `${head}\n(${note})\n${softer.join('')}${rows}`;
 }
 
 function inWords(reason: NonNullable<Plan['reason']>, detail: string | undefined): string {

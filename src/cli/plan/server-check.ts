@@ -17,7 +17,8 @@ const BAD_REQUEST = 400;
 
 /**
  * Asks as `kubectl apply --server-side --dry-run=server` does, so that rules that span fields and admission policies
- * are judged by who will judge them. Nothing is stored.
+ * are evaluated by the API server itself. Nothing is stored. Rejects only with what is not a KubeError: those become
+ * the verdict.
  */
 export async function askServer(
   { kube, namespace: own }: ClusterSession,

@@ -1,6 +1,5 @@
 import type { EndpointGroupSpec } from '../../api/v1alpha1/endpoint-group.ts';
-import { usualPerf } from '../../controllers/endpoint-group/autoscale/capacity.ts';
-import type { Change, ChoosableWorker } from '../../controllers/endpoint-group/autoscale/plan.ts';
+import { type Change, type ChoosableWorker, usualPerf } from '../../controllers/endpoint-group/public.ts';
 import { parseDuration } from '../../lib/time.ts';
 import { type Fleet, type FleetWorker, isServing, type WorkerModel } from './fleet.ts';
 
@@ -20,8 +19,8 @@ export function deadlinesOf({ template, wakeTimeout }: EndpointGroupSpec): Deadl
 
 /** Work per second of one more worker: workers tell their own once they have served. */
 export function perfOfNew({ workers }: Fleet, { expectedPerf }: EndpointGroupSpec): number | undefined {
-  const told = workers.filter((worker) => worker.wasEverReady).map(({ model }) => model.perf);
-  return usualPerf(told, expectedPerf);
+  const measured = workers.filter((worker) => worker.wasEverReady).map(({ model }) => model.perf);
+  return usualPerf(measured, expectedPerf);
 }
 
 /** The workers as numbers and choices count them. */
@@ -62,8 +61,8 @@ function keepRanks(workers: readonly FleetWorker[]): ReadonlyMap<string, number>
   return new Map(newestFirst.map(({ name }, index) => [name, index + 1]));
 }
 
-function roleOf({ wanted }: FleetWorker): ChoosableWorker['role'] {
-  switch (wanted) {
+function roleOf({ desired }: FleetWorker): ChoosableWorker['role'] {
+  switch (desired) {
     case 'Hot':
       return 'hot';
     case 'Cold':
@@ -86,18 +85,18 @@ export function ordered(
   let next = fleet;
   for (const change of changes) {
     if (change.type === 'rent') next = withRented(next, change.wanted, { now, model: modelOf(next.made) });
-    else next = { ...next, workers: next.workers.flatMap((worker) => told(worker, change, now)) };
+    else next = { ...next, workers: next.workers.flatMap((worker) => changed(worker, change, now)) };
   }
   return next;
 }
 
 function withRented(
   fleet: Fleet,
-  wanted: 'Hot' | 'Cold',
+  desired: 'Hot' | 'Cold',
   { now, model }: { readonly now: number; readonly model: WorkerModel },
 ): Fleet {
   const worker: FleetWorker = {
-    ...{ model, wanted, queue: 0 },
+    ...{ model, desired, queue: 0 },
     name: `worker-${fleet.made}`,
     readyAt: now + model.bootSeconds * 1000,
     startedAt: now,
@@ -108,8 +107,8 @@ function withRented(
   return { ...fleet, workers: [...fleet.workers, worker], made: fleet.made + 1 };
 }
 
-/** Empty where it goes at once: one that does not serve has no work to finish. */
-function told(
+/** Empty if it is removed at once: one that does not serve has no work to finish. */
+function changed(
   worker: FleetWorker,
   change: Exclude<Change, { type: 'rent' }>,
   now: number,
@@ -117,11 +116,11 @@ function told(
   if (worker.name !== change.name) return [worker];
   switch (change.type) {
     case 'wake':
-      return [{ ...started(worker, now), wanted: 'Hot', drainSince: undefined }];
+      return [{ ...started(worker, now), desired: 'Hot', drainSince: undefined }];
     case 'park':
-      return [{ ...worker, wanted: 'Cold', drainSince: worker.drainSince ?? now }];
+      return [{ ...worker, desired: 'Cold', drainSince: worker.drainSince ?? now }];
     case 'destroy':
-      return worker.queue > 0 ? [{ ...worker, wanted: 'Gone', drainSince: worker.drainSince ?? now }] : [];
+      return worker.queue > 0 ? [{ ...worker, desired: 'Gone', drainSince: worker.drainSince ?? now }] : [];
   }
 }
 

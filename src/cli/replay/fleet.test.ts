@@ -6,7 +6,7 @@ const NOW = 1_000_000;
 const TICK_SECONDS = 10;
 
 interface GivenWorker {
-  readonly wanted: FleetWorker['wanted'];
+  readonly desired: FleetWorker['desired'];
   readonly readyInSeconds: number | undefined;
   readonly queue: number;
   readonly perf: number;
@@ -19,7 +19,7 @@ interface Given {
 }
 
 const worker: fc.Arbitrary<GivenWorker> = fc.record({
-  wanted: fc.constantFrom('Hot' as const, 'Hot' as const, 'Cold' as const, 'Gone' as const),
+  desired: fc.constantFrom('Hot' as const, 'Hot' as const, 'Cold' as const, 'Gone' as const),
   readyInSeconds: fc.constantFrom(undefined, -100, 0, 3, 10, 50),
   queue: fc.constantFrom(0, 0, 0, 40, 5000),
   perf: fc.integer({ min: 1, max: 200 }),
@@ -33,15 +33,15 @@ const fleets = fc.record({
 
 function fleetOf({ workers, inFront }: Given): Fleet {
   return {
-    workers: workers.map(({ wanted, readyInSeconds, queue, perf, wasEverReady }, index): FleetWorker => {
+    workers: workers.map(({ desired, readyInSeconds, queue, perf, wasEverReady }, index): FleetWorker => {
       const readyAt = readyInSeconds === undefined ? undefined : NOW + readyInSeconds * 1000;
       const isServing = readyAt !== undefined && readyAt <= NOW;
       return {
-        ...{ wanted, readyAt, wasEverReady, name: `w${index}`, queue: isServing ? queue : 0 },
+        ...{ desired, readyAt, wasEverReady, name: `w${index}`, queue: isServing ? queue : 0 },
         model: { perf, pricePerHour: 360_000, coldPricePerHour: 3600, bootSeconds: 60, wakeSeconds: 20 },
         startedAt: NOW - 1000,
         isWoken: false,
-        drainSince: wanted === 'Hot' ? undefined : NOW - 1000,
+        drainSince: desired === 'Hot' ? undefined : NOW - 1000,
       };
     }),
     front: inFront > 0 ? [{ at: NOW - 5000, amount: inFront }] : [],
@@ -79,8 +79,8 @@ test('a calm span passes the same in one step as in ten', () => {
 });
 
 test('money counts running machines at their price and stopped ones at that of their disk, to the second', () => {
-  const of = (wanted: 'Hot' | 'Cold', readyInSeconds: number | undefined) => ({
-    ...{ wanted, readyInSeconds, queue: 0, perf: 100, wasEverReady: true },
+  const of = (desired: 'Hot' | 'Cold', readyInSeconds: number | undefined) => ({
+    ...{ desired, readyInSeconds, queue: 0, perf: 100, wasEverReady: true },
   });
   const fleet = fleetOf({ workers: [of('Hot', 0), of('Hot', 50), of('Cold', undefined)], inFront: 0 });
   const after = inSteps(fleet, 0, 10);

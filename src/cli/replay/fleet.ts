@@ -25,14 +25,14 @@ export interface WorkerModel {
 /** A worker that is there when the replay begins, ready once at least. */
 export interface FirstWorker {
   readonly model: WorkerModel;
-  readonly wanted: 'Hot' | 'Cold';
+  readonly desired: 'Hot' | 'Cold';
 }
 
 /** A simulated worker. Times are milliseconds. */
 export interface FleetWorker {
   readonly name: string;
   readonly model: WorkerModel;
-  readonly wanted: 'Hot' | 'Cold' | 'Gone';
+  readonly desired: 'Hot' | 'Cold' | 'Gone';
   /** From when on it serves; undefined while it is stopped. */
   readonly readyAt: number | undefined;
   /** When its machine was last started. */
@@ -75,7 +75,7 @@ export function isServing({ readyAt }: FleetWorker, now: number): boolean {
 
 /** Hot workers that serve. */
 export function readyWorkers({ workers }: Fleet, now: number): readonly FleetWorker[] {
-  return workers.filter((worker) => worker.wanted === 'Hot' && isServing(worker, now));
+  return workers.filter((worker) => worker.desired === 'Hot' && isServing(worker, now));
 }
 
 /** Work that waits, in workers and in front of them. */
@@ -83,7 +83,7 @@ export function waitingWork({ workers, front }: Fleet): number {
   return workers.reduce((sum, { queue }) => sum + queue, amountOf(front));
 }
 
-/** What all machines cost in an hour as they stand. */
+/** What all machines cost in an hour in their present state. */
 export function pricePerHour({ workers }: Fleet): MicroDollars {
   return workers.reduce(
     (sum, { model, readyAt }) => sum + (readyAt === undefined ? model.coldPricePerHour : model.pricePerHour),
@@ -110,16 +110,16 @@ export interface Span {
 export function isCalm(fleet: Fleet, { from, seconds, offered }: Omit<Span, 'drainSeconds'>): boolean {
   const end = from + seconds * 1000;
   const perf = readyWorkers(fleet, from).reduce((sum, { model }) => sum + model.perf, 0);
-  const isSettled = ({ wanted, queue, readyAt }: FleetWorker) =>
-    wanted !== 'Gone' &&
+  const isSettled = ({ desired, queue, readyAt }: FleetWorker) =>
+    desired !== 'Gone' &&
     queue === 0 &&
-    (readyAt === undefined || readyAt > end || (readyAt <= from && wanted === 'Hot'));
+    (readyAt === undefined || readyAt > end || (readyAt <= from && desired === 'Hot'));
   return fleet.front.length === 0 && offered <= perf * seconds && fleet.workers.every(isSettled);
 }
 
 /**
- * Lets a span pass. Work goes to the ready worker at which it waits least; where all are full it is turned away, and
- * where none is ready it waits in front of them for at most as long as anything may wait.
+ * Lets a span pass. Work goes to the ready worker at which it waits least; if all are full it is rejected, and
+ * if none is ready it waits in front of them for at most as long as anything may wait.
  */
 export function passed(fleet: Fleet, span: Span): Fleet {
   const { from, seconds, offered, maxQueueSeconds, drainSeconds } = span;
@@ -134,7 +134,7 @@ export function passed(fleet: Fleet, span: Span): Fleet {
   const { totals } = fleet;
   return {
     ...fleet,
-    workers: worked.workers.some(({ wanted }) => wanted !== 'Hot')
+    workers: worked.workers.some(({ desired }) => desired !== 'Hot')
       ? worked.workers.flatMap((worker) => settled(worker, now, drainSeconds))
       : worked.workers,
     front: queue,
@@ -164,7 +164,7 @@ function worksOf(fleet: Fleet, span: Span, ready: readonly FleetWorker[]): Worke
   let next = 0;
   const workers = fleet.workers.map((worker) => {
     if (!isServing(worker, from)) return worker;
-    const share = worker.wanted === 'Hot' ? (shares[next++] ?? 0) : 0;
+    const share = worker.desired === 'Hot' ? (shares[next++] ?? 0) : 0;
     const result = serve(worker.queue, share, { perf: worker.model.perf, seconds, maxQueueSeconds });
     served += result.done;
     refused += result.rejected;
@@ -190,9 +190,9 @@ function frontAfter(front: FrontQueue, { from, offered }: Span, refused: number)
 
 /** Stopped or gone once its work is done, or it may work no longer. One that boots to be cold is ready once first. */
 function settled(worker: FleetWorker, now: number, drainSeconds: number): readonly FleetWorker[] {
-  if (worker.wanted === 'Hot') return [worker];
+  if (worker.desired === 'Hot') return [worker];
   const isDrained = worker.queue <= NEARLY_NOTHING || now >= (worker.drainSince ?? now) + drainSeconds * 1000;
-  if (worker.wanted === 'Gone') return isDrained ? [] : [worker];
+  if (worker.desired === 'Gone') return isDrained ? [] : [worker];
   if (!isServing(worker, now) || !isDrained) return [worker];
   return [{ ...worker, readyAt: undefined, wasEverReady: true, isWoken: false, drainSince: undefined }];
 }

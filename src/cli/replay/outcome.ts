@@ -16,8 +16,8 @@ export interface Tick {
   readonly cold: number;
   /** Hot workers that serve. */
   readonly ready: number;
-  readonly wantedHot: number;
-  readonly wantedTotal: number;
+  readonly desiredHot: number;
+  readonly desiredTotal: number;
   /** How long the work that waits takes the ready workers; while none is ready, how long the oldest has waited. */
   readonly queueSeconds: number;
   /** Work units. */
@@ -65,7 +65,7 @@ export function rounded(value: number): number {
   return Math.round(value * 1e6) / 1e6;
 }
 
-/** The wait in front of ready workers; the age of the oldest work where there are none. */
+/** The wait in front of ready workers; the age of the oldest work if there are none. */
 export function queueSecondsOf(fleet: Fleet, now: number): number {
   const perf = readyWorkers(fleet, now).reduce((sum, { model }) => sum + model.perf, 0);
   if (perf === 0) return oldestWaitMs(fleet.front, now) / 1000;

@@ -25,10 +25,10 @@ export function joined(queue: FrontQueue, batch: Batch): FrontQueue {
 /** Takes so much work out of it, oldest first; `waited` is units × seconds that this work has stood there. */
 export function takenFrom(
   queue: FrontQueue,
-  wanted: number,
+  amount: number,
   now: number,
 ): { readonly queue: FrontQueue; readonly waited: number } {
-  let rest = wanted;
+  let rest = amount;
   let waited = 0;
   const left = queue.flatMap((batch): FrontQueue => {
     const amount = Math.min(rest, batch.amount);
@@ -39,7 +39,7 @@ export function takenFrom(
   return { queue: left, waited };
 }
 
-/** Lets go of what has waited for as long as anything may. */
+/** Drops work that has waited for the maximum. */
 export function withoutExpired(
   queue: FrontQueue,
   now: number,

@@ -25,8 +25,8 @@ function whatIf(trace: string, overrides: Partial<WhatIf> = {}): WhatIf {
   return { spec: spec(), trace: parseTrace(trace), models: [MODEL], first: [], ...overrides };
 }
 
-const crew = (wanted: 'Hot' | 'Cold', count: number, model = MODEL) =>
-  Array.from({ length: count }, () => ({ model, wanted }));
+const crew = (desired: 'Hot' | 'Cold', count: number, model = MODEL) =>
+  Array.from({ length: count }, () => ({ model, desired }));
 
 function at(ticks: readonly Tick[], seconds: number): Tick {
   const tick = ticks.find((candidate) => candidate.seconds === seconds);
@@ -53,13 +53,13 @@ describe('a replay', () => {
     expect([360, 370, 380, 390, 400, 410].map((seconds) => at(ticks, seconds).hot)).toEqual([
       9, 7, 5, 4, 2, 0,
     ]);
-    expect(ticks.every(({ wantedTotal, hot, cold }) => wantedTotal === 20 && hot + cold === 20)).toBe(true);
+    expect(ticks.every(({ desiredTotal, hot, cold }) => desiredTotal === 20 && hot + cold === 20)).toBe(true);
   });
 
   test('one waiting request wakes one cold worker at once, and is served when it runs', () => {
     const trace = 'seconds,load,queue\n0,0,100\n60,0,';
     const { ticks, summary } = replay(whatIf(trace, { first: crew('Cold', 5) }));
-    expect(at(ticks, 0)).toMatchObject({ wantedHot: 1, wantedTotal: 5, hot: 1, cold: 4, ready: 0 });
+    expect(at(ticks, 0)).toMatchObject({ desiredHot: 1, desiredTotal: 5, hot: 1, cold: 4, ready: 0 });
     expect(at(ticks, 20)).toMatchObject({ ready: 1, queueSeconds: 0 });
     expect(summary).toMatchObject({ served: 100, rejected: 0, meanQueueSeconds: 20, woken: 1, rented: 0 });
   });
@@ -82,8 +82,8 @@ describe('a replay', () => {
   test('measures one worker first where no performance is known', () => {
     const unknown = spec({ expectedPerf: undefined });
     const { ticks } = replay(whatIf('seconds,load\n0,900\n200,900', { spec: unknown }));
-    expect(at(ticks, 110).wantedHot).toBe(1);
-    expect(at(ticks, 130).wantedHot).toBeGreaterThan(1);
+    expect(at(ticks, 110).desiredHot).toBe(1);
+    expect(at(ticks, 130).desiredHot).toBeGreaterThan(1);
   });
 
   test('a first worker is kept until it was ready, however late after the beginning it was rented', () => {
@@ -118,7 +118,7 @@ describe('a replay', () => {
     const options = spec({ maxSpendPerHour: '6.00', maxWorkers: 40, coldWorkers: 0, template });
     const models = [{ ...MODEL, pricePerHour: 450_000 }] as const;
     const { ticks, summary } = replay(whatIf('seconds,load\n0,4000\n60,4000', { spec: options, models }));
-    expect(at(ticks, 60)).toMatchObject({ hot: 13, wantedHot: 26 });
+    expect(at(ticks, 60)).toMatchObject({ hot: 13, desiredHot: 26 });
     expect(summary.peakTotal).toBe(13);
   });
 });
@@ -144,7 +144,7 @@ describe('the first tick decides as the core does', () => {
     const expectedPerf = String(of.perf);
     const asked = { spec: spec({ expectedPerf, ...given }), first, models: [of] as const };
     const { ticks } = replay(whatIf(`seconds,load,queue\n${row}`, asked));
-    expect(ticks[0]).toMatchObject({ wantedHot: hot, wantedTotal: total });
+    expect(ticks[0]).toMatchObject({ desiredHot: hot, desiredTotal: total });
   });
 });
 
@@ -235,8 +235,8 @@ describe('in every replay', () => {
         const { maxWorkers, maxSpendPerHour } = given.spec;
         expect(summary.peakTotal).toBeLessThanOrEqual(maxWorkers);
         const began = given.first.reduce(
-          (sum, { model: { pricePerHour, coldPricePerHour }, wanted }) =>
-            sum + (wanted === 'Hot' ? pricePerHour : coldPricePerHour),
+          (sum, { model: { pricePerHour, coldPricePerHour }, desired }) =>
+            sum + (desired === 'Hot' ? pricePerHour : coldPricePerHour),
           0,
         );
         const most = Math.max(Number(maxSpendPerHour ?? Number.POSITIVE_INFINITY), began / 1e6);
@@ -266,7 +266,7 @@ describe('in every replay', () => {
       }));
       const given = spec({ minColdLoad: String(minColdLoad), coldWorkers: 0, maxWorkers: 40 });
       const trace = `seconds,load\n0,${load}\n${seconds},${load}`;
-      const first = models.slice(0, hot).map((one) => ({ model: one, wanted: 'Hot' as const }));
+      const first = models.slice(0, hot).map((one) => ({ model: one, desired: 'Hot' as const }));
       return replay(whatIf(trace, { spec: given, models: [MODEL, ...models], first })).summary.rented;
     };
     fc.assert(

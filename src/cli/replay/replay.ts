@@ -1,21 +1,20 @@
 import type { EndpointGroupSpec } from '../../api/v1alpha1/endpoint-group.ts';
-import { autoscale } from '../../controllers/endpoint-group/autoscale/autoscale.ts';
-import type {
-  ScalingDecision,
-  ScalingInput,
-  ScalingMemory,
-} from '../../controllers/endpoint-group/autoscale/bounds.ts';
-import { mostExpensiveOffer } from '../../controllers/endpoint-group/autoscale/candidates.ts';
-import { scalingOptions } from '../../controllers/endpoint-group/autoscale/capacity.ts';
-import { chooseWorkers } from '../../controllers/endpoint-group/autoscale/choose-workers.ts';
-import type { Choice, ChoosableWorker } from '../../controllers/endpoint-group/autoscale/plan.ts';
-import { defaultTimes } from '../../controllers/endpoint-group/autoscale/times.ts';
 import {
+  autoscale,
+  type Choice,
+  type ChoosableWorker,
+  chooseWorkers,
+  defaultTimes,
   EMPTY_HISTORY,
   type LoadHistory,
+  mostExpensiveOffer,
   rolledTo,
+  type ScalingDecision,
+  type ScalingInput,
+  type ScalingMemory,
+  scalingOptions,
   withArrivals,
-} from '../../controllers/endpoint-group/load/state.ts';
+} from '../../controllers/endpoint-group/public.ts';
 import { type MicroDollars, parseDollars } from '../../lib/money.ts';
 import { parseDuration } from '../../lib/time.ts';
 import { choosableWorkers, type Deadlines, deadlinesOf, ordered, perfOfNew } from './autoscaler-adapter.ts';
@@ -39,7 +38,7 @@ import {
 } from './outcome.ts';
 import { isSteadyBetween, offeredBetween, type Trace } from './trace.ts';
 
-/** What says the wanted numbers: the operator's own rules, or others to compare them with. */
+/** Decides the desired numbers: the operator's own rules, or others to compare them with. */
 export type Policy = (
   input: ScalingInput,
 ) => Pick<ScalingDecision, 'hot' | 'total' | 'hotCapacity' | 'memory'>;
@@ -68,7 +67,7 @@ const BEGIN = 10 * defaultTimes.longMs;
 /**
  * Replays an offered load through the core with simulated queues, boots and wakes, tick by tick. A group without
  * workers begins without a past; one with workers has had the load of the first row until then, and an operator just
- * started anew. Pure: the same gives the same.
+ * started. Pure: the same gives the same.
  */
 export function* replayTicks(whatIf: WhatIf): Generator<Tick, Outcome> {
   const plan = planOf(whatIf);
@@ -107,31 +106,31 @@ interface State extends Counted {
 function planOf(whatIf: WhatIf): Plan {
   const { spec, models, policy = autoscale } = whatIf;
   const ceiling = parseDollars(spec.maxSpendPerHour);
-  const dearest = Math.max(...models.map(({ pricePerHour }) => pricePerHour));
+  const maxPrice = Math.max(...models.map(({ pricePerHour }) => pricePerHour));
   return {
     ...{ whatIf, ceiling, policy },
     options: scalingOptions(spec),
     deadlines: deadlinesOf(spec),
     drainSeconds: (parseDuration(spec.drainTimeout) ?? 0) / 1000,
-    priceOfNew: mostExpensiveOffer(spec) ?? dearest,
+    priceOfNew: mostExpensiveOffer(spec) ?? maxPrice,
   };
 }
 
 /** Work that waits stands in the hot workers as far as it may wait there, else in front of them. */
 function beginning({ first, trace }: WhatIf, { options }: Plan): State {
-  const hot = first.filter(({ wanted }) => wanted === 'Hot');
+  const hot = first.filter(({ desired }) => desired === 'Hot');
   const perf = hot.reduce((sum, { model }) => sum + model.perf, 0);
   const { queue = 0 } = trace.start;
   const taken = Math.min(queue, perf * options.maxQueueSeconds);
-  const workers = first.map(({ model, wanted }, index) => ({
-    ...{ model, wanted },
+  const workers = first.map(({ model, desired }, index) => ({
+    ...{ model, desired },
     name: `worker-${index}`,
-    readyAt: wanted === 'Hot' ? BEGIN : undefined,
+    readyAt: desired === 'Hot' ? BEGIN : undefined,
     startedAt: BEGIN,
     isWoken: false,
     wasEverReady: true,
     drainSince: undefined,
-    queue: wanted === 'Hot' ? (taken * model.perf) / perf : 0,
+    queue: desired === 'Hot' ? (taken * model.perf) / perf : 0,
   }));
   const front = queue > taken ? [{ at: BEGIN, amount: queue - taken }] : [];
   return {
@@ -157,15 +156,15 @@ function oneTick(state: State, plan: Plan, seconds: number): { readonly tick: Ti
   const { fleet } = decided.next;
   const amount = offeredBetween(plan.whatIf.trace.points, seconds, seconds + TICK_SECONDS);
   const next = worked(decided.next, plan, seconds);
-  const count = (role: 'Hot' | 'Cold') => fleet.workers.filter(({ wanted }) => wanted === role).length;
+  const count = (role: 'Hot' | 'Cold') => fleet.workers.filter(({ desired }) => desired === role).length;
   const tick = {
     seconds,
     load: rounded(amount / TICK_SECONDS),
     hot: count('Hot'),
     cold: count('Cold'),
     ready: readyWorkers(fleet, state.now).length,
-    wantedHot: decided.hot,
-    wantedTotal: decided.total,
+    desiredHot: decided.hot,
+    desiredTotal: decided.total,
     queueSeconds: queueSecondsOf(next.fleet, next.now),
     rejected: rounded(next.fleet.totals.rejected - fleet.totals.rejected),
     dollars: dollarsOf(next.fleet.totals),
@@ -262,7 +261,7 @@ function worked(state: State, plan: Plan, seconds: number): State {
   };
 }
 
-/** Fine steps where queues or workers change within the tick. */
+/** Fine steps if queues or workers change within the tick. */
 function stepSeconds({ fleet, now }: State, { whatIf, options }: Plan, from: number): number {
   const { points } = whatIf.trace;
   const to = from + TICK_SECONDS;

@@ -31,9 +31,9 @@ describe('a trace', () => {
   test.each([
     { text: '', line: 1, message: 'the trace is empty' },
     { text: 'seconds,load\n', line: 1, message: 'the trace has no rows' },
-    { text: 'second,load\n0,1', line: 1, message: '"second" is no column of a trace' },
+    { text: 'second,load\n0,1', line: 1, message: '"second" is not a column of a trace' },
     { text: 'seconds,hot\n0,1', line: 1, message: 'the column load is missing' },
-    { text: 'seconds,load,load\n0,1,1', line: 1, message: 'the column load stands twice' },
+    { text: 'seconds,load,load\n0,1,1', line: 1, message: 'the column load is there twice' },
     {
       text: 'seconds,load\n0,1\n\n# gap\n10,x',
       line: 5,
@@ -43,15 +43,19 @@ describe('a trace', () => {
     { text: 'seconds,load\n0,NaN', line: 2, message: 'load "NaN" is not a number from 0 to 10^12' },
     { text: 'seconds,load\n0,1e30', line: 2, message: 'load "1e30" is not a number from 0 to 10^12' },
     { text: 'seconds,load\n0', line: 2, message: 'load is empty' },
-    { text: 'seconds,load\n0,1,2', line: 2, message: '3 values stand under 2 columns' },
+    { text: 'seconds,load\n0,1,2', line: 2, message: '3 values are under 2 columns' },
     { text: 'seconds,load\n10,1\n10,2', line: 3, message: 'seconds 10 is not after 10 of the row before' },
     {
       text: 'seconds,load\n0,1\n3000000,2',
       line: 3,
       message: 'seconds 3000000 is more than 31 days after the first row',
     },
-    { text: 'seconds,load,hot\n0,1,1.5', line: 2, message: 'hot 1.5 is no whole number up to 1000' },
-    { text: 'seconds,load,hot\n0,1,1e9', line: 2, message: 'hot 1000000000 is no whole number up to 1000' },
+    { text: 'seconds,load,hot\n0,1,1.5', line: 2, message: 'hot 1.5 is not a whole number up to 1000' },
+    {
+      text: 'seconds,load,hot\n0,1,1e9',
+      line: 2,
+      message: 'hot 1000000000 is not a whole number up to 1000',
+    },
     { text: 'seconds,load,hot\n0,1,1\n10,1,2', line: 3, message: 'hot stands in a later row' },
   ])('is refused on line $line: $message', ({ text, line, message }) => {
     const error = errorOf(text);

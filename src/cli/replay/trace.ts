@@ -5,7 +5,7 @@ export interface TracePoint {
   readonly load: number;
 }
 
-/** How the group stands at the beginning; undefined where the trace does not say. */
+/** The state of the group at the start; undefined if the trace does not say. */
 export interface StartValues {
   readonly hot: number | undefined;
   readonly cold: number | undefined;
@@ -42,8 +42,8 @@ const LARGEST = 1e12;
 const MAX_WORKERS = 1000;
 const NUMBER = /^\d+(\.\d*)?([eE][+-]?\d+)?$/;
 
-/** Longer ones are millions of ticks, which nobody reads. */
-const LONGEST_SECONDS = 31 * 86_400;
+/** Longer ones are millions of ticks, too many to read. */
+const MAX_SECONDS = 31 * 86_400;
 
 interface Row {
   readonly line: number;
@@ -87,16 +87,16 @@ function cellText(cell: string): string {
 }
 
 function columnsOf({ line, cells }: Line): readonly Column[] {
-  const remedy = 'name the columns seconds,load and, where wanted, hot,cold,queue';
+  const remedy = 'name the columns seconds,load and, if needed, hot,cold,queue';
   const columns = cells.map((cell) => {
     const column = COLUMNS.find((name) => name === cell);
-    if (!column) throw new TraceError(line, `"${cell}" is no column of a trace`, remedy);
+    if (!column) throw new TraceError(line, `"${cell}" is not a column of a trace`, remedy);
     return column;
   });
   const missing = NEEDED.find((name) => !columns.includes(name));
   if (missing) throw new TraceError(line, `the column ${missing} is missing`, remedy);
   const twice = columns.find((name, index) => columns.indexOf(name) !== index);
-  if (twice) throw new TraceError(line, `the column ${twice} stands twice`, remedy);
+  if (twice) throw new TraceError(line, `the column ${twice} is there twice`, remedy);
   return columns;
 }
 
@@ -104,7 +104,7 @@ function rowOf({ line, cells }: Line, columns: readonly Column[]): Row {
   if (cells.length > columns.length)
     throw new TraceError(
       line,
-      `${cells.length} values stand under ${columns.length} columns`,
+      `${cells.length} values are under ${columns.length} columns`,
       'write one number per column, with a point for decimals',
     );
   return { line, cells: new Map(columns.map((column, index) => [column, cells[index] ?? ''])) };
@@ -132,7 +132,7 @@ function checkOrder(points: Trace['points'], index: number, line: number): void 
       `seconds ${seconds} is not after ${before} of the row before`,
       'sort the rows by seconds and leave one row for each',
     );
-  if (seconds - first.seconds > LONGEST_SECONDS)
+  if (seconds - first.seconds > MAX_SECONDS)
     throw new TraceError(
       line,
       `seconds ${seconds} is more than 31 days after the first row`,
@@ -160,7 +160,7 @@ function startOf(first: Row | undefined): StartValues {
     if (value === undefined || (Number.isInteger(value) && value <= MAX_WORKERS)) return value;
     throw new TraceError(
       first?.line ?? 1,
-      `${column} ${value} is no whole number up to ${MAX_WORKERS}`,
+      `${column} ${value} is not a whole number up to ${MAX_WORKERS}`,
       'write workers as a count',
     );
   };

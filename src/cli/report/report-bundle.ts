@@ -12,7 +12,10 @@ export interface BundleFile {
 
 const BLOCK = 512;
 
-/** Writes files below the folder `path`, or into one archive where it ends as one. `modified`: epoch milliseconds. */
+/**
+ * Writes files below the folder `path`, or into one archive if its name ends as one. `modified`: epoch milliseconds.
+ * Rejects with a failure that names the path if it cannot be written.
+ */
 export async function writeBundle(
   path: string,
   files: readonly BundleFile[],

@@ -2,7 +2,7 @@ import { annotations } from '../../api/v1alpha1/names.ts';
 
 const REDACTED = '[redacted]';
 
-/** Annotations of ours that hold no value of a user; all others are replaced. */
+/** Annotations of the operator that hold no value of a user; all others are replaced. */
 const SHOWN_ANNOTATIONS: ReadonlySet<string> = new Set<string>(Object.values(annotations));
 
 /** Names under which Kubernetes objects carry secrets as text. */

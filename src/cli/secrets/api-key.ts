@@ -24,7 +24,8 @@ export function sessionKeyPath(env: CommandContext['env']): string {
 
 /**
  * Looks for the key in the order of the service's public clients: options, environment, the session key of a
- * login with a second factor, the per-user files (XDG), the older file in the home folder.
+ * login with a second factor, the per-user files (XDG), the older file in the home folder. Rejects with a usage error
+ * if there is none.
  */
 export async function findApiKey(
   options: OptionValues,
@@ -39,7 +40,7 @@ export async function findApiKey(
   });
 }
 
-/** The same; undefined where there is none. */
+/** The same; undefined if there is none. */
 export async function searchApiKey(
   options: OptionValues,
   context: CommandContext,

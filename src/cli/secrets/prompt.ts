@@ -19,20 +19,20 @@ const readers = new WeakMap<object, Reader>();
 export interface Question {
   /** What is typed is not shown. */
   readonly hidden?: boolean;
-  /** The option that answers it where nobody can be asked. */
+  /** The option that answers it without a terminal. */
   readonly instead: string;
 }
 
 /**
- * Asks on stderr and reads one line of stdin, from a terminal or a pipe. Where stdin has ended the error names
- * the option to use instead.
+ * Asks on stderr and reads one line of stdin, from a terminal or a pipe. Rejects with a usage error that names the
+ * option to use instead if stdin has ended.
  */
 export async function ask(context: CommandContext, question: string, options: Question): Promise<string> {
   context.stderr.write(`${question} `);
   const answer = options.hidden && context.stdin.isTTY ? await hiddenLine(context) : await nextLine(context);
   if (answer === undefined) {
     context.stderr.write('\n');
-    throw usageError('Nobody answers: stdin has ended.', `Give ${options.instead}.`);
+    throw usageError('No answer: stdin has ended.', `Give ${options.instead}.`);
   }
   return answer.trim();
 }

@@ -10,8 +10,9 @@ export interface SecretFile extends AsyncDisposable {
 }
 
 /**
- * Makes a new file of mode 0600 before its secret exists: a place that cannot be written to is told before
- * anything is made whose only copy would be lost. A file that is there already is never written over.
+ * Creates a file of mode 0600 before its secret exists, so that a path that cannot be written fails before anything is
+ * created whose only copy would be lost. Rejects with a usage error for such a path, and for a file that exists already:
+ * none is overwritten.
  */
 export async function reserveSecretFile(path: string, flag: string): Promise<SecretFile> {
   const file = await open(path, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {

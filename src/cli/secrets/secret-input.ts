@@ -5,7 +5,10 @@ import { usageError } from '../failures/command-error.ts';
 import { textOption } from '../options/option-values.ts';
 import { ask, readAll } from './prompt.ts';
 
-/** A secret out of a file, `-` for stdin; white space around it is not part of it. */
+/**
+ * A secret out of a file, `-` for stdin, without white space around it. Rejects with a usage error if the file is empty,
+ * too large or unreadable.
+ */
 export async function readSecretFile(path: string, flag: string, context: CommandContext): Promise<Secret> {
   const text = (await readTextFile(path, flag, context)).trim();
   if (text === '') throw usageError(`${flag}: ${path} is empty.`);
@@ -16,7 +19,7 @@ export async function readSecretFile(path: string, flag: string, context: Comman
 /** Files that were named already, by the stderr of their run. */
 const warned = new WeakMap<object, Set<string>>();
 
-/** A key is money: each run that uses a file which others may read says so, once. Pipes are nobody else's. */
+/** A key is money: each run that uses a file which others may read says so, once. A pipe is private. */
 export async function warnReadable(
   path: string,
   what: 'key' | 'secret',
@@ -53,7 +56,7 @@ export async function readBounded(path: string): Promise<string> {
   }
 }
 
-/** The text of a file, `-` for stdin. */
+/** The text of a file, `-` for stdin. Rejects with a usage error if the file is too large or unreadable. */
 export async function readTextFile(path: string, flag: string, context: CommandContext): Promise<string> {
   if (path === '-') return readAll(context);
   try {
@@ -73,7 +76,7 @@ export interface SecretWays {
   /** e.g. `--secret`; `--secret-file` reads a file, `-` stdin. */
   readonly flag: string;
   readonly env?: string;
-  /** Asked for at a terminal; left out: undefined comes back where no way was used. */
+  /** Asked for at a terminal; if left out, undefined is returned when no way was used. */
   readonly question?: string;
 }
 

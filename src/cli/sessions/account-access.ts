@@ -8,8 +8,9 @@ import type { SessionTarget } from './marketplace-session.ts';
 import { marketplaceUrl } from './marketplace-session.ts';
 
 /**
- * How the marketplace of an account is reached: by its own key, or by the caller's where that was given. The
- * caller's key is only sent where {@link trustedUrl} says; the account's own goes where the account says.
+ * How the marketplace of an account is reached: by its own key, or by the caller's if one was given. The
+ * caller's key is only sent to what {@link trustedUrl} allows; the account's own goes to the URL of the account.
+ * Rejects with a failure if neither key can be used.
  */
 export async function accountTarget(
   { kube }: ClusterSession,

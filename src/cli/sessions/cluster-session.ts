@@ -50,8 +50,8 @@ async function openCluster(options: OptionValues, context: CommandContext) {
     environment: context.env,
     clock: systemClock,
   });
-  const door = createTransport({ ...connection.tls, connections: 8, headers: impersonated(options) });
-  const transport = endingReads(door, context.signal);
+  const pooled = createTransport({ ...connection.tls, connections: 8, headers: impersonated(options) });
+  const transport = endingReads(pooled, context.signal);
   const { origin, credentials } = connection;
   const deadlineMs = requestTimeout(options) ?? REQUEST_TIMEOUT_MS;
   const env = { clock: systemClock, random: systemRandom, log: silentLogger };
@@ -65,10 +65,10 @@ async function openCluster(options: OptionValues, context: CommandContext) {
     operatorNamespace: operatorNamespace(options, context),
     get: getter(client),
   };
-  return { cluster, close: () => door.close() };
+  return { cluster, close: () => pooled.close() };
 }
 
-/** Reads end with Ctrl-C; a write under way is waited for, so that what became of it can be told. */
+/** Reads end with Ctrl-C; a write under way is waited for, so that its outcome can be reported. */
 function endingReads(transport: Transport, interrupted: AbortSignal): Transport {
   return (request) => {
     if (request.method !== 'GET') return transport(request);
@@ -77,14 +77,14 @@ function endingReads(transport: Transport, interrupted: AbortSignal): Transport 
   };
 }
 
-interface Door {
+interface RequestParts {
   readonly transport: Transport;
   readonly origin: string;
   readonly credentials: Credentials;
   readonly deadlineMs: number;
 }
 
-function getter({ transport, origin, credentials, deadlineMs }: Door): ClusterSession['get'] {
+function getter({ transport, origin, credentials, deadlineMs }: RequestParts): ClusterSession['get'] {
   const server = new URL(origin);
   return async (path) =>
     transport({

@@ -6,17 +6,17 @@ const MAX_BODY = 2_000;
 
 /**
  * Shows each call and its reply as they go over the wire: method, address, bodies. Keys, codes and other
- * secrets are replaced; the Authorization header is named and never shown.
+ * secrets are replaced; the Authorization header is named and never shown. Calls reject as those of `transport` do.
  */
-export function explainingTransport(transport: Transport, say: (line: string) => void): Transport {
+export function explainingTransport(transport: Transport, print: (line: string) => void): Transport {
   return async (request) => {
-    say(`> ${request.method} ${request.origin}${shownPath(request.path)}`);
-    if (request.headers.authorization) say('> Authorization: Bearer [redacted]');
-    if (request.body !== undefined) say(`> ${shownBody(request.body)}`);
+    print(`> ${request.method} ${request.origin}${shownPath(request.path)}`);
+    if (request.headers.authorization) print('> Authorization: Bearer [redacted]');
+    if (request.body !== undefined) print(`> ${shownBody(request.body)}`);
     try {
-      return shownReply(await transport(request), request, say);
+      return shownReply(await transport(request), request, print);
     } catch (error) {
-      say(`< no reply: ${error instanceof Error ? error.message : String(error)}`);
+      print(`< no reply: ${error instanceof Error ? error.message : String(error)}`);
       throw error;
     }
   };
@@ -26,7 +26,7 @@ export function explainingTransport(transport: Transport, say: (line: string) =>
 function shownReply(
   response: TransportResponse,
   request: TransportRequest,
-  say: (line: string) => void,
+  print: (line: string) => void,
 ): TransportResponse {
   async function* body(): AsyncGenerator<Uint8Array> {
     const chunks: Uint8Array[] = [];
@@ -37,8 +37,8 @@ function shownReply(
       yield chunk;
     }
     const text = Buffer.concat(chunks).toString('utf8');
-    say(`< ${response.status} ${request.method} ${shownPath(request.path)} (${size} bytes)`);
-    if (text !== '') say(`< ${shownBody(text)}`);
+    print(`< ${response.status} ${request.method} ${shownPath(request.path)} (${size} bytes)`);
+    if (text !== '') print(`< ${shownBody(text)}`);
   }
   return { ...response, body: body(), destroy: () => response.destroy() };
 }

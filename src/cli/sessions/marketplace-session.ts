@@ -38,7 +38,7 @@ export function marketplaceUrl(options: OptionValues, env: CommandContext['env']
 function checkedUrl(name: string, text: string): string {
   if (/^https?:$/.test(URL.parse(text)?.protocol ?? '')) return text;
   throw usageError(
-    `${name}: "${text}" is no address of a marketplace.`,
+    `${name}: "${text}" is not an address of a marketplace.`,
     `Write one such as ${PUBLIC_SERVICE}.`,
   );
 }
@@ -54,7 +54,8 @@ export function withMarketplace<Result>(
 
 /**
  * The same for a marketplace or key that is known otherwise. A session key of an earlier login that has ended is
- * left aside, as long as no call has succeeded with it, and the ordinary key is used.
+ * left aside, as long as no call has succeeded with it, and the ordinary key is used. Rejects with what `work` rejects
+ * with, explained for a person.
  */
 export async function withMarketplaceAt<Result>(
   target: SessionTarget,
@@ -69,7 +70,7 @@ export async function withMarketplaceAt<Result>(
     return await work(attempt.session);
   } catch (error) {
     if (!key.session || attempt.connection.answered() > 0 || !hasSessionEnded(error))
-      throw told(error, attempt.connection, context);
+      throw withAddress(error, attempt.connection, context);
     context.stderr.write(`The session key of ${key.source} has ended; the ordinary key is used.\n`);
   } finally {
     await attempt.connection.close();
@@ -79,7 +80,7 @@ export async function withMarketplaceAt<Result>(
   try {
     return await work(again.session);
   } catch (error) {
-    throw told(error, again.connection, context);
+    throw withAddress(error, again.connection, context);
   } finally {
     await again.connection.close();
   }
@@ -87,7 +88,7 @@ export async function withMarketplaceAt<Result>(
 
 /**
  * Opens the marketplace for a caller without a key, who has the secret of a login alone: `work` gets what makes the
- * 2FA calls of such a caller with a secret (specification 4.8).
+ * 2FA calls of such a caller with a secret (specification 4.8). Rejects as `work` does, explained for a person.
  */
 export async function withLoggedOut<Result>(
   input: CommandInput,
@@ -99,14 +100,14 @@ export async function withLoggedOut<Result>(
   try {
     return await work((secret) => createLoggedOutClient({ ...connection.parts, secret }));
   } catch (error) {
-    throw told(error, connection, context);
+    throw withAddress(error, connection, context);
   } finally {
     await connection.close();
   }
 }
 
 /** A failure whose cause is the address, in words that say so; any other as it is. */
-function told(error: unknown, connection: Connection, { signal }: CommandContext): unknown {
+function withAddress(error: unknown, connection: Connection, { signal }: CommandContext): unknown {
   if (signal.aborted || !(error instanceof MarketplaceError)) return error;
   const { baseUrl } = connection.parts;
   const { kind, status, outcome, code } = error;
@@ -129,10 +130,10 @@ function isNotOffered(error: MarketplaceError, call: Sent | undefined): boolean 
   if (call?.status === 405) return true;
   if (call?.status !== 404 || error.kind !== 'notFound') return false;
   const [path = ''] = call.path.split('?');
-  return saysPath(error, path) || (!namesThing(call.path) && hasNoCodeOfThing(error));
+  return namesPath(error, path) || (!namesThing(call.path) && hasNoCodeOfThing(error));
 }
 
-const saysPath = ({ upstreamMessage }: MarketplaceError, path: string): boolean =>
+const namesPath = ({ upstreamMessage }: MarketplaceError, path: string): boolean =>
   upstreamMessage?.includes(path.replace(/\/$/, '')) ?? false;
 
 /** An id in the path or the query, or, among the calls of the second factor, in the body. */
@@ -177,13 +178,13 @@ interface Sent {
   readonly status: number;
 }
 
-/** The way to one marketplace, for whoever calls. */
+/** The connection to one marketplace, without a key. */
 interface Connection {
   /** What a client is made of beside its credential. */
   readonly parts: Omit<MarketplaceClientOptions, 'apiKey'>;
   /** Calls that were answered with success. */
   answered(): number;
-  /** The last answered call, where it was refused. */
+  /** The last answered call, if it was refused. */
   lastRefused(): Sent | undefined;
   close(): Promise<void>;
 }

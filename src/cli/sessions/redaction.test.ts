@@ -59,7 +59,7 @@ describe('what is shown', () => {
     expect(redactSecrets(given)).toEqual(shown);
   });
 
-  test('of text that is no JSON: all of it where it is short, else its length', () => {
+  test('of text that is not JSON: all of it where it is short, else its length', () => {
     expect(redactedBody('a page')).toBe('a page');
     expect(redactedBody('x'.repeat(301))).toBe('[301 characters that are no JSON]');
   });

@@ -20,12 +20,12 @@ const SECRET_NAMES: ReadonlySet<string> = new Set([
   'token',
 ]);
 
-/** Free forms that may hold anything: their size is told, not their text. */
+/** Free forms that may hold anything: their size is shown, not their text. */
 const PRIVATE_NAMES: ReadonlySet<string> = new Set(['onstart', 'env', 'extra_env', 'args', 'args_str']);
 
 const REDACTED = '[redacted]';
 
-/** JSON text with its secrets replaced; text that is no JSON is given back only where it is short. */
+/** JSON text with its secrets replaced; text that is not JSON is returned only if it is short. */
 export function redactedBody(text: string): string {
   try {
     return JSON.stringify(redactSecrets(JSON.parse(text)));
@@ -49,7 +49,7 @@ function redactField(name: string, value: unknown): unknown {
   return redactSecrets(value);
 }
 
-/** A signed address opens what it leads to for whoever has it. */
+/** A signed address gives access to anyone who has it. */
 function withoutSignature(text: string): string {
   return text.replace(/^(https?:\/\/[^?\s]*)\?\S*(?:signature|sig|token|api_key)=\S*$/i, `$1?${REDACTED}`);
 }

@@ -56,8 +56,8 @@ function noGroup(sources: readonly YamlSource[], file: string): Error {
     return found === undefined ? 'missing' : JSON.stringify(found);
   };
   const path = text('kind') === '"EndpointGroup"' ? 'apiVersion' : 'kind';
-  const wanted = path === 'kind' ? 'EndpointGroup' : API_VERSION;
-  return faultError(first, [{ path: [path], message: `${text(path)} in place of ${wanted}` }], EXAMPLE);
+  const expected = path === 'kind' ? 'EndpointGroup' : API_VERSION;
+  return faultError(first, [{ path: [path], message: `${text(path)} in place of ${expected}` }], EXAMPLE);
 }
 
 function nameOf(value: unknown): string {
@@ -124,6 +124,6 @@ function faultOf(
   self: unknown,
   path: YamlPath,
 ): Fault {
-  const said = messageExpression === undefined ? message : compileCel(messageExpression)({ self });
-  return { path: [...path, ...fieldPath.split('.').slice(1)], message: String(said) };
+  const text = messageExpression === undefined ? message : compileCel(messageExpression)({ self });
+  return { path: [...path, ...fieldPath.split('.').slice(1)], message: String(text) };
 }

@@ -10,27 +10,27 @@ const DISK_PER_GB_MONTH: MicroDollars = 150_000;
 const HOURS_PER_MONTH = 730;
 const BOOT_SECONDS = 180;
 
-/** A worker where nobody says more: by the group's own fields as far as they tell it. */
-export function usualWorker(spec: EndpointGroupSpec, dearest: MicroDollars | undefined): WorkerModel {
+/** The worker that is assumed without a workers file: by the fields of the group as far as they say it. */
+export function usualWorker(spec: EndpointGroupSpec, maxPrice: MicroDollars | undefined): WorkerModel {
   const perf = Number(spec.expectedPerf ?? 0);
   const gigabytes = wholeGigabytes(spec.template.spec.disk) ?? 0;
   return {
     perf: perf > 0 ? perf : PERF,
-    pricePerHour: dearest ?? PRICE_PER_HOUR,
+    pricePerHour: maxPrice ?? PRICE_PER_HOUR,
     coldPricePerHour: Math.round((gigabytes * DISK_PER_GB_MONTH) / HOURS_PER_MONTH),
     bootSeconds: BOOT_SECONDS,
     wakeSeconds: Math.ceil((parseDuration(spec.wakeTimeout) ?? 0) / 2000),
   };
 }
 
-/** Says what was taken for granted, so that nobody takes the figures for more than they are. */
+/** Names the assumptions behind the figures. */
 export function usualWorkerNote(
   spec: EndpointGroupSpec,
   model: WorkerModel,
-  dearest: MicroDollars | undefined,
+  maxPrice: MicroDollars | undefined,
 ): string {
   const perf = Number(spec.expectedPerf ?? 0) > 0 ? 'expectedPerf' : 'a guess, set expectedPerf';
-  const price = dearest === undefined ? 'a guess, set maxPricePerHour' : 'maxPricePerHour';
+  const price = maxPrice === undefined ? 'a guess, set maxPricePerHour' : 'maxPricePerHour';
   return [
     'Each worker is taken to do',
     `${model.perf} units/s (${perf}),`,

@@ -25,11 +25,11 @@ const dollars = figure.pipe(
 );
 const seconds = z.string('write a duration with units, such as 90s').transform((text, context) => {
   const duration = parseDuration(text);
-  if (duration !== undefined && duration <= LONGEST_START_MS) return Math.ceil(duration / 1000);
+  if (duration !== undefined && duration <= MAX_START_MS) return Math.ceil(duration / 1000);
   context.addIssue('write a duration up to 24h with units, such as 90s, 5m or 1h30m');
   return z.NEVER;
 });
-const LONGEST_START_MS = 86_400_000;
+const MAX_START_MS = 86_400_000;
 const perf = figure.transform((text, context) => {
   const value = /^\d+(\.\d+)?$/.test(text) ? Number(text) : 0;
   if (value > 0 && value <= 1e12) return value;
@@ -56,12 +56,12 @@ const EXAMPLE =
 /**
  * Reads workers out of a YAML list, or the list under `workers`; fields that are left out are taken from `usual`. A
  * worker with a `state` is there at the beginning, the others are what is rented. What is wrong is a usage error, as
- * is a worker above `dearest`: such an offer is never rented, and a replay with it would tell of another group.
+ * is a worker above `maxPrice`: such an offer is never rented, and a replay with it would tell of another group.
  */
 export function readWorkers(
   text: string,
   file: string,
-  { usual, dearest }: { readonly usual: WorkerModel; readonly dearest: MicroDollars | undefined },
+  { usual, maxPrice }: { readonly usual: WorkerModel; readonly maxPrice: MicroDollars | undefined },
 ): WorkersFile {
   const [source] = yamlSources(text, file);
   if (!source) throw usageError(`${file}:1: the file is empty.`, EXAMPLE);
@@ -71,9 +71,11 @@ export function readWorkers(
     const faults = parsed.error.issues.map((issue) => faultOf(issue, at));
     throw faultError(source, faults, EXAMPLE);
   }
-  const tooDear = parsed.data.flatMap((given, index) => tooDearFault(given, dearest, [...at, index]));
-  if (tooDear.length > 0)
-    throw faultError(source, tooDear, 'Lower the price, or raise maxPricePerHour in the group.');
+  const tooExpensive = parsed.data.flatMap((given, index) =>
+    tooExpensiveFault(given, maxPrice, [...at, index]),
+  );
+  if (tooExpensive.length > 0)
+    throw faultError(source, tooExpensive, 'Lower the price, or raise maxPricePerHour in the group.');
   return workersOf(parsed.data, usual);
 }
 
@@ -90,22 +92,22 @@ function faultOf(issue: z.core.$ZodIssue, at: YamlPath): Fault {
 
 type Given = z.output<typeof worker>;
 
-function tooDearFault(
+function tooExpensiveFault(
   { pricePerHour = 0 }: Given,
-  dearest: MicroDollars | undefined,
+  maxPrice: MicroDollars | undefined,
   at: YamlPath,
 ): readonly Fault[] {
-  if (dearest === undefined || pricePerHour <= dearest) return [];
-  const message = `is above the ${formatDollars(dearest)} that the template allows (maxPricePerHour)`;
+  if (maxPrice === undefined || pricePerHour <= maxPrice) return [];
+  const message = `is above the ${formatDollars(maxPrice)} that the template allows (maxPricePerHour)`;
   return [{ path: [...at, 'pricePerHour'], message }];
 }
 
 function workersOf(given: readonly Given[], usual: WorkerModel): WorkersFile {
   const all = given.flatMap((one) =>
-    Array.from({ length: one.count }, () => ({ wanted: one.state, model: modelOf(one, usual) })),
+    Array.from({ length: one.count }, () => ({ desired: one.state, model: modelOf(one, usual) })),
   );
-  const first = all.flatMap(({ wanted, model }) => (wanted === undefined ? [] : [{ model, wanted }]));
-  const models = all.flatMap(({ wanted, model }) => (wanted === undefined ? [model] : []));
+  const first = all.flatMap(({ desired, model }) => (desired === undefined ? [] : [{ model, desired }]));
+  const models = all.flatMap(({ desired, model }) => (desired === undefined ? [model] : []));
   return { first, models: models.length > 0 ? models : all.slice(-1).map(({ model }) => model) };
 }
 
@@ -120,8 +122,9 @@ function modelOf(given: Given, usual: WorkerModel): WorkerModel {
 }
 
 /**
- * Puts together how the group begins: workers stand in the workers file with their state, or as counts in the first
- * row of the trace; then they are the first of the file's list.
+ * The workers that a group starts with: by their state in the workers file, or by counts in the first row of the
+ * trace, which take the first of the file's list. Throws a usage error if both say it, if they exceed maxWorkers, or if
+ * the file describes no worker.
  */
 export function beginWith(
   { spec, trace, traceFile }: Pick<WhatIf, 'spec' | 'trace'> & { readonly traceFile: string },
@@ -131,14 +134,14 @@ export function beginWith(
   const isCounted = hot !== undefined || cold !== undefined;
   if (isCounted && workers.first.length > 0)
     throw usageError(
-      `${traceFile} says with how many workers the group begins, and the workers file does, too.`,
+      `${traceFile} and the workers file both say how many workers the group starts with.`,
       'Leave out the columns hot and cold, or the states of the workers.',
     );
   const first = isCounted ? counted({ hot: hot ?? 0, cold: cold ?? 0 }, workers) : workers.first;
   if (first.length > spec.maxWorkers)
     throw usageError(
-      `The group is to begin with ${first.length} workers, and its maxWorkers is ${spec.maxWorkers}.`,
-      'Let it begin with fewer, or raise maxWorkers.',
+      `The group starts with ${first.length} workers, but its maxWorkers is ${spec.maxWorkers}.`,
+      'Start with fewer, or raise maxWorkers.',
     );
   const [next, ...later] = isCounted ? afterFirst(workers, first.length) : workers.models;
   if (!next) throw usageError('The workers file describes no worker.', 'Write at least one.');
@@ -151,7 +154,9 @@ function counted(
 ): WhatIf['first'] {
   return Array.from({ length: hot + cold }, (_, index) => {
     const model = models[Math.min(index, models.length - 1)];
-    return model === undefined ? [] : [{ model, wanted: index < hot ? ('Hot' as const) : ('Cold' as const) }];
+    return model === undefined
+      ? []
+      : [{ model, desired: index < hot ? ('Hot' as const) : ('Cold' as const) }];
   }).flat();
 }
 

@@ -8,7 +8,7 @@ import { nextSteps, type StatusReport, since } from './report.ts';
 /** What is known of an account beside its own record. */
 export interface AccountSeen {
   readonly events: readonly ShownEvent[];
-  /** As the operator sums it up; undefined where its objects may not be listed. */
+  /** As the operator sums it up; undefined if its objects may not be listed. */
   readonly spentThisMonth: MicroDollars | undefined;
 }
 
@@ -83,7 +83,7 @@ function spentText(spent: MicroDollars | undefined, most: string | undefined): s
 
 function machinesText(machines: NonNullable<Status['machines']>): string {
   const { rented, objects, billing, orphaned, retained, foreign } = machines;
-  return `${rented} rented for ${objects} objects, ${billing} of ours bill, ${orphaned} orphaned, ${retained} retained, ${foreign} of others`;
+  return `${rented} rented for ${objects} objects, ${billing} of this installation bill, ${orphaned} orphaned, ${retained} retained, ${foreign} of others`;
 }
 
 function breakerText(span: string): string {

@@ -35,14 +35,14 @@ function fact(label: string, text: string | undefined): readonly Fact[] {
 }
 
 function lifeFacts({ metadata, spec, status }: GpuInstance, now: number): readonly Fact[] {
-  const wanted = metadata.deletionTimestamp
+  const desired = metadata.deletionTimestamp
     ? 'being deleted'
     : spec.paused
       ? 'paused'
-      : `wanted ${spec.powerState}`;
+      : `desired: ${spec.powerState}`;
   const ready = status?.conditions?.find(({ type }) => type === 'Ready');
   return [
-    ...fact('Phase', `${status?.phase ?? 'not yet seen by the operator'} (${wanted})`),
+    ...fact('Phase', `${status?.phase ?? 'not yet seen by the operator'} (${desired})`),
     ...fact('Ready', ready && `${ready.status}, ${ready.reason}: ${ready.message}`),
     ...fact('Age', since(metadata.creationTimestamp, now)),
     ...fact(

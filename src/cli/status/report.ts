@@ -14,11 +14,11 @@ export interface ReportTable {
   readonly rows: readonly (readonly string[])[];
 }
 
-/** One object, told: as JSON it is the same as for people. */
+/** The report on one object: as JSON it is the same as for people. */
 export interface StatusReport {
   readonly object: string;
   readonly namespace: string;
-  /** Label and text, in the order in which they are told. */
+  /** Label and text, in the order in which they are shown. */
   readonly facts: readonly (readonly [label: string, text: string])[];
   /** What happens next, and what a person can do. */
   readonly next: readonly string[];
@@ -32,7 +32,7 @@ const PRESSING = ['terminal', 'retryable', 'progress', 'good'] as const;
 
 /**
  * What happens next, from the conditions alone: what waits for a person, or else what goes on by itself. What is
- * only unknown, or at work, follows from what is wrong beside it; where all is as wanted, nothing is at work.
+ * only unknown, or at work, follows from what is wrong beside it; if all is as desired, nothing is in progress.
  */
 export function nextSteps(
   conditions: readonly Condition[],
@@ -41,10 +41,10 @@ export function nextSteps(
   const wrong = conditions.filter((condition) => isWrong(condition, types));
   const certain = wrong.filter(({ status }) => status !== 'Unknown');
   const reasonsOf = new Set((certain.length > 0 ? certain : wrong).map(({ reason }) => reason));
-  const isAsWanted = holds(conditions, 'Ready') && !holds(conditions, 'Reconciling');
+  const isAsDesired = holds(conditions, 'Ready') && !holds(conditions, 'Reconciling');
   const entries = [...reasonsOf]
     .flatMap((reason) => entryOf(reason) ?? [])
-    .filter(({ kind: each }) => !isAsWanted || each === 'terminal' || each === 'retryable');
+    .filter(({ kind: each }) => !isAsDesired || each === 'terminal' || each === 'retryable');
   const kind = PRESSING.find((pressing) => entries.some((entry) => entry.kind === pressing));
   return entries.filter((entry) => entry.kind === kind).map(stepOf);
 }

@@ -66,7 +66,7 @@ const WHERE: Readonly<Record<CodeMethod | 'unknown', string>> = {
   unknown: 'The code comes from the method that you named',
 };
 
-/** By email where nothing else is asked for: every account has it, whatever it has set up. */
+/** By email unless another method is asked for: every account has it, whatever it has set up. */
 function authorizationRequest(options: OptionValues) {
   const method = methodOption(options);
   const { methodId } = methodIdOf(options);
@@ -90,7 +90,7 @@ export function confirmRequest(
   return { method, ...named, ...(phoneNumber === undefined ? {} : { phoneNumber }) };
 }
 
-/** `--label`, within what the service takes. */
+/** `--label`. Throws a usage error if it is longer than the service takes. */
 export function labelOption(options: OptionValues): string | undefined {
   const label = textOption(options, '--label');
   if (label !== undefined && label.length > LABEL_LIMIT) {
@@ -99,7 +99,7 @@ export function labelOption(options: OptionValues): string | undefined {
   return label;
 }
 
-/** Says that a method was added, and gives out backup codes where it was the first. */
+/** Says that a method was added, and prints backup codes if it was the first. */
 export async function reportConfirmation(
   method: string,
   { backupCodes }: Confirmation,

@@ -12,8 +12,8 @@ type BearerTfa = MarketplaceClient['tfa'];
 /** How a person proves the second factor; whatever is left out is asked for. */
 export const VERIFICATION_OPTIONS: readonly CommandOption[] = [
   { flags: '--method <method>', description: 'How the code comes.', choices: ['totp', 'sms', 'email'] },
-  { flags: '--method-id <id>', description: 'Which method, where there are several of one kind.' },
-  { flags: '--code <code>', description: 'The code of six digits. Asked for where it is left out.' },
+  { flags: '--method-id <id>', description: 'Which method, if there are several of one kind.' },
+  { flags: '--code <code>', description: 'The code of six digits. Asked for if it is left out.' },
   { flags: '--secret <secret>', description: 'Of the challenge that sent the code; see --secret-file.' },
   { flags: '--secret-file <file>', description: 'A file with that secret. Default: GPU_RENT_TFA_SECRET.' },
   { flags: '--backup-code-file <file>', description: 'Use a backup code: a file with it; - is stdin.' },
@@ -31,7 +31,7 @@ export type Verification =
   | { readonly method: 'totp'; readonly code: string; readonly methodId?: number }
   | { readonly backupCode: string };
 
-/** Sends a code where one is needed, asks for what is missing, and gives back what proves the second factor. */
+/** Sends a code if one is needed, asks for what is missing, and gives back what proves the second factor. */
 export async function verification(
   tfa: BearerTfa,
   { options }: CommandInput,
@@ -49,8 +49,8 @@ export async function verification(
 }
 
 /**
- * Refuses before a code is sent that could not be used: one that is given belongs to the challenge that sent it, and
- * without a terminal nobody can type the new one, whose secret would be lost.
+ * Throws a usage error before a code is sent that could not be used: a given code belongs to the challenge that sent it,
+ * and without a terminal the new one cannot be typed, so that its secret would be lost.
  */
 export function requireTypedCode(method: string, options: OptionValues, { stdin }: CommandContext): void {
   if (textOption(options, '--code') !== undefined) {
@@ -61,12 +61,12 @@ export function requireTypedCode(method: string, options: OptionValues, { stdin 
   }
   if (stdin.isTTY) return;
   throw usageError(
-    'No code was sent: stdin is not a terminal, so nobody can type it.',
+    'No code was sent: stdin is not a terminal, so it could not be typed.',
     `In a script send it first: gpu-rent tfa send-code ${method}. Then give --code and --secret-file.`,
   );
 }
 
-/** A backup code, where the options ask for one. */
+/** A backup code, if the options ask for one. Rejects with a usage error if it does not have the form of one. */
 export async function backupCodeOf(
   options: OptionValues,
   context: CommandContext,
@@ -84,8 +84,8 @@ export async function backupCodeOf(
 
 /** `--method`, checked by commander. */
 export function methodOption(options: OptionValues): CodeMethod | undefined {
-  const word = textOption(options, '--method');
-  return word === 'totp' || word === 'sms' || word === 'email' ? word : undefined;
+  const method = textOption(options, '--method');
+  return method === 'totp' || method === 'sms' || method === 'email' ? method : undefined;
 }
 
 /** `--method-id` as a part of a request. */
@@ -99,7 +99,7 @@ export function challengeSecret(options: OptionValues, context: CommandContext):
   return secretOf(options, context, { flag: '--secret', env: 'GPU_RENT_TFA_SECRET' });
 }
 
-/** The code of six digits: given, or asked for. */
+/** The code of six digits: given, or asked for. Rejects with a usage error for any other text. */
 export async function codeOf(options: OptionValues, context: CommandContext): Promise<string> {
   const given = textOption(options, '--code');
   const code = (given ?? (await ask(context, 'Code:', { instead: '--code' }))).replaceAll(/[\s-]/g, '');
@@ -107,7 +107,7 @@ export async function codeOf(options: OptionValues, context: CommandContext): Pr
   throw usageError('--code: a code has six digits.');
 }
 
-/** The primary method, otherwise the first; email where there is none. Where the second factor is off no code is sent. */
+/** The primary method, otherwise the first; email if there is none. If the second factor is off no code is sent. */
 async function usualMethod(tfa: BearerTfa): Promise<CodeMethod> {
   const { enabled, methods } = await tfa.status();
   if (!enabled) {

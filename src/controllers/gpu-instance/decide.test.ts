@@ -583,7 +583,7 @@ describe('a machine that is wanted running', () => {
     [
       'scenario 27: is said and never judged while the marketplace names an unknown word',
       held(
-        { actualStatus: 'unrecognized', actualStatusWord: 'scheduling' },
+        { actualStatus: 'unrecognized', actualStatusText: 'scheduling' },
         { status: booting({ actualStatusSince: time(-90_000) }) },
       ),
       { rule: 'show-word', phase: 'Loading', says: 'StatusUnrecognized' },
@@ -875,7 +875,7 @@ describe('a machine that works and is no longer wanted', () => {
     ],
     [
       'is asked to stop where it is not wanted to run, whatever its word means',
-      held({ actualStatus: 'unrecognized', actualStatusWord: 'dozing' }, { spec: { powerState: 'Stopped' } }),
+      held({ actualStatus: 'unrecognized', actualStatusText: 'dozing' }, { spec: { powerState: 'Stopped' } }),
       {
         rule: 'stop-unrecognized',
         record: 'status',

@@ -173,7 +173,7 @@ describe('what a machine costs', () => {
 describe('the service’s word', () => {
   test('is that of provisioning before there is one, and of bearable length', () => {
     expect(actualStatusOf(row({ actualStatus: null }))).toBe('provisioning');
-    expect(actualStatusOf(row({ actualStatusWord: 'x'.repeat(99) }))).toHaveLength(64);
+    expect(actualStatusOf(row({ actualStatusText: 'x'.repeat(99) }))).toHaveLength(64);
   });
 
   test('stands since it was first written down, or else since the list that showed it', () => {

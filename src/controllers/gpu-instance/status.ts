@@ -233,8 +233,8 @@ export function rentedSince({ memory, object, steadyNow }: Facts, startedAt: num
 }
 
 /** The status that the service shows, and `provisioning` while it shows none yet. */
-export function actualStatusOf({ actualStatusWord }: Instance): string {
-  return fittingText(actualStatusWord ?? undefined, 64) ?? 'provisioning';
+export function actualStatusOf({ actualStatusText }: Instance): string {
+  return fittingText(actualStatusText ?? undefined, 64) ?? 'provisioning';
 }
 
 /** The fields with everything that the listed machine tells. Figures that move by themselves are not among them. */

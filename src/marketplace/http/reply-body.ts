@@ -45,7 +45,10 @@ export async function* boundedChunks(
   }
 }
 
-/** Text by a fatal decoder: of a whole text, or with `stream` of a part whose last character may follow. */
+/**
+ * Text by a fatal decoder: of a whole text, or with `stream` of a part whose last character may follow. Throws
+ * UnreadableBody for bytes that are not UTF-8.
+ */
 export function decode(
   decoder: TextDecoder,
   bytes?: Uint8Array,

@@ -38,7 +38,7 @@ describe('ports of a listed machine', () => {
 
 describe('what no status could hold', () => {
   test.each<readonly [string, Record<string, unknown>, Record<string, unknown>]>([
-    ['an empty word says nothing', { actual_status: '' }, { actualStatus: null, actualStatusWord: null }],
+    ['an empty word says nothing', { actual_status: '' }, { actualStatus: null, actualStatusText: null }],
     ['a GPU without a name is not known', { gpu_name: '' }, { gpuName: undefined }],
     ['the name of a GPU is cut', { gpu_name: 'g'.repeat(200) }, { gpuName: 'g'.repeat(128) }],
     ['memory is counted in whole MB', { gpu_ram: 24_563.5 }, { gpuMemoryMB: 24_564 }],

@@ -21,7 +21,7 @@ export interface Instance {
   readonly label: string | null | undefined;
   readonly actualStatus: ActualStatus;
   /** The service's own word, also if it is not recognized. */
-  readonly actualStatusWord: string | null;
+  readonly actualStatusText: string | null;
   /** What the service wants it to do: `running`, `stopped`, `frozen`, or a word of its own. */
   readonly intendedStatus: string | undefined;
   readonly machineId: number | undefined;
@@ -215,7 +215,7 @@ export function toInstance(row: WireInstance): Instance {
     id: row.id,
     label: row.label,
     actualStatus: toStatus(status),
-    actualStatusWord: status,
+    actualStatusText: status,
     intendedStatus: row.intended_status,
     machineId: row.machine_id,
     hostId: row.host_id,

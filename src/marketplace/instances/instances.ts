@@ -199,7 +199,10 @@ export interface PagedQuery extends CallOptions {
   readonly filters?: PageQuery['filters'];
 }
 
-/** All machines, whole or by pages: pages if the service says that the whole list is gone. */
+/**
+ * All machines, whole or by pages: pages if the service says that the whole list is gone. Rejects with a
+ * MarketplaceError if a call fails or a list is incomplete.
+ */
 export async function listInAnyForm(
   instances: Pick<InstancesResource, 'list' | 'page'>,
   options: CallOptions = {},
@@ -270,11 +273,11 @@ function wholeList(pages: readonly InstancePage[]): readonly Instance[] {
 function filteredList(pages: readonly InstancePage[]): readonly Instance[] {
   const rows = joined(pages);
   const counted = pages.flatMap(({ instances, found }) =>
-    found === undefined ? [] : [{ held: instances.length, found }],
+    found === undefined ? [] : [{ listed: instances.length, found }],
   );
-  if (counted.every(({ held, found }) => found === held)) return rows;
+  if (counted.every(({ listed, found }) => found === listed)) return rows;
   // A page that counts itself alone beside one that does not is no count of all pages: that other one was cut.
-  const countsAll = counted.every(({ held, found }) => found > held || held === rows.length);
+  const countsAll = counted.every(({ listed, found }) => found > listed || listed === rows.length);
   const founds = counted.map(({ found }) => found);
   if (countsAll && isBetween(rows.length, founds)) return rows;
   throw incompleteList(`its pages name ${founds.join(', ')} instances and hold ${rows.length} together`);

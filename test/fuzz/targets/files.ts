@@ -88,7 +88,7 @@ export const FILE_TARGETS: readonly FuzzTarget[] = [
       'workers: [{ coldPricePerHour: 0.02 }]\n',
     ],
     run: refusing([CommandError], (text) => {
-      for (const model of readWorkers(text, 'f', { usual: USUAL, dearest: 2_000_000 }).models)
+      for (const model of readWorkers(text, 'f', { usual: USUAL, maxPrice: 2_000_000 }).models)
         soundFields(model);
     }),
   },

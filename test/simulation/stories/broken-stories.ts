@@ -89,7 +89,7 @@ export const BROKEN_STORIES: readonly Story[] = [
     plot: (stage) => {
       raisePrices(stage, 5_000_000);
       stage.at(660, () => raisePrices(stage, 300_000));
-      stage.at(670, () => stage.users.lookNow('a'));
+      stage.at(670, () => stage.users.pollNow('a'));
     },
   },
   {

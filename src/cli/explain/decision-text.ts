@@ -1,35 +1,34 @@
-import type { Stage } from '../../controllers/gpu-instance/stage.ts';
-import type { Action, Decision, Requeue } from '../../controllers/gpu-instance/types.ts';
+import type { Action, Decision, Explained, Requeue, Stage } from '../../controllers/gpu-instance/public.ts';
 import { ageText, exactDollars } from '../output/amounts.ts';
-import type { Explained } from './decide-once.ts';
 
 /** The decision as data for machines. */
 export function decisionRow({ stage, decision, reads }: Explained) {
   return {
     stage: stageText(stage),
     rule: decision.rule,
-    looks: reads,
+    reads,
     records: decision.record.type,
     actions: decision.actions.map(actionText),
-    says: decision.status ? says(decision.status.verdict) : undefined,
+    condition: decision.status ? conditionOf(decision.status.verdict) : undefined,
     events: decision.events.map(({ reason, note }) => ({ reason, note })),
     next: requeueText(decision.requeue),
   };
 }
 
-function says({ phase, Ready }: NonNullable<Decision['status']>['verdict']) {
+function conditionOf({ phase, Ready }: NonNullable<Decision['status']>['verdict']) {
   return { phase, ready: Ready.status, reason: Ready.reason, message: Ready.message };
 }
 
 /** The same for people. */
-export function tellDecision(row: ReturnType<typeof decisionRow>): string {
+export function decisionText(row: ReturnType<typeof decisionRow>): string {
+  const { condition } = row;
   const facts: readonly (readonly [string, string | undefined])[] = [
     ['Stage', row.stage],
     ['Rule', row.rule || '(none had to fire)'],
-    ['Looked at', row.looks.length > 0 ? row.looks.join(', ') : undefined],
+    ['Read', row.reads.length > 0 ? row.reads.join(', ') : undefined],
     [
-      'Would say',
-      row.says && `${row.says.phase}; Ready ${row.says.ready}, ${row.says.reason}: ${row.says.message}`,
+      'Would set',
+      condition && `${condition.phase}; Ready ${condition.ready}, ${condition.reason}: ${condition.message}`,
     ],
     ['Would do', row.actions.length > 0 ? row.actions.join('; ') : 'nothing'],
     ['Then', row.next],
@@ -81,5 +80,7 @@ function requeueText({ afterMs, onList }: Requeue): string {
     ...(onList ? ['after the next list of machines'] : []),
     ...(afterMs === undefined ? [] : [`in ${ageText(afterMs)} at the latest`]),
   ];
-  return times.length === 0 ? 'looks again when something changes' : `looks again ${times.join(', ')}`;
+  return times.length === 0
+    ? 'reconciles again when something changes'
+    : `reconciles again ${times.join(', ')}`;
 }

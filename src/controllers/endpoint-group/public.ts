@@ -1,0 +1,10 @@
+/** What the command line may import of this controller. */
+export { autoscale } from './autoscale/autoscale.ts';
+export type { ScalingDecision, ScalingInput, ScalingMemory } from './autoscale/bounds.ts';
+export { mostExpensiveOffer } from './autoscale/candidates.ts';
+export { scalingOptions, usualPerf } from './autoscale/capacity.ts';
+export { chooseWorkers } from './autoscale/choose-workers.ts';
+export type { Change, Choice, ChoosableWorker } from './autoscale/plan.ts';
+export { defaultTimes } from './autoscale/times.ts';
+export { explainGroup } from './explain.ts';
+export { EMPTY_HISTORY, type LoadHistory, rolledTo, withArrivals } from './load/state.ts';
