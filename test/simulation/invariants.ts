@@ -75,7 +75,7 @@ export class Invariants {
   readonly #idleSlots: IdleSlotWatch;
   readonly #newest: NewestLists;
   #lastWriteAt = 0;
-  /** By uid: when an object was last written that rightly waits for offers. */
+  /** By name, since the memory of processes is asked for uids: when an object was last written that rightly waits for offers. */
   readonly #searchToldAt = new Map<string, number>();
   #isByPerson = false;
 
@@ -387,9 +387,9 @@ export class Invariants {
   /** Whether a write tells what came of one more search where there is nothing to find: no more than one a minute. */
   #tellsVainSearch(object: JsonObject): boolean {
     if (!waitsForOffers(this.#scene, object)) return false;
-    const uid = String(metadataOf(object)['uid']);
-    const before = this.#searchToldAt.get(uid) ?? Number.NEGATIVE_INFINITY;
-    this.#searchToldAt.set(uid, this.#scene.now);
+    const name = nameOf(object);
+    const before = this.#searchToldAt.get(name) ?? Number.NEGATIVE_INFINITY;
+    this.#searchToldAt.set(name, this.#scene.now);
     return this.#scene.now - before >= 60_000;
   }
 
