@@ -6,6 +6,7 @@ import {
   brokenTransfers,
   cyclesOf,
   folderDependencies,
+  leafTransfers,
   type NamedFunction,
   quantile,
   readSources,
@@ -78,7 +79,7 @@ print(
 print(
   'transfers from the worker to the status write',
   broken.length === 0
-    ? `${RENTAL_PATH.length}`
+    ? `${RENTAL_PATH.length} (${leafTransfers(RENTAL_PATH)} of them to a leaf)`
     : `unknown: ${broken.length} of ${RENTAL_PATH.length} declared rows no longer hold`,
   broken.map((row) => `correct in scripts/shape/rental-path.ts: ${row}`),
 );

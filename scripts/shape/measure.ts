@@ -182,6 +182,14 @@ export function brokenTransfers(
   });
 }
 
+/** How many rows of the path lead to a file that calls no other file of it. */
+export function leafTransfers(
+  path: readonly (readonly [caller: string, callee: string, call: string])[],
+): number {
+  const callers = new Set(path.map(([caller]) => caller));
+  return path.filter(([, callee]) => !callers.has(callee)).length;
+}
+
 /** The value at `share` of the sorted numbers. */
 export function quantile(numbers: readonly number[], share: number): number {
   return numbers.toSorted((left, right) => left - right)[Math.floor((numbers.length - 1) * share)] ?? 0;

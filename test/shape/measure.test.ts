@@ -1,8 +1,10 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import {
   brokenTransfers,
   cyclesOf,
   folderDependencies,
+  leafTransfers,
   quantile,
   readSource,
   readSources,
@@ -75,6 +77,23 @@ test('finds folders that import each other', () => {
 
 test('takes the lower of two middle values as the median', () => {
   expect(quantile([4, 1, 3, 2], 0.5)).toBe(2);
+});
+
+test('counts the calls of a path that go no further as leaves', () => {
+  const path = [
+    ['a.ts', 'b.ts', 'b'],
+    ['b.ts', 'c.ts', 'c'],
+    ['a.ts', 'c.ts', 'd'],
+  ] as const;
+  expect(leafTransfers(path)).toBe(2);
+});
+
+test('draws every file of the rental path in the architecture page', () => {
+  const page = readFileSync(new URL('../../docs/architecture.md', import.meta.url), 'utf8');
+  const diagram = /```mermaid\n(flowchart TD.*?)```/s.exec(page)?.[1] ?? '';
+  const files = new Set(RENTAL_PATH.flatMap((row) => row.slice(0, 2)));
+  const names = [...files].map((file) => file.replace('controllers/gpu-instance/', ''));
+  expect(names.filter((name) => !diagram.includes(name))).toEqual([]);
 });
 
 test('declares only calls of the rental path that the sources make', () => {

@@ -6,8 +6,8 @@ import type { PurchaseConstants } from '../../ownership/constants.ts';
 import type { Identity } from '../../ownership/identity.ts';
 import { deriveFacts } from './facts.ts';
 import { MachineIndex, ObjectMemory, SteadyClock } from './memory.ts';
-import { type LoginSnapshot, type OtherObjects, observe, type Snapshot } from './observe.ts';
-import { decideWithReads, type Reader, withPresentTime } from './reads.ts';
+import { type LoginSnapshot, type OtherObjects, observeSnapshot, type Snapshot } from './observe.ts';
+import { decideWithReads, type Reader } from './reads.ts';
 import { classify, type Stage } from './stage.ts';
 import type { AccountFacts, Decision, Observed, Refusal } from './types.ts';
 
@@ -54,10 +54,10 @@ export async function explainInstance(object: GpuInstance, deps: ExplainDeps): P
   const steady = new SteadyClock(clock);
   const memory = new ObjectMemory();
   const explain = async (): Promise<Explained> => {
-    const first = observe(object, snapshotOf(deps, steady), { memory, steady });
+    const first = observeSnapshot(object, snapshotOf(deps, steady), { memory, steady });
     const { observed, decision, reads } = await decideWithReads(first, {
       reader,
-      refresh: (seen) => withPresentTime(seen, { clock, steady, session: undefined }),
+      clocks: { clock, steady, session: undefined },
       publish: async (seen) => asPublished(seen),
     });
     return { stage: classify(deriveFacts(observed)), decision, reads };

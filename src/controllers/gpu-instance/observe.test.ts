@@ -25,14 +25,7 @@ import { makeClaim } from '../../ownership/claim.ts';
 import { defaultConstants } from '../../ownership/constants.ts';
 import { decide } from './decide.ts';
 import { MachineIndex, ObjectMemory, SteadyClock } from './memory.ts';
-import {
-  BY_ADOPTED,
-  BY_MACHINE,
-  machineIndexes,
-  observe,
-  type SnapshotDeps,
-  takeSnapshot,
-} from './observe.ts';
+import { BY_ADOPTED, BY_MACHINE, machineIndexes, type ObserveDeps, observe } from './observe.ts';
 
 const OTHER_UID = '99999999-2222-4333-8444-555555555555';
 
@@ -47,7 +40,7 @@ interface Setting {
   /** The login of the account that is called so. */
   readonly elsewhere?: typeof LOGIN;
   readonly session?: Partial<{ [Name in keyof AccountSession]: unknown }> & { readonly observer?: object };
-  readonly sources?: Partial<SnapshotDeps>;
+  readonly sources?: Partial<ObserveDeps>;
   readonly memory?: ObjectMemory;
 }
 
@@ -89,7 +82,7 @@ function seen(setting: Setting = {}) {
     missing: { type: 'missing' },
   };
   if (list) steady.noteList(session.feed, list);
-  const snapshot = takeSnapshot(object, {
+  return observe(object, {
     clock,
     steady,
     random: seededRandom(1),
@@ -106,14 +99,14 @@ function seen(setting: Setting = {}) {
     identity: () => identity,
     leaseRemainingMs: () => 15_000,
     withoutStart: new Set(),
+    memory: setting.memory ?? new ObjectMemory(),
     ...setting.sources,
   });
-  return snapshot && observe(object, snapshot, { memory: setting.memory ?? new ObjectMemory(), steady });
 }
 
 const CONSENTS = { permits: () => true, adoption: () => 'Unlabelled' } as const;
 
-function informerOf(objects: readonly GpuInstance[], asked: string[] = []): SnapshotDeps['instances'] {
+function informerOf(objects: readonly GpuInstance[], asked: string[] = []): ObserveDeps['instances'] {
   return {
     list: () => {
       asked.push('all');
@@ -123,7 +116,7 @@ function informerOf(objects: readonly GpuInstance[], asked: string[] = []): Snap
       asked.push(index);
       return objects.filter((each) => machineIndexes[index]?.(each).includes(value));
     },
-  } as unknown as SnapshotDeps['instances'];
+  } as unknown as ObserveDeps['instances'];
 }
 
 /** Another object of the cluster. */

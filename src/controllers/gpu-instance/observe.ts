@@ -81,7 +81,7 @@ export interface OtherObjects {
 // Snapshot
 
 /** Where the operator takes a snapshot. */
-export type SnapshotDeps = Pick<
+type SnapshotDeps = Pick<
   SharedDeps,
   'clock' | 'random' | 'instances' | 'constants' | 'index' | 'steady' | 'identity' | 'leaseRemainingMs'
 > & {
@@ -90,7 +90,7 @@ export type SnapshotDeps = Pick<
 };
 
 /** From caches, sessions and clocks, without waiting. Undefined while the identity of this installation is not known. */
-export function takeSnapshot(object: GpuInstance, deps: SnapshotDeps): Snapshot | undefined {
+function takeSnapshot(object: GpuInstance, deps: SnapshotDeps): Snapshot | undefined {
   const { accounts, clock, constants, random } = deps;
   const { namespace = '' } = object.metadata;
   const ref = accountRefOf(object);
@@ -188,6 +188,9 @@ interface Remembered {
   readonly steady: SteadyClock;
 }
 
+/** Where the operator takes a snapshot, and what it remembers. */
+export type ObserveDeps = SnapshotDeps & Remembered;
+
 /** Only worth reading when a rule asks for it: then it is read. */
 const NOT_ASKED_FOR = {
   offers: new Map(),
@@ -198,8 +201,18 @@ const NOT_ASKED_FOR = {
   published: undefined,
 } as const;
 
+/** Everything that one reconcile needs, as it is now. Undefined while the identity of this installation is not known. */
+export function observe(object: GpuInstance, deps: ObserveDeps): Observed | undefined {
+  const snapshot = takeSnapshot(object, deps);
+  return snapshot && observeSnapshot(object, snapshot, deps);
+}
+
 /** Everything that one reconcile needs, of the snapshot and of memory, which notes what the snapshot shows. */
-export function observe(object: GpuInstance, snapshot: Snapshot, { memory, steady }: Remembered): Observed {
+export function observeSnapshot(
+  object: GpuInstance,
+  snapshot: Snapshot,
+  { memory, steady }: Remembered,
+): Observed {
   const { identity, others } = snapshot;
   const login = sessionOf(snapshot.account);
   const intent = readIntent(identity.keys, object.metadata.annotations?.[annotations.rentalIntent]);

@@ -9,7 +9,7 @@ import { MarketplaceError } from '../../marketplace/errors/errors.ts';
 import type { Offer } from '../../marketplace/offers/offers.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { SteadyClock } from './memory.ts';
-import { readAll, readerOf, withPresentTime } from './reads.ts';
+import { readAll, readerOf } from './reads.ts';
 import type { Observed, ReadRequest } from './types.ts';
 
 const failure = new MarketplaceError('told to fail', {
@@ -47,8 +47,7 @@ async function look(request: ReadRequest, answers: Answers | 'no account', befor
     aside: <T>(wait: () => Promise<T>) => wait(),
     wake() {},
   };
-  const refresh = (seen: Observed) => withPresentTime(seen, deps);
-  return readAll(before, [request], { reader: readerOf(deps), refresh });
+  return readAll(before, [request], { reader: readerOf(deps), clocks: deps });
 }
 
 const PLACE: QueuePosition = { for: 'search', ahead: 3, expectedMs: 9_000, waitedMs: 0, isSerial: false };

@@ -31,11 +31,13 @@ export interface Reader {
 
 type OffersRequest = Extract<ReadRequest, { type: 'offers' }>;
 
+type Clocks = Pick<Deps, 'clock' | 'steady' | 'session'>;
+
 /** What answers the steps that come before a decision. */
 interface Answers {
   readonly reader: Reader;
-  /** Brings the clocks of an observation up to date after each answer, since it may have taken long. */
-  readonly refresh: (observed: Observed) => Observed;
+  /** What dates an observation anew after each answer, since that may have taken long. */
+  readonly clocks: Clocks;
   /** Writes the children. */
   readonly publish: (observed: Observed, publication: Publication) => Promise<Observed>;
 }
@@ -77,12 +79,12 @@ export async function decideWithReads(
 export async function readAll(
   observed: Observed,
   requests: readonly ReadRequest[],
-  { reader, refresh }: Pick<Answers, 'reader' | 'refresh'>,
+  { reader, clocks }: Pick<Answers, 'reader' | 'clocks'>,
 ): Promise<Observed> {
   let seen = observed;
   for (const request of requests) {
     const found = await readOne(seen, request, reader);
-    seen = { ...refresh(seen), ...found };
+    seen = { ...withPresentTime(seen, clocks), ...found };
     if (found.inputs?.type === 'problem') break;
   }
   return seen;
@@ -156,10 +158,7 @@ function searchFields(offers: readonly Offer[]): Record<string, unknown> {
 }
 
 /** Brings the clocks of an observation up to date: what is bought after a long read is dated anew. */
-export function withPresentTime(
-  observed: Observed,
-  { clock, steady, session }: Pick<Deps, 'clock' | 'steady' | 'session'>,
-): Observed {
+function withPresentTime(observed: Observed, { clock, steady, session }: Clocks): Observed {
   const { account } = observed;
   const times = { now: Math.floor(clock.now()), steadyNow: steady.now() };
   if (!session || account.state !== 'ready') return { ...observed, ...times };

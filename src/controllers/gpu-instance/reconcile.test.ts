@@ -33,7 +33,7 @@ import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
 import { depsOf } from './deps.ts';
 import { CHILDREN_CHECK_MS, MachineIndex, ObjectMemory, SteadyClock } from './memory.ts';
-import { isSuperseded, reconcile } from './reconcile.ts';
+import { isSuperseded, newestCopyOf, reconcile } from './reconcile.ts';
 import type { ListedMachine } from './types.ts';
 
 const fails = (kind: MarketplaceErrorKind, outcome: 'refused' | 'unknown', instanceId?: number) => () => {
@@ -741,5 +741,5 @@ test.for<[string, GpuInstance, GpuInstance | undefined, boolean]>([
   ['nor does one whose name another object has', copy(2), named(copy(2)), true],
   ['what the deletion of an object asked for holds when it is gone', deleted(copy(2)), undefined, false],
 ])('%s', ([, decidedOn, newest, expected]) => {
-  expect(isSuperseded(decidedOn, newest)).toBe(expected);
+  expect(isSuperseded(decidedOn, newestCopyOf(decidedOn, { get: () => newest }))).toBe(expected);
 });

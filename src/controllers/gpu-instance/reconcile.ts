@@ -12,9 +12,9 @@ import { stillDecides } from './decide.ts';
 import type { Deps } from './deps.ts';
 import { deriveFacts } from './facts.ts';
 import type { AfterFailure, Failure } from './failure.ts';
-import { observe, takeSnapshot } from './observe.ts';
+import { observe } from './observe.ts';
 import { keepInstanceKey, publish } from './publish.ts';
-import { decideWithReads, readerOf, withPresentTime } from './reads.ts';
+import { decideWithReads, readerOf } from './reads.ts';
 import { type Receipt, record } from './record.ts';
 import { sayQueued } from './rules/purchase.ts';
 import { saveRented } from './rules/rented.ts';
@@ -36,15 +36,14 @@ const LOST_RACE: Requeue = { afterMs: LOST_RACE_RETRY_MS, lostRace: true };
  * now, and any call may be the first after a crash. Returns when the next one is due at the latest.
  */
 export async function reconcile(object: GpuInstance, deps: Deps): Promise<Requeue> {
-  const snapshot = takeSnapshot(object, deps);
-  if (!snapshot) return { afterMs: IDENTITY_RETRY_MS };
-  const first = observe(object, snapshot, deps);
+  const first = observe(object, deps);
+  if (!first) return { afterMs: IDENTITY_RETRY_MS };
   reportLabelEcho(first, deps);
   requestListIfAsked(deps);
 
   const { observed, decision } = await decideWithReads(first, {
     reader: readerOf(deps),
-    refresh: (seen) => withPresentTime(seen, deps),
+    clocks: deps,
     publish: (seen, publication) => publishChildren(seen, publication, deps),
   });
   if (!decision.waits && decision.record.type !== 'intent') leaveQueues(observed, deps);
@@ -69,11 +68,12 @@ export async function reconcile(object: GpuInstance, deps: Deps): Promise<Requeu
 // Observe
 
 /** The first machine of a login tells whether the marketplace returns labels. */
-function reportLabelEcho({ list, intent: reading, ...observed }: Observed, { session }: Deps): void {
+function reportLabelEcho(observed: Observed, { session }: Deps): void {
+  const { list, intent: reading, identity, uid } = observed;
   if (session?.observer.labelEcho !== 'unknown' || !list?.recorded || reading.type !== 'intent') return;
   const { attempt, issuedAt } = reading.intent;
-  if (attempt !== deriveFacts({ ...observed, list, intent: reading }).ownedMachine?.attempt) return;
-  const sent = makeLabel(observed.identity, { uid: observed.uid, attempt, issuedAt });
+  if (attempt !== deriveFacts(observed).ownedMachine?.attempt) return;
+  const sent = makeLabel(identity, { uid, attempt, issuedAt });
   session.observer.labelReadBack(sent, list.recorded.label);
 }
 
@@ -231,23 +231,28 @@ function actionFields(action: Action): Record<string, unknown> {
 /** The same decision made again, from the newest list and the newest copy of the object. */
 function isStillDecided({ observed, action }: RecordedAction, deps: Deps): boolean {
   const { object } = observed;
-  const newest = deps.instances.get(objectKey(object.metadata));
+  const newest = newestCopyOf(object, deps.instances);
   if (!isLeading(deps) || isSuperseded(object, newest)) return false;
-  const isSame = newest?.metadata.uid === object.metadata.uid;
-  const present = newest && isSame ? newest : object;
-  const snapshot = takeSnapshot(present, deps);
-  if (!snapshot) return false;
-  return stillDecides(observe(present, snapshot, deps), { before: observed, action });
+  const seen = observe(newest ?? object, deps);
+  return seen !== undefined && stillDecides(seen, { before: observed, action });
+}
+
+/** The cached copy of the same object. Undefined if the object is gone, or another one has its name. */
+export function newestCopyOf(
+  { metadata }: GpuInstance,
+  instances: Pick<Deps['instances'], 'get'>,
+): GpuInstance | undefined {
+  const copy = instances.get(objectKey(metadata));
+  return copy?.metadata.uid === metadata.uid ? copy : undefined;
 }
 
 /**
  * Whether a person has changed the desired state since `decidedOn` was read: its spec, its deletion, or that its
- * machine is held. `newest` is the copy as it is now; an older one changes nothing. An object that is gone, or
- * of which another one has the name, asks for nothing any more; what its deletion asked for, it still does.
+ * machine is held. An older `newest` changes nothing. Without one the object is gone: it asks for nothing any more,
+ * except what its deletion asked for.
  */
 export function isSuperseded(decidedOn: GpuInstance, newest: GpuInstance | undefined): boolean {
-  if (!newest || newest.metadata.uid !== decidedOn.metadata.uid)
-    return decidedOn.metadata.deletionTimestamp === undefined;
+  if (!newest) return decidedOn.metadata.deletionTimestamp === undefined;
   const isNewer = (newest.metadata.generation ?? 0) > (decidedOn.metadata.generation ?? 0);
   return isNewer || (hasHold(newest) && !hasHold(decidedOn));
 }

@@ -78,8 +78,8 @@ export const OUTAGE_MUTANTS: readonly Mutant[] = [
     name: 'queued-call-not-decided-again',
     loses: 'the last look at what a queued destroy was decided on',
     file: `${GPU}/reconcile.ts`,
-    find: 'return stillDecides(observe(present, snapshot, deps), { before: observed, action });',
-    replace: 'return true || stillDecides(observe(present, snapshot, deps), { before: observed, action });',
+    find: 'return seen !== undefined && stillDecides(seen, { before: observed, action });',
+    replace: 'return seen !== undefined && (true || stillDecides(seen, { before: observed, action }));',
   },
   {
     name: 'gone-object-destroys',
