@@ -1,15 +1,15 @@
 /** How long a consistent list of objects speaks for the same machines, where nothing is destroyed by it. */
 const SETTLED_MS = 60_000;
 
-/** What is remembered of an unclaimed machine. */
+/** What is remembered of an orphan. */
 export interface Sighting {
-  /** In how many sweeps in a row it was unclaimed. */
+  /** In how many sweeps in a row no object claimed it. */
   readonly sweeps: number;
   /** The newest rental on record in the first of them. */
   readonly newestRecordAt: number;
 }
 
-/** What sweeps saw of the unclaimed machines of each login. Losing it only makes sweeping slower. */
+/** What sweeps saw of the orphans of each login. Losing it only makes sweeping slower. */
 export class SweepMemory {
   readonly #byLogin = new Map<
     string,
@@ -20,7 +20,7 @@ export class SweepMemory {
   readonly #missedByCache = new Map<string, ReadonlySet<number>>();
 
   /**
-   * A consistent list of objects claimed none of the `unclaimed` machines, at `at` on a clock that never goes back.
+   * A consistent list of objects claimed none of the `orphans`, at `at` on a clock that never goes back.
    * `suspects` are those that the cache did not claim: a watch that missed an event lacks their objects.
    */
   settle(
@@ -43,14 +43,14 @@ export class SweepMemory {
     return settled !== undefined && settled.ids === orphans.join() && now - settled.at < SETTLED_MS;
   }
 
-  /** What is remembered of the unclaimed machines of the login by the sweeps that were counted. */
+  /** What is remembered of the orphans of the login by the sweeps that were counted. */
   sightings(login: string): ReadonlyMap<number, Sighting> {
     return this.#byLogin.get(login)?.sightings ?? new Map();
   }
 
   /**
-   * Counts this sweep in and gives what is remembered of its unclaimed machines. The same list of machines counts
-   * once, however often it is looked at; a machine that was claimed in between starts anew.
+   * Counts this sweep in and returns what is remembered of its orphans. The same list of machines counts once,
+   * however often it is read; a machine that was claimed in between starts again.
    */
   count(
     login: string,
