@@ -135,7 +135,7 @@ describe('a wrong value names the flag, the variable and what to write', () => {
     expect(problemsOf(flags)).toEqual([problem]);
   });
 
-  test('all wrong values are told at once', () => {
+  test('all wrong values are reported at once', () => {
     expect(problemsOf({ lateCall: 'x', listLag: 'y' })).toHaveLength(2);
   });
 });

@@ -85,7 +85,7 @@ async function running({ config }: Place, environment: Readonly<Record<string, s
 /** The name of whoever leads. */
 const leader = (at: Place) => until('somebody leads', async () => (await at.holder()) || undefined);
 
-test('a process that is told to end ends well, gives the lease back, shows no page and holds no connection', async () => {
+test('a process that gets SIGTERM ends well, gives the lease back, shows no page and holds no connection', async () => {
   const at = await place();
   const { exitCode, stop, health } = await running(at);
   await leader(at);
@@ -99,7 +99,7 @@ test('a process that is told to end ends well, gives the lease back, shows no pa
   await until('nothing is connected', () => at.connections() === 0, 20_000);
 });
 
-test('a process whose lease somebody else has got ends as one that is to be started again', async () => {
+test('a process whose lease has another holder ends as one that is to be started again', async () => {
   const at = await place();
   const { exitCode } = await running(at);
   await leader(at);
@@ -134,7 +134,7 @@ test('a process leads at once where the lease is still that of the one before it
   await until('the next one leads', async () => !(await leader(at)).endsWith('_00000000'));
 });
 
-test('a process that is told to end before it begins does nothing', async () => {
+test('a process that gets SIGTERM before it begins does nothing', async () => {
   const at = await place();
   const process = { environment: {}, signal: AbortSignal.abort(), logDestination: { write() {} } };
   expect(await runOperator(at.config, process)).toBe(0);

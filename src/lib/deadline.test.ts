@@ -62,7 +62,7 @@ describe('what does not listen', () => {
   });
 });
 
-test('what listens hears why, whether time is up or its caller gives up', async () => {
+test('listeners get the reason, whether time is up or the caller gives up', async () => {
   const clock = createVirtualClock();
   const caller = new AbortController();
   const heard: unknown[] = [];
@@ -119,7 +119,7 @@ test('what throws at once, for a caller that gives up in that moment, leaves not
   );
 });
 
-test('starts the limit again when something is heard, and says so when nothing more is', async () => {
+test('starts the limit again on each byte, and says so when no more come', async () => {
   const clock = createVirtualClock();
   const late = withDeadline({ clock, limitMs: 1000 }, async (_signal, heard) => {
     await sleep(clock, 900);

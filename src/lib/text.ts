@@ -8,11 +8,11 @@ export function fittingText(text: string | undefined, most: number): string | un
 
 const ELLIPSIS = '…';
 /** A unit of UTF-16 is at most three bytes of UTF-8; a character of four bytes is two units. */
-const MOST_BYTES_PER_UNIT = 3;
+const MAX_BYTES_PER_UNIT = 3;
 
 /** The text in at most `maxBytes` of UTF-8, ending in an ellipsis where something is missing; no character is halved. */
 export function cutToBytes(text: string, maxBytes: number): string {
-  if (text.length * MOST_BYTES_PER_UNIT <= maxBytes) return text;
+  if (text.length * MAX_BYTES_PER_UNIT <= maxBytes) return text;
   const bytes = Buffer.from(text, 'utf8');
   if (bytes.length <= maxBytes) return text;
   let end = maxBytes - Buffer.byteLength(ELLIPSIS);

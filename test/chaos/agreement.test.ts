@@ -114,7 +114,7 @@ describe('what differs is a sentence', () => {
   });
 });
 
-test('a group whose workers report is asked for what they tell', () => {
+test('a group whose workers report is asked for what they report', () => {
   const reported = group({ load: { type: 'Push' }, minLoad: '30' }, 3);
   expect(differences({ ...AGREED, groups: [reported], reported: 130 })).toEqual([]);
   expect(differences({ ...AGREED, groups: [reported], reported: 230 })).toHaveLength(1);

@@ -30,19 +30,19 @@ export function differences(seen: Seen): readonly string[] {
 
 function differencesOfInstance(instance: GpuInstance, seen: Seen): readonly string[] {
   const { metadata, spec, status } = instance;
-  const said = `${metadata.name} (${why(instance)})`;
+  const described = `${metadata.name} (${why(instance)})`;
   const owner = ownerOf(instance);
   if (owner !== undefined && !seen.groups.some((group) => group.metadata.uid === owner.uid))
-    return [`worker ${said} is left of the group ${owner.name}, which is gone`];
-  if (metadata.deletionTimestamp !== undefined) return [`${said} is still being deleted`];
+    return [`worker ${described} is left of the group ${owner.name}, which is gone`];
+  if (metadata.deletionTimestamp !== undefined) return [`${described} is still being deleted`];
   const { phase = 'Pending', instanceId: id } = status ?? {};
   if (id !== undefined && !seen.billing.includes(id))
-    return [`${said} records machine ${id}, which does not bill`];
+    return [`${described} records machine ${id}, which does not bill`];
   const twin = seen.instances.find((other) => other !== instance && other.status?.instanceId === id);
-  if (id !== undefined && twin) return [`${said} and ${twin.metadata.name} both record machine ${id}`];
+  if (id !== undefined && twin) return [`${described} and ${twin.metadata.name} both record machine ${id}`];
   const isStopped = spec.powerState === 'Stopped';
   const isThere = isStopped ? phase === 'Stopped' || id === undefined : phase === 'Running';
-  return isThere ? [] : [`${said} is to be ${isStopped ? 'stopped' : 'running'} and is ${phase}`];
+  return isThere ? [] : [`${described} is to be ${isStopped ? 'stopped' : 'running'} and is ${phase}`];
 }
 
 function differencesOfGroup(group: EndpointGroup, seen: Seen): readonly string[] {

@@ -111,7 +111,7 @@ async function agree(): Promise<void> {
     'ledger and cluster agree',
     async () => {
       startWhatDied();
-      differing = differences(await onlooker.look(reports.offered));
+      differing = differences(await onlooker.read(reports.offered));
       if (differing.length > 0) await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
       return differing.length === 0;
     },

@@ -39,7 +39,7 @@ export class Onlooker {
     return [...this.#excesses];
   }
 
-  async look(reported: number): Promise<Seen> {
+  async read(reported: number): Promise<Seen> {
     const { kube, namespace } = this.#bench;
     const instances = await this.#instances();
     const groups = await kube.list<EndpointGroup & KubeObject>(endpointGroupResource, { namespace });

@@ -9,9 +9,9 @@ export interface StreamFaultsOptions {
 /** Chances per event of a watch. */
 const DOUBLED = 0.05;
 const CUT = 0.02;
-const HELD_BACK = 0.03;
+const DELAYED = 0.03;
 /** A stale API server: everything of one watch comes this much later, in order. */
-const MOST_STALE_MS = 15_000;
+const MAX_STALE_MS = 15_000;
 
 const NEWLINE = 0x0a;
 
@@ -51,9 +51,9 @@ export class StreamFaults {
       to.write(line.subarray(0, line.length / 2), () => to.destroy());
       return false;
     }
-    if (roll < CUT + HELD_BACK) {
+    if (roll < CUT + DELAYED) {
       count('stale');
-      await new Promise((resolve) => setTimeout(resolve, random.next() * MOST_STALE_MS));
+      await new Promise((resolve) => setTimeout(resolve, random.next() * MAX_STALE_MS));
     }
     to.write(line);
     if (roll > 1 - DOUBLED && roll < 1) {

@@ -64,7 +64,7 @@ describe('plan', () => {
     expect(stdout).toContain('(AccountLimitReached)');
   });
 
-  test('counts what stands before in the same plan, and not what an object has that is planned anew', async () => {
+  test('counts what comes before in the same plan, and not what a planned object already has', async () => {
     const { stdout } = await plan(manifest('rented-few', named('few')), manifest('second', named('few')));
     expect(stdout).toMatch(/^gpui\/rented-few would rent offer \d+/);
     expect(stdout).toMatch(/^gpui\/second would rent nothing: The account has 1 machines/m);
@@ -149,7 +149,7 @@ describe('explain', () => {
     expect(stderr).toContain('failed (too many requests)');
   });
 
-  test('tells the rental where there is room', async () => {
+  test('shows the rental if there is room', async () => {
     const { stdout } = await explain('new-roomy');
     expect(stdout).toMatch(/^Rule: +purchase$/m);
     expect(stdout).toMatch(/^Would do: +rent offer \d+/m);

@@ -59,7 +59,7 @@ async function passes(): Promise<void> {
 }
 
 describe('status', () => {
-  test('tells machine, money, timeline and what happens next of a GpuInstance', async () => {
+  test('shows machine, money, timeline and what happens next of a GpuInstance', async () => {
     const { exitCode, stdout } = await gpuRent('status gpui/trainer');
     expect(exitCode).toBe(0);
     for (const told of [`instance ${instanceId}`, '/h', 'SSH:', 'Conditions:', 'InstanceRented', 'Ready:'])
@@ -79,7 +79,7 @@ describe('status', () => {
     }
   });
 
-  test('tells of an account and of a group', async () => {
+  test('shows an account and a group', async () => {
     expect((await gpuRent('status gpuacct/default')).stdout).toContain('Machines can be rented');
     await until('the group is seen', async () => (await gpuRent('status epg/chat')).stdout.includes('0 hot'));
   });
@@ -116,13 +116,13 @@ describe('explain', () => {
     );
   });
 
-  test('tells what a paused object without a machine would do', async () => {
+  test('says what a paused object without a machine would do', async () => {
     await shared().createInstance('held', { paused: true });
     const { stdout } = await atMarketplace('explain gpui/held -o json');
     expect(JSON.parse(stdout)).toMatchObject({ object: 'gpui/held', actions: [] });
   });
 
-  test('tells the terms of the last scaling decision of a group', async () => {
+  test('shows the terms of the last scaling decision of a group', async () => {
     const { exitCode, stdout } = await gpuRent('explain epg/chat');
     expect(exitCode).toBe(0);
     expect(stdout).not.toBe('');
@@ -217,7 +217,7 @@ describe('logs', () => {
 });
 
 describe('cost', () => {
-  test('tells each object and the sum, the sum not to scripts', async () => {
+  test('lists each object and the sum, the sum not to scripts', async () => {
     await running(shared(), 'second');
     const { stdout } = await gpuRent('cost');
     expect(stdout).toMatch(/^\S+ +trainer/m);
@@ -337,7 +337,7 @@ describe('plan -f', () => {
 
   const planned = () => ({ namespace: shared().namespace, name: 'planned' });
 
-  test('tells what would be rented, at which price, and who lost and why', async () => {
+  test('shows what would be rented, at which price, and which offers lost and why', async () => {
     const stdin = manifest({ image: 'x', offers: [{ maxPricePerHour: '100' }] });
     const { exitCode, stdout } = await gpuRent('plan -f - --why --no-cluster', { stdin });
     expect(exitCode).toBe(0);
@@ -370,7 +370,7 @@ describe('plan -f', () => {
     expect((await atMarketplace(line, { stdin })).stdout).toContain(note);
   });
 
-  test('ends with 3 where nothing matches, and tells which requirement to drop', async () => {
+  test('ends with 3 if nothing matches, and names the requirement to drop', async () => {
     const stdin = manifest({ image: 'x', offers: [{ gpuNames: ['No Such GPU'], maxPricePerHour: '100' }] });
     const { exitCode, stdout } = await atMarketplace('plan -f -', { stdin });
     expect(exitCode).toBe(3);

@@ -91,11 +91,11 @@ function terminal(args: readonly string[], env: Readonly<Record<string, string>>
   const ended = runToEnd(program, args, context);
   return {
     shown: () => seen,
-    async until(wanted) {
-      while (!seen.includes(wanted)) {
+    async until(expected) {
+      while (!seen.includes(expected)) {
         const more = new Promise<'more'>((resolve) => shown.once('data', () => resolve('more')));
-        if ((await Promise.race([more, ended])) !== 'more' && !seen.includes(wanted))
-          throw new Error(`"${wanted}" was never shown:\n${seen}`);
+        if ((await Promise.race([more, ended])) !== 'more' && !seen.includes(expected))
+          throw new Error(`"${expected}" was never shown:\n${seen}`);
       }
     },
     type: (line) => void keyboard.write(`${line}\r`),

@@ -99,9 +99,9 @@ function encoded(data: Readonly<Record<string, string>>): Readonly<Record<string
 function put(memory: MemoryKube, plural: string, { status, metadata, ...rest }: DeskObject): string {
   const kind = memory.kind(plural);
   const meta = { namespace: 'team', name: 'x', ...metadata };
-  const ours = KINDS[plural] && { apiVersion: API_VERSION, kind: KINDS[plural] };
+  const typeMeta = KINDS[plural] && { apiVersion: API_VERSION, kind: KINDS[plural] };
   const address = { kind, namespace: meta.namespace, name: meta.name };
-  const object = JSON.parse(JSON.stringify({ ...ours, metadata: meta, ...rest })) as JsonObject;
+  const object = JSON.parse(JSON.stringify({ ...typeMeta, metadata: meta, ...rest })) as JsonObject;
   const created = memory.writes.create(address, object);
   if (status !== undefined) setStatus(memory, plural, { ...meta, status });
   return textAt(metadataOf(created), 'uid') ?? '';

@@ -60,7 +60,7 @@ test('lists fail, and name the definitions', async () => {
   expect(stderr).toContain('that the CRDs are installed: gpu-rent doctor');
 });
 
-test('the doctor does not say that there is no account where nobody answers', async () => {
+test('the doctor does not say that there is no account if the API server does not answer', async () => {
   const gone = join(cli.home, 'gone');
   writeFileSync(
     gone,

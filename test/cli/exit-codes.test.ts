@@ -160,7 +160,7 @@ describe('a signal ends a command with 128 and its number', () => {
     expect(ran).toEqual({ exitCode: 130, stdout: '', stderr: 'Interrupted.\n' });
   });
 
-  test('a rental on its way tells that it may bill', async () => {
+  test('a rental on its way warns that it may bill', async () => {
     const abort = new AbortController();
     await bench.fault('delayed-reply', 'PUT /api/v0/asks/{id}', { count: 1, seconds: 1 });
     const offers = await bench.offers();

@@ -58,7 +58,7 @@ describe('machines of the marketplace', () => {
 });
 
 describe('objects of the cluster', () => {
-  test('are told of in failures', async () => {
+  test('are printed in failures', async () => {
     cluster.answer = () => ({
       status: 200,
       body: { metadata: { name: 'x', namespace: 'team' }, spec: {}, status: { phase: STEERING } },
@@ -68,7 +68,7 @@ describe('objects of the cluster', () => {
     expect(stderr).toContain('gpui/x has no machine (RTX');
   });
 
-  test('are told of in what the API server refuses', async () => {
+  test('are printed in refusals of the API server', async () => {
     cluster.answer = () => refused(403, 'Forbidden', STEERING);
     const { exitCode, stderr } = await cluster.cli.run(['pause', 'gpui/x']);
     expect({ exitCode, controls: controls(stderr) }).toEqual({ exitCode: 1, controls: [] });

@@ -29,7 +29,7 @@ async function run(...args: readonly string[]) {
   );
 }
 
-test('a machine whose key cannot be saved is told before that', async () => {
+test('names a machine before it fails to save its key', async () => {
   const [offer] = await bench.offers();
   const file = join(bench.cli.home, 'machine.key');
   const args = ['create', 'instance', String(offer), '--image', 'ubuntu:24.04', '--save-key', file];

@@ -39,7 +39,7 @@ test('no list makes anybody wait for longer than --request-timeout says', async 
   expect(exitCode).toBe(1);
 });
 
-test('a cluster that does not say what it serves keeps nobody waiting beyond --request-timeout', async () => {
+test('a cluster that does not say what it serves is given up after --request-timeout', async () => {
   const isSilent = ({ path }: { readonly path: string }) => path === '/apis/gpurental.dev/v1alpha1';
   cluster.answer = (asking) => (isSilent(asking) ? new Promise(() => {}) : refused(404, 'NotFound'));
   const { exitCode } = await cluster.cli.run(['status', 'gpui/x', '--request-timeout', '200ms']);

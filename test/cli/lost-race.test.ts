@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => here.close());
 
-test('a host that could not be noted, since somebody else wrote first, is noted with the next try', async () => {
+test('notes a host with the next try when another client wrote first', async () => {
   let writes = 0;
   here.cluster.answer = async (asked) => {
     if (asked.method !== 'PUT') return here.stored(asked);

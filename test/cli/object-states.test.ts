@@ -80,7 +80,7 @@ describe('status', () => {
     expect((await gpuRent('status gpui/parked')).stdout).not.toContain(ssh.host);
   });
 
-  test('of an account tells what was spent this month, deleted objects included, and the limit', async () => {
+  test('of an account shows what was spent this month, deleted objects included, and the limit', async () => {
     expect((await gpuRent('status gpuacct/default')).stdout).toMatch(
       /^Spent: +this month \$7\.50 of \$100 \(UTC\)$/m,
     );

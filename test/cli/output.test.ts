@@ -162,7 +162,7 @@ describe('gpu-rent api', () => {
     }
   });
 
-  test('tells status and headers with --include, and fails with 1 on an error', async () => {
+  test('prints status and headers with --include, and fails with 1 on an error', async () => {
     const args = ['api', 'PUT', '/api/v0/asks/1/', '--body', '{}', '--include'];
     const { exitCode, stderr } = await bench.cli.run(args);
     expect([1, 3]).toContain(exitCode);

@@ -124,7 +124,7 @@ describe('create instance --retry 5', () => {
     expect(listed.stdout).toContain(`instance/${rented[0]?.id}\n`);
   });
 
-  test('a wrong option is told before anything is rented', async () => {
+  test('a wrong option is refused before anything is rented', async () => {
     const { exitCode, stderr, rented } = await rent('--port', '99999');
     expect(rented).toEqual([]);
     expect(exitCode).toBe(2);
@@ -141,7 +141,7 @@ describe('create instance --retry 5', () => {
     expect((await stat(file)).mode & 0o777).toBe(0o600);
   });
 
-  test('a file for the key that cannot be written is told before anything is rented', async () => {
+  test('a file for the key that cannot be written is refused before anything is rented', async () => {
     const { exitCode, stderr, rented } = await rent('--save-key', '/no/such/folder/key');
     expect(rented).toEqual([]);
     expect(exitCode).toBe(2);
@@ -172,7 +172,7 @@ describe('rent volume', () => {
     ['reset-after', 1, []],
     ['5xx', 1, []],
     ['delayed-reply', 4, ['--request-timeout', '500ms']],
-  ] as const)('after %s sends nobody to rent it again, and ends with %i', async (fault, code, more) => {
+  ] as const)('after %s does not advise to rent it again, and ends with %i', async (fault, code, more) => {
     await bench.fault(fault, 'PUT /api/v0/volumes/', { count: 1, seconds: 1 });
     const { exitCode, stderr } = await rentVolume(...more);
     expect(exitCode).toBe(code);

@@ -117,13 +117,13 @@ test.each([
   expect(writes().map(({ method }) => method)).toEqual(['PUT']);
 });
 
-test('one that somebody else made meanwhile is not overwritten', async () => {
+test('one that another client created meanwhile is not overwritten', async () => {
   holding(MISSING, refused(409, 'AlreadyExists', 'the secret already exists'));
   const { exitCode, stderr } = await reset();
   expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringContaining('What to do: ') });
 });
 
-test('nothing is written where the cluster cannot be told apart from its copies for a passing failure', async () => {
+test('nothing is written if a passing failure hides whether the cluster is a copy', async () => {
   holding(MISSING);
   const { answer } = cluster;
   cluster.answer = (asked) =>

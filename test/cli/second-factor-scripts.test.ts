@@ -205,13 +205,13 @@ describe('a caller without an API key', () => {
       '--secret-file',
     ],
     ['without a method', ['tfa', 'login', '--logged-out', '--secret', 'x', '--code', '123456'], '--method'],
-  ] as const)('is told what is missing: %s (D-cli5)', async (_what, args, missing) => {
+  ] as const)('is refused with the missing option: %s (D-cli5)', async (_what, args, missing) => {
     const { exitCode, stderr } = await bench.cli.run(args);
     expect(exitCode).toBe(2);
     expect(stderr).toContain(missing);
   });
 
-  test('is still told every way to give a key where there is no secret either', async () => {
+  test('is still offered every way to give a key if there is no secret either', async () => {
     const cli = commandLine({ GPU_RENT_URL: bench.url });
     const { exitCode, stderr } = await cli.run(['tfa', 'send-code', 'email']);
     expect(exitCode).toBe(2);
@@ -289,7 +289,7 @@ describe('a service that lacks a path', () => {
     },
   );
 
-  test('is not blamed for an id that is missing (D-cli3)', async () => {
+  test('is not named as the cause if an id is missing (D-cli3)', async () => {
     for (const args of [
       ['delete', 'api-key', '999', '--yes'],
       ['destroy', 'instance', '999', '--yes'],

@@ -124,7 +124,7 @@ describe('with a method', () => {
     expect(await bench.cli.run(['show', 'user'], own)).toMatchObject({ exitCode: 2 });
   });
 
-  test('a session that cannot be kept is told with its place and the remedy', async () => {
+  test('a session that cannot be kept is reported with its place and the remedy', async () => {
     const { totpSecret } = await addMethod(bench.service, 'totp');
     bench.service.advance(60);
     await writeFile(join(bench.cli.home, 'file'), '');
@@ -140,7 +140,7 @@ describe('with a method', () => {
     expect(stderr).toContain('XDG_CONFIG_HOME');
   });
 
-  test('a session that cannot be removed is told with its place and the remedy', async () => {
+  test('a session that cannot be removed is reported with its place and the remedy', async () => {
     const path = join(bench.cli.home, '.config/gpu-rent/session_key');
     await mkdir(path, { recursive: true });
     const { exitCode, stdout, stderr } = await bench.cli.run(['tfa', 'logout']);
@@ -149,7 +149,7 @@ describe('with a method', () => {
     expect(stderr).toContain('Remove it yourself');
   });
 
-  test('a wrong code is refused in words, and not repeated to whoever looks on', async () => {
+  test('a wrong code is refused and not printed', async () => {
     const { totpSecret } = await addMethod(bench.service, 'totp');
     const code = String((Number(totpNow(bench.service, totpSecret)) + 1) % 1_000_000).padStart(6, '0');
     const { exitCode, stderr } = await bench.cli.run(['tfa', 'login', '--code', code]);

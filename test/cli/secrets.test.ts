@@ -83,7 +83,7 @@ describe('the API key is read', () => {
     cli.leave();
   });
 
-  test('and never told, where it is malformed', async () => {
+  test('and never printed if it is malformed', async () => {
     const { exitCode, stderr } = await bench.cli.run(['show', 'user', '--api-key', `${CANARY} and more`]);
     expect(exitCode).toBe(2);
     expect(stderr).not.toContain(CANARY);

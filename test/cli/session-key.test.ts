@@ -24,7 +24,7 @@ afterAll(async () => {
 beforeEach(() => bench.clearFaults());
 
 describe('a session that has ended', () => {
-  test('before anything was answered is told, and the ordinary key is used', async () => {
+  test('before anything was answered is reported, and the ordinary key is used', async () => {
     await bench.fault('revoked-key', 'list');
     const { exitCode, stderr } = await cli.run(['list', 'instances']);
     expect(exitCode).toBe(0);

@@ -24,7 +24,7 @@ async function folderTold(): Promise<string> {
   return dirname(/UserKnownHostsFile=(\S+)/.exec(stdout)?.[1] ?? '');
 }
 
-test('the folder of the known hosts is there when ssh is told of it, and only for its owner', async () => {
+test('the folder of the known hosts exists when ssh starts, and only for its owner', async () => {
   const folder = await folderTold();
   expect(folder).toBe(join(cache, 'gpu-rent'));
   expect(statSync(folder).mode & 0o777).toBe(0o700);

@@ -106,7 +106,7 @@ describe('a process', () => {
     expect(ledger(bench.service.simulator.world()).billing).toBe(0);
   });
 
-  test('whose results find no room changes what it shall, then says so and ends with 1', async () => {
+  test('whose results find no room makes its change, then says so and ends with 1', async () => {
     await using full = await open('/dev/full', 'w');
     const child = spawn(process.execPath, [MAIN, 'create', 'endpoint', '--endpoint_name', 'unseen'], {
       env: env(),
@@ -129,7 +129,7 @@ describe('a process', () => {
     expect(await said).toMatch(/Interrupted\.\n$/);
   });
 
-  test('that gets Ctrl-C while a change is under way blames nobody, and says to look whether it happened', async () => {
+  test('that gets Ctrl-C while a change is under way names no culprit, and says to check whether it happened', async () => {
     const [machine] = await rented(1);
     await bench.fault('delayed-reply', 'DELETE /api/v0/instances/{id}', { count: 1, seconds: 30 });
     const child = spawn(process.execPath, [MAIN, 'destroy', 'instance', String(machine)], { env: env() });

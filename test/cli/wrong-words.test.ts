@@ -49,7 +49,7 @@ test.each([
   ['condition=ready=false', 'gpui/new was not Ready=False within 1s: Ready is True (Ready): All is well.'],
   ['condition=Rented', 'gpui/new was not Rented=True within 1s: It has no condition Rented.'],
   ['phase=stopped', 'gpui/new was not Stopped within 1s: Its phase is Running.'],
-])('wait --for %s that does not come true says how it stands', async (goal, said) => {
+])('wait --for %s that does not come true shows the present state', async (goal, said) => {
   const { exitCode, stderr } = await gpuRent(`wait gpui/new --for ${goal} --timeout 1s`);
   expect(exitCode).toBe(4);
   expect(stderr).toContain(said);
@@ -66,7 +66,7 @@ test.each([
   expect(stderr).toContain(`Error: ${name}: "${text}" is not an address of a marketplace.`);
 });
 
-test('a marketplace that our rules refuse is told with the rule, and no configuration that is not there', async () => {
+test('a marketplace that our rules refuse is named with the rule, and without a configuration that does not exist', async () => {
   const { exitCode, stderr } = await gpuRent('show user --url http://example.com');
   expect(exitCode).toBe(1);
   expect(stderr).toContain(

@@ -220,7 +220,7 @@ describe('the ways to a cluster', () => {
     await expect(startCluster({ env })).rejects.toThrow('has no executable etcd and no kube-apiserver');
   });
 
-  test('take an existing cluster when told to, and leave it as it was', async () => {
+  test('take an existing cluster when configured to, and leave it as it was', async () => {
     const shared = sharedCluster();
     vi.stubEnv('KUBECONFIG', shared.kubeconfigPath);
     const bystander = await shared.createNamespace('bystander');

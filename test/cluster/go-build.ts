@@ -61,22 +61,22 @@ function runGo({ args, env, onLine }: GoRun): Promise<void> {
 const isDownload = (line: string) => line.startsWith('go: downloading ');
 
 /** Fetches the modules and counts the packages to compile. */
-async function fetchModules(env: NodeJS.ProcessEnv, say: (rest: string) => void): Promise<number> {
+async function fetchModules(env: NodeJS.ProcessEnv, show: (rest: string) => void): Promise<number> {
   let modules = 0;
   let packages = 0;
   const onLine = (line: string) => {
-    if (isDownload(line)) say(`downloading, ${++modules} modules`);
+    if (isDownload(line)) show(`downloading, ${++modules} modules`);
     else packages += 1;
   };
   await runGo({ args: ['list', '-mod=readonly', '-deps', '.'], env, onLine });
   return packages;
 }
 
-async function compile(env: NodeJS.ProcessEnv, output: string, say: (rest: string) => void): Promise<void> {
-  const total = await fetchModules(env, say);
+async function compile(env: NodeJS.ProcessEnv, output: string, show: (rest: string) => void): Promise<void> {
+  const total = await fetchModules(env, show);
   let packages = 0;
   const onLine = (line: string) => {
-    if (!line.startsWith('go: ')) say(`${++packages} of ${total} packages`);
+    if (!line.startsWith('go: ')) show(`${++packages} of ${total} packages`);
   };
   await runGo({ args: ['build', '-mod=readonly', '-v', ...BUILD_FLAGS, '-o', output, '.'], env, onLine });
 }
@@ -84,7 +84,7 @@ async function compile(env: NodeJS.ProcessEnv, output: string, say: (rest: strin
 /** Keeps the clock moving while one package takes long. */
 async function withProgress(
   title: string,
-  work: (say: (rest: string) => void) => Promise<void>,
+  work: (show: (rest: string) => void) => Promise<void>,
 ): Promise<void> {
   const progress = showProgress(process.stderr, title);
   const startedAt = performance.now();
@@ -132,7 +132,7 @@ async function build(env: NodeJS.ProcessEnv): Promise<void> {
     const title = `Building kube-apiserver ${KUBERNETES_VERSION} from Go modules, once: 4 to 8 minutes on 2 cores`;
     const made = join(unfinished, 'programs');
     mkdirSync(made);
-    await withProgress(title, (say) => compile(env, join(made, PROGRAM), say));
+    await withProgress(title, (show) => compile(env, join(made, PROGRAM), show));
     for (const part of PARTS) symlinkSync(PROGRAM, join(made, part));
     publish(made, builtFolder(env));
   } finally {
@@ -158,10 +158,10 @@ function makeCacheRoot(env: NodeJS.ProcessEnv): void {
 export async function buildOnce(env: NodeJS.ProcessEnv, report: (line: string) => void): Promise<string> {
   if (isBuilt(env)) return builtFolder(env);
   makeCacheRoot(env);
-  let said = false;
+  let isReported = false;
   const onWait = () => {
-    if (!said) report('Another process is building kube-apiserver; waiting for it.');
-    said = true;
+    if (!isReported) report('Another process is building kube-apiserver; waiting for it.');
+    isReported = true;
   };
   await withBuildLock(join(cacheRoot(env), 'lock'), onWait, async () => {
     if (!isBuilt(env)) await build(env);

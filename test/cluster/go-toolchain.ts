@@ -18,8 +18,9 @@ export const goToolchain: Way = {
       return { type: 'found' };
     } catch (error) {
       const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
-      const said = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : String(error);
-      return { type: 'unusable', why: isMissing ? 'go is not on PATH' : said };
+      const output =
+        error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : String(error);
+      return { type: 'unusable', why: isMissing ? 'go is not on PATH' : output };
     }
   },
   async prepare({ env, report }) {

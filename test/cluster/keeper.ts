@@ -18,7 +18,7 @@ let plane: ControlPlane | undefined;
 let site: KeptSite | undefined;
 let closing: Promise<void> | undefined;
 
-function tell(event: KeeperEvent): void {
+function send(event: KeeperEvent): void {
   if (process.connected) process.send?.(event);
 }
 
@@ -34,7 +34,7 @@ async function start(plan: ControlPlanePlan, attempt = 1): Promise<void> {
   const prepared = await prepareSite(plan, folder);
   plane = new ControlPlane(prepared, (how) => {
     // What ends before the first start is done fails that start, which says why.
-    if (site !== undefined) tell({ type: 'lost', how });
+    if (site !== undefined) send({ type: 'lost', how });
   });
   try {
     await plane.start();
@@ -73,9 +73,9 @@ async function answer(command: KeeperCommand): Promise<void> {
   try {
     await obey(command);
     const processIds = { keeper: process.pid, ...plane?.processIds() };
-    tell({ type: 'done', id: command.id, state: { processIds, site } });
+    send({ type: 'done', id: command.id, state: { processIds, site } });
   } catch (error) {
-    tell({ type: 'failed', id: command.id, why: error instanceof Error ? error.message : String(error) });
+    send({ type: 'failed', id: command.id, why: error instanceof Error ? error.message : String(error) });
   }
 }
 

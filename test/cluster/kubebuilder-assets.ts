@@ -6,8 +6,8 @@ import type { Way } from './way.ts';
 
 /** A program that collects garbage, where the folder has one. envtest's own folder has none. */
 function findControllers(folder: string): ControlPlanePlan['controllers'] {
-  const ours = join(folder, 'test-controllers');
-  if (isExecutable(ours)) return { path: ours, args: [] };
+  const own = join(folder, 'test-controllers');
+  if (isExecutable(own)) return { path: own, args: [] };
   const path = join(folder, 'kube-controller-manager');
   if (!isExecutable(path)) return undefined;
   const names = [

@@ -22,11 +22,11 @@ function showOnTerminal(out: NodeJS.WriteStream, title: string): Progress {
 
 /** In a log: whole lines, now and then. */
 function showInLog(out: NodeJS.WriteStream, title: string): Progress {
-  let saidAt = Number.NEGATIVE_INFINITY;
+  let shownAt = Number.NEGATIVE_INFINITY;
   return {
     update(state) {
-      if (performance.now() - saidAt < REPEAT_MS) return;
-      saidAt = performance.now();
+      if (performance.now() - shownAt < REPEAT_MS) return;
+      shownAt = performance.now();
       out.write(`${title} … ${state}\n`);
     },
     end(state) {

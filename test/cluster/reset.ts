@@ -49,8 +49,8 @@ async function listOurKinds(admin: AdminClient): Promise<{ prefix: string; plura
   const definitions = definitionList.parse((await admin.request({ method: 'GET', path })).body).items;
   return definitions.flatMap(({ spec }) => {
     const served = spec.versions.find((version) => version.served);
-    const isOurs = spec.group === OUR_GROUP || spec.group.endsWith(`.${OUR_GROUP}`);
-    if (served === undefined || !isOurs) return [];
+    const isOwn = spec.group === OUR_GROUP || spec.group.endsWith(`.${OUR_GROUP}`);
+    if (served === undefined || !isOwn) return [];
     return [{ prefix: `/apis/${spec.group}/${served.name}`, plural: spec.names.plural }];
   });
 }

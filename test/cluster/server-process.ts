@@ -21,16 +21,16 @@ export interface ServerProcess {
 }
 
 const LAST_LINES = 8;
-const LONGEST_LINE = 400;
+const MAX_LINE = 400;
 
-/** What a server said at last, without the stack that Go prints behind it, and what is to be done where that is known. */
+/** The last output of a server, without the stack that Go prints behind it, and what to do if that is known. */
 export function lastWordsOf(log: string): string {
-  const said = log.split(/^goroutine \d+ \[/m)[0] ?? '';
-  const lines = said.trimEnd().split('\n').slice(-LAST_LINES);
-  const remedy = said.includes('no space left on device')
+  const output = log.split(/^goroutine \d+ \[/m)[0] ?? '';
+  const lines = output.trimEnd().split('\n').slice(-LAST_LINES);
+  const remedy = output.includes('no space left on device')
     ? [`What to do: make room in ${tmpdir()}, or set TMPDIR to a folder with 300 MB.`]
     : [];
-  return [...lines.map((line) => line.slice(0, LONGEST_LINE)), ...remedy].join('\n');
+  return [...lines.map((line) => line.slice(0, MAX_LINE)), ...remedy].join('\n');
 }
 
 function whenEnded(child: ChildProcess, command: ServerCommand): Promise<string> {

@@ -91,7 +91,7 @@ describe('docs/conformance.md', () => {
     expect([...sections].toSorted()).toEqual(['2', '3', '4', '5', '6', '7', '8', '9']);
   });
 
-  test('no statement stands twice', () => {
+  test('no statement is listed twice', () => {
     const texts = statements.map(({ section, text }) => `${section}: ${text}`);
     expect(texts.filter((text, index) => texts.indexOf(text) !== index)).toEqual([]);
   });

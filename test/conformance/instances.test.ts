@@ -125,7 +125,7 @@ describe('stop, start, label, reboot, recycle', () => {
     ]);
   });
 
-  test('the label is told apart by its key', async () => {
+  test('the label is distinguished by its key', async () => {
     const { service, path, row } = await booted();
     await service.call(`PUT ${path}`, { label: 'mine' });
     expect((await row()).label).toBe('mine');
@@ -209,7 +209,7 @@ describe('destroy', () => {
     expect(service.simulator.world().tables.contracts).toEqual({});
   });
 
-  test('somebody else reads null and can change nothing', async () => {
+  test('another user reads null and can change nothing', async () => {
     const { service, path } = await booted();
     const { id, ...user } = service.user();
     service.put('users', { ...user, id: id + 1 });
@@ -363,7 +363,7 @@ describe('bids, money and logs', () => {
     expect(await row()).toMatchObject({ actual_status: 'running', dph_base: 0.3 });
   });
 
-  test('prepay tells how many months it lasts', async () => {
+  test('prepay says how many months it lasts', async () => {
     const { service, id, row } = await booted();
     const { body } = await service.call(`PUT /api/v0/instances/prepay/${id}/`, { amount: 10 });
     expect(body).toMatchObject({ success: true, discount_rate: expect.any(Number) });
@@ -409,7 +409,7 @@ describe('bids, money and logs', () => {
     );
   });
 
-  test('a new template starts the container anew', async () => {
+  test('a new template restarts the container', async () => {
     const { service, id, row } = await booted();
     await service.call(`PUT /api/v0/instances/update_template/${id}/`, {
       id,

@@ -65,7 +65,7 @@ describe('offer search', () => {
     ]);
   });
 
-  test('GPU names are told without a key', async () => {
+  test('GPU names are listed without a key', async () => {
     const service = simulatedService({
       catalog: [{ gpuName: 'H200' }, { gpuName: 'A40' }, { gpuName: 'A40' }],
     });

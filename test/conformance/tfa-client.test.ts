@@ -114,7 +114,7 @@ describe.for(['public', 'specification'] as const)('our client in all of 2FA, %s
     expect((await client.tfa.status()).methods).toMatchObject([{ method: 'sms' }]);
   });
 
-  test('a legacy account is told from an enabled one by its user alone', async () => {
+  test('a legacy account is distinguished from an enabled one by its user alone', async () => {
     const service = simulatedService({ profile });
     legacyUser(service);
     const client = clientOf(service);
@@ -144,7 +144,7 @@ describe('what our client makes of refusals', () => {
     expect(locked.lockedUntil).toBe(service.simulator.now() + 900_000);
   });
 
-  test('an ended session is told from a wrong key', async () => {
+  test('an ended session is distinguished from a wrong key', async () => {
     const service = simulatedService();
     const session = service.addKey({ session: true, expiresAt: service.simulator.now() + 1000 });
     service.advance(2);
@@ -152,7 +152,7 @@ describe('what our client makes of refusals', () => {
     expect((await failureOf(clientOf(service, 'wrong').users.current())).kind).toBe('unauthorized');
   });
 
-  test('a service that wants a 2FA login first is told from one that refuses the key', async () => {
+  test('a service that requires a 2FA login first is distinguished from one that refuses the key', async () => {
     const service = simulatedService();
     await addMethod(service, 'totp');
     setTfa(service, { requireLogin: true });

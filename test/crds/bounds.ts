@@ -7,7 +7,7 @@ export interface BrokenBound {
   readonly given: string;
   readonly spec: unknown;
   /** What stands behind the path; any rule of the field where it is left open. */
-  readonly says: string | undefined;
+  readonly refusal: string | undefined;
 }
 
 interface Place {
@@ -51,9 +51,9 @@ function places(place: Place, skip: string): readonly Place[] {
   return [place, ...fields, ...items];
 }
 
-const quoted = (words: readonly unknown[]): string => words.map((word) => `"${word}"`).join(', ');
+const quoted = (values: readonly unknown[]): string => values.map((value) => `"${value}"`).join(', ');
 
-type Broken = readonly [given: string, value: unknown, says: string | undefined];
+type Broken = readonly [given: string, value: unknown, refusal: string | undefined];
 
 function brokenNumbers(path: string, { minimum, maximum, type }: JsonSchema): readonly Broken[] {
   if (type !== 'integer') return [];
@@ -117,7 +117,7 @@ export function brokenBounds(spec: JsonSchema, skip = ''): readonly BrokenBound[
   const all = places({ path: 'spec', schema: spec, specWith: (value) => value }, skip);
   return all.flatMap(({ path, schema, specWith }) =>
     [...brokenNumbers(path, schema), ...brokenTexts(path, schema), ...brokenLists(schema)].map(
-      ([given, value, says]) => ({ path, given, spec: specWith(value), says }),
+      ([given, value, refusal]) => ({ path, given, spec: specWith(value), refusal }),
     ),
   );
 }

@@ -144,7 +144,7 @@ describe('lists that merge by key', () => {
     expect(ports).toEqual([...mine.ports, ...yours.ports]);
   });
 
-  test('tell two writers of the same entry that they differ', async () => {
+  test('report a conflict to two writers of the same entry', async () => {
     const one = { offers, image, env: [{ name: 'A', value: '1' }] };
     await apply({ kind, name: 'conflict', manager: 'one', spec: one });
     const other = apply({

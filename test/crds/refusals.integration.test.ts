@@ -14,7 +14,7 @@ import type { Refused } from './refused.ts';
 import { refusedAccounts } from './refused-accounts.ts';
 import { refusedGroups } from './refused-groups.ts';
 import { refusedInstances } from './refused-instances.ts';
-import { change, collection, type Said, submit } from './submit.ts';
+import { change, collection, type Refusals, submit } from './submit.ts';
 
 let cluster: ClusterAccess;
 let namespace = '';
@@ -40,7 +40,7 @@ const kinds: readonly { kind: KindDefinition; rows: readonly Refused[] }[] = [
   { kind: endpointGroupDefinition, rows: refusedGroups },
 ];
 
-function remember(kind: KindDefinition, lines: Said, covers?: string): void {
+function remember(kind: KindDefinition, lines: Refusals, covers?: string): void {
   const before = heard.get(kind.names.kind) ?? [];
   heard.set(kind.names.kind, [
     ...before,
@@ -80,10 +80,10 @@ function rulesOf(path: string, schema: JsonSchema): readonly Rule[] {
 }
 
 describe.each(kinds)('$kind.names.kind', ({ kind, rows }) => {
-  const refused = rows.filter((row) => row.says.length > 0 || row.strict !== undefined);
-  const taken = rows.filter((row) => row.says.length === 0 && row.strict === undefined);
+  const refused = rows.filter((row) => row.refusals.length > 0 || row.strict !== undefined);
+  const taken = rows.filter((row) => row.refusals.length === 0 && row.strict === undefined);
 
-  test.each(refused)('refuses $given', async ({ name, was, spec, says, strict, covers }) => {
+  test.each(refused)('refuses $given', async ({ name, was, spec, refusals, strict, covers }) => {
     if (strict !== undefined) {
       expect(await refusalByStrictness(kind, spec)).toContain(JSON.stringify(strict).slice(1, -1));
       return;
@@ -95,7 +95,7 @@ describe.each(kinds)('$kind.names.kind', ({ kind, rows }) => {
         : await change(cluster.admin, { ...submission, spec: was }, spec);
     remember(kind, lines, covers);
     // The API server walks a map, so several lines come in any order.
-    expect(lines.toSorted()).toEqual(says.toSorted());
+    expect(lines.toSorted()).toEqual(refusals.toSorted());
   });
 
   test.each(taken)('takes $given', async ({ name, was, spec }) => {
@@ -108,11 +108,11 @@ describe.each(kinds)('$kind.names.kind', ({ kind, rows }) => {
   });
 
   const bounds = brokenBounds(annotatedSchema(kind.spec), WORKER);
-  test.each(bounds)('$path refuses $given', async ({ path, spec, says }) => {
+  test.each(bounds)('$path refuses $given', async ({ path, spec, refusal }) => {
     const lines = await submit(cluster.admin, { kind, namespace, spec });
     remember(kind, lines);
     const here = lines.filter((line) => line.startsWith(`${path}: `));
-    if (says !== undefined) expect(here).toContain(`${path}: ${says}`);
+    if (refusal !== undefined) expect(here).toContain(`${path}: ${refusal}`);
     else expect(here).not.toEqual([]);
   });
 

@@ -7,105 +7,107 @@ export const refusedAccounts: readonly Refused[] = [
   {
     given: 'an address with a path',
     spec: { ...base, url: 'https://console.example/api' },
-    says: [
+    refusals: [
       'spec.url: Invalid value: "https://console.example/api": write scheme, host and port only, such as https://marketplace.example, without a path',
     ],
   },
   {
     given: 'plain http outside loopback',
     spec: { ...base, url: 'http://console.example' },
-    says: [
+    refusals: [
       'spec.url: Invalid value: "http://console.example": write https: plain http is accepted on the loopback address only',
     ],
   },
-  { given: 'plain http on loopback', spec: { ...base, url: 'http://127.0.0.1:8000' }, says: [] },
-  { given: 'plain http on the IPv6 loopback', spec: { ...base, url: 'http://[::1]:8000' }, says: [] },
+  { given: 'plain http on loopback', spec: { ...base, url: 'http://127.0.0.1:8000' }, refusals: [] },
+  { given: 'plain http on the IPv6 loopback', spec: { ...base, url: 'http://[::1]:8000' }, refusals: [] },
   {
     given: 'a namespace beside the name of the key Secret',
     spec: { apiKeySecretRef: { name: 'key', namespace: 'kube-system' } },
     strict: 'unknown field "spec.apiKeySecretRef.namespace"',
-    says: [],
+    refusals: [],
   },
   {
     given: 'a poll interval without a unit',
     spec: { ...base, pollInterval: '10' },
-    says: ['spec.pollInterval: Invalid value: "10": write a duration with units, such as 90s, 5m or 1h30m'],
+    refusals: [
+      'spec.pollInterval: Invalid value: "10": write a duration with units, such as 90s, 5m or 1h30m',
+    ],
   },
   {
     given: 'a poll interval that is too short',
     spec: { ...base, pollInterval: '500ms' },
-    says: ['spec.pollInterval: Invalid value: "500ms": write at least 1s'],
+    refusals: ['spec.pollInterval: Invalid value: "500ms": write at least 1s'],
   },
   {
     given: 'a poll interval that is too long',
     spec: { ...base, pollInterval: '1h' },
-    says: ['spec.pollInterval: Invalid value: "1h": write at most 10m'],
+    refusals: ['spec.pollInterval: Invalid value: "1h": write at most 10m'],
   },
   {
     given: 'namespaces by selector without a selector',
     spec: { ...base, allowedNamespaces: { from: 'Selector' } },
-    says: [
+    refusals: [
       'spec.allowedNamespaces.selector: Required value: write a selector, or from: All for every namespace',
     ],
   },
   {
     given: 'a selector that nothing reads',
     spec: { ...base, allowedNamespaces: { selector: { matchLabels: { team: 'a' } } } },
-    says: ['spec.allowedNamespaces.selector: Forbidden: write from: Selector, or leave selector out'],
+    refusals: ['spec.allowedNamespaces.selector: Forbidden: write from: Selector, or leave selector out'],
   },
   {
     given: 'a share above the whole',
     spec: { ...base, maxUnhealthy: '120%' },
-    says: [
+    refusals: [
       'spec.maxUnhealthy: Invalid value: "120%": write a count such as 3, or a share between 0% and 100% such as 20%',
     ],
   },
   {
     given: 'a negative count',
     spec: { ...base, maxUnhealthy: -1 },
-    says: [
+    refusals: [
       'spec.maxUnhealthy: Invalid value: -1: write a count such as 3, or a share between 0% and 100% such as 20%',
     ],
   },
   {
     given: 'a hold with a sign',
     spec: { ...base, maxUnhealthyHold: '-1s' },
-    says: [
+    refusals: [
       'spec.maxUnhealthyHold: Invalid value: "-1s": write a duration with units, such as 90s, 5m or 1h30m',
     ],
   },
   {
     given: 'a hold of more than a day',
     spec: { ...base, maxUnhealthyHold: '25h' },
-    says: ['spec.maxUnhealthyHold: Invalid value: "25h": write at most 24h'],
+    refusals: ['spec.maxUnhealthyHold: Invalid value: "25h": write at most 24h'],
   },
-  { given: 'no hold at all', spec: { ...base, maxUnhealthyHold: '0s' }, says: [] },
+  { given: 'no hold at all', spec: { ...base, maxUnhealthyHold: '0s' }, refusals: [] },
   {
     given: 'a price that the spending limit never allows',
     spec: { ...base, limits: { maxPricePerHour: '2.00', maxSpendPerHour: '1.50' } },
     covers: 'write a maxPricePerHour that is not above maxSpendPerHour',
-    says: [
+    refusals: [
       'spec.limits.maxPricePerHour: Invalid value: maxPricePerHour 2.00 is above maxSpendPerHour 1.50: no machine at that price could ever be rented',
     ],
   },
   {
-    given: 'a limit that is no number, and says only that',
+    given: 'a limit that is no number, and refusals only that',
     spec: { ...base, limits: { maxPricePerHour: 'much', maxSpendPerHour: '1' } },
-    says: [
+    refusals: [
       'spec.limits.maxPricePerHour: Invalid value: "much": write dollars as a decimal in quotes with at most six digits behind the point, such as "0.80"',
     ],
   },
   {
-    given: 'an address of another scheme, and says only that',
+    given: 'an address of another scheme, and refusals only that',
     spec: { ...base, url: 'ftp://console.example' },
-    says: [
+    refusals: [
       'spec.url: Invalid value: "ftp://console.example": write scheme, host and port only, such as https://marketplace.example, without a path',
     ],
   },
   {
     given: 'dollars with a sign',
     spec: { ...base, limits: { minCredit: '$5' } },
-    says: [
+    refusals: [
       'spec.limits.minCredit: Invalid value: "$5": write dollars as a decimal in quotes with at most six digits behind the point, such as "0.80"',
     ],
   },
@@ -113,19 +115,19 @@ export const refusedAccounts: readonly Refused[] = [
     given: 'another marketplace',
     was: { ...base, url: 'https://one.example' },
     spec: { ...base, url: 'https://two.example' },
-    says: ['spec.url: Forbidden: url cannot change: another marketplace is another MarketplaceAccount'],
+    refusals: ['spec.url: Forbidden: url cannot change: another marketplace is another MarketplaceAccount'],
   },
   {
     given: 'a marketplace for an account that had the default one',
     was: base,
     spec: { ...base, url: 'https://two.example' },
-    says: ['spec.url: Forbidden: url cannot change: another marketplace is another MarketplaceAccount'],
+    refusals: ['spec.url: Forbidden: url cannot change: another marketplace is another MarketplaceAccount'],
   },
   {
     given: 'a name too long for labels',
     name: 'a'.repeat(64),
     spec: base,
-    says: [
+    refusals: [
       'metadata.name: Invalid value: write a name of at most 63 characters: children carry it in names and labels',
     ],
   },

@@ -10,14 +10,14 @@ const numbers: readonly Refused[] = [
     given: 'a target above the maximum of queue time',
     spec: { ...base, targetQueueTime: '60s' },
     covers: 'write a targetQueueTime that is not above maxQueueTime',
-    says: [
+    refusals: [
       'spec.targetQueueTime: Invalid value: targetQueueTime 60s is above maxQueueTime 30s: lower the one or raise the other',
     ],
   },
   {
-    given: 'a queue time and a ceiling that are no figures, and says only that',
+    given: 'a queue time and a ceiling that are no figures, and refusals only that',
     spec: { ...base, targetQueueTime: 'soon', maxSpendPerHour: 'much' },
-    says: [
+    refusals: [
       'spec.targetQueueTime: Invalid value: "soon": write a duration with units, such as 90s, 5m or 1h30m',
       'spec.maxSpendPerHour: Invalid value: "much": write dollars as a decimal in quotes with at most six digits behind the point, such as "0.80"',
     ],
@@ -26,7 +26,7 @@ const numbers: readonly Refused[] = [
     given: 'more cold workers than workers',
     spec: { ...base, coldWorkers: 30 },
     covers: 'write coldWorkers that are not above maxWorkers',
-    says: [
+    refusals: [
       'spec.coldWorkers: Invalid value: coldWorkers 30 is above maxWorkers 20: lower the one or raise the other',
     ],
   },
@@ -34,35 +34,35 @@ const numbers: readonly Refused[] = [
     given: 'more replicas than workers',
     spec: { ...base, maxWorkers: 5, replicas: 6 },
     covers: 'write replicas that are not above maxWorkers',
-    says: [
+    refusals: [
       'spec.replicas: Invalid value: replicas 6 is above maxWorkers 5: lower the one or raise the other',
     ],
   },
   {
     given: 'an inactivity timeout that nothing follows',
     spec: { ...base, scaleToZero: 'Never', inactivityTimeout: '10m' },
-    says: [
-      'spec.inactivityTimeout: Forbidden: inactivityTimeout says when to scale to zero: leave it out with scaleToZero: Never',
+    refusals: [
+      'spec.inactivityTimeout: Forbidden: inactivityTimeout refusals when to scale to zero: leave it out with scaleToZero: Never',
     ],
   },
   {
     given: 'a ceiling below every price',
     spec: { ...base, maxSpendPerHour: '0.50' },
-    says: [
+    refusals: [
       'spec.maxSpendPerHour: Invalid value: maxSpendPerHour is below the maxPricePerHour of every alternative of the template: no worker could ever be rented',
     ],
   },
   {
     given: 'a negative load',
     spec: { ...base, minLoad: '-1' },
-    says: [
+    refusals: [
       'spec.minLoad: Invalid value: "-1": write a decimal in quotes that is not negative, with at most twelve digits before the point and six behind it, such as "2.5"',
     ],
   },
   {
     given: 'a multiplier with more digits than are kept',
     spec: { ...base, coldMultiplier: '2.5000001' },
-    says: [
+    refusals: [
       'spec.coldMultiplier: Invalid value: "2.5000001": write a decimal in quotes that is not negative, with at most twelve digits before the point and six behind it, such as "2.5"',
     ],
   },
@@ -77,7 +77,7 @@ const numbers: readonly Refused[] = [
       drainTimeout: '25h',
       notReadyTimeout: '25h',
     },
-    says: [
+    refusals: [
       'spec.inactivityTimeout: Invalid value: "0s": write at least 1s',
       'spec.maxQueueTime: Invalid value: "48h": write at most 24h',
       'spec.targetQueueTime: Invalid value: "10ms": write at least 1s',
@@ -96,7 +96,7 @@ const numbers: readonly Refused[] = [
       drainTimeout: '0s',
       notReadyTimeout: '59s',
     },
-    says: [
+    refusals: [
       'spec.targetQueueTime: Invalid value: targetQueueTime 48h is above maxQueueTime 10ms: lower the one or raise the other',
       'spec.maxQueueTime: Invalid value: "10ms": write at least 1s',
       'spec.targetQueueTime: Invalid value: "48h": write at most 24h',
@@ -108,14 +108,14 @@ const numbers: readonly Refused[] = [
   {
     given: 'a share of unavailable workers above the whole',
     spec: { ...base, updateStrategy: { maxUnavailable: '150%' } },
-    says: [
+    refusals: [
       'spec.updateStrategy.maxUnavailable: Invalid value: "150%": write a count such as 3, or a share between 0% and 100% such as 20%',
     ],
   },
   {
     given: 'an endpoint that is no name of a Service',
     spec: { ...base, endpointName: '8b-model' },
-    says: [
+    refusals: [
       'spec.endpointName: Invalid value: "8b-model": write the name of a Service: lower case letters, digits and "-", beginning with a letter',
     ],
   },
@@ -123,16 +123,16 @@ const numbers: readonly Refused[] = [
     given: 'a name that no Service takes',
     name: '8b',
     spec: base,
-    says: [
+    refusals: [
       'metadata.name: Invalid value: write a name of lower case letters, digits and "-" that begins with a letter, since the Service takes it; or set endpointName',
     ],
   },
-  { given: 'that name with an endpoint', name: '8b', spec: { ...base, endpointName: 'llm' }, says: [] },
+  { given: 'that name with an endpoint', name: '8b', spec: { ...base, endpointName: 'llm' }, refusals: [] },
   {
     given: 'a name that leaves no room for those of workers',
     name: 'a'.repeat(51),
     spec: base,
-    says: [
+    refusals: [
       'metadata.name: Invalid value: write a name of at most 50 characters: children carry it in names and labels',
     ],
   },
@@ -142,28 +142,28 @@ const workers: readonly Refused[] = [
   {
     given: 'workers that are adopted',
     spec: template({ adopt: { instanceId: 7 } }),
-    says: [
+    refusals: [
       'spec.template.spec.adopt: Forbidden: leave adopt out: the machines of a group are its own rentals',
     ],
   },
   {
     given: 'workers that are stopped by hand',
     spec: template({ powerState: 'Stopped' }),
-    says: [
+    refusals: [
       'spec.template.spec.powerState: Forbidden: leave powerState out: the group decides which workers run',
     ],
   },
   {
     given: 'workers that outlive their deletion',
     spec: template({ deletionPolicy: 'Retain' }),
-    says: [
+    refusals: [
       'spec.template.spec.deletionPolicy: Forbidden: leave deletionPolicy out: a group destroys the workers that it deletes',
     ],
   },
   {
     given: 'a worker with the faults of an instance',
     spec: template({ offers: [{ minGpuMemory: '24Gi' }] }),
-    says: [
+    refusals: [
       'spec.template.spec.offers[0].minGpuMemory: Invalid value: "24Gi": write 24G: the marketplace counts GPU memory in decimal GB',
     ],
   },
@@ -171,7 +171,7 @@ const workers: readonly Refused[] = [
     given: 'another account for the workers',
     was: base,
     spec: template({ accountRef: { name: 'b' } }),
-    says: [
+    refusals: [
       'spec.template.spec.accountRef: Forbidden: accountRef cannot change: delete this object and make another for the other account',
     ],
   },
@@ -181,48 +181,50 @@ const sources: readonly Refused[] = [
   {
     given: 'a static load beside another source',
     spec: load({ type: 'Push', static: { load: '5' } }),
-    says: ['spec.load.static: Forbidden: static belongs to type: Static: write that, or leave static out'],
+    refusals: [
+      'spec.load.static: Forbidden: static belongs to type: Static: write that, or leave static out',
+    ],
   },
   {
     given: 'settings of HTTPPull beside another source',
     spec: load({ type: 'Push', httpPull: {} }),
-    says: [
+    refusals: [
       'spec.load.httpPull: Forbidden: httpPull belongs to type: HTTPPull: write that, or leave httpPull out',
     ],
   },
   {
     given: 'queries beside another source',
     spec: load({ prometheus: { loadQuery: 'up' } }),
-    says: [
+    refusals: [
       'spec.load.prometheus: Forbidden: prometheus belongs to type: Prometheus: write that, or leave prometheus out',
     ],
   },
   {
     given: 'Prometheus without a query',
     spec: load({ type: 'Prometheus' }),
-    says: ['spec.load.prometheus: Required value: type: Prometheus needs prometheus.loadQuery'],
+    refusals: ['spec.load.prometheus: Required value: type: Prometheus needs prometheus.loadQuery'],
   },
   {
     given: 'a custom preset without names',
     spec: load({ httpPull: { preset: 'Custom' } }),
-    says: [
+    refusals: [
       'spec.load.httpPull: Required value: preset: Custom needs path, format and figures; or write preset: Pyworker or VLLM',
     ],
   },
   {
     given: 'a reply that may take a minute',
     spec: load({ httpPull: { timeout: '1m' } }),
-    says: ['spec.load.httpPull.timeout: Invalid value: "1m": write at most 10s'],
+    refusals: ['spec.load.httpPull.timeout: Invalid value: "1m": write at most 10s'],
   },
   {
     given: 'a reply that may take no time',
     spec: load({ httpPull: { timeout: '1ms' } }),
-    says: ['spec.load.httpPull.timeout: Invalid value: "1ms": write at least 100ms'],
+    refusals: ['spec.load.httpPull.timeout: Invalid value: "1ms": write at least 100ms'],
   },
   {
     given: 'a worker port out of range',
     spec: load({ httpPull: { port: 0 } }),
-    says: [
+    refusals: [
       'spec.load.httpPull.port: Invalid value: 0: write a port number between 1 and 65535, or the name of a port',
     ],
   },

@@ -8,42 +8,42 @@ const offers: readonly Refused[] = [
     given: 'GPU memory in binary units',
     spec: offer({ minGpuMemory: '24Gi' }),
     covers: 'write 24G: the marketplace counts GPU memory in decimal GB',
-    says: [
+    refusals: [
       'spec.offers[0].minGpuMemory: Invalid value: "24Gi": write 24G: the marketplace counts GPU memory in decimal GB',
     ],
   },
   {
     given: 'GPU memory in binary units, another size',
     spec: offer({ minGpuMemory: '40960Mi' }),
-    says: [
+    refusals: [
       'spec.offers[0].minGpuMemory: Invalid value: "40960Mi": write 40960M: the marketplace counts GPU memory in decimal GB',
     ],
   },
   {
     given: 'GPU memory without a unit',
     spec: offer({ minGpuMemory: '24' }),
-    says: [
+    refusals: [
       'spec.offers[0].minGpuMemory: Invalid value: "24": write the memory of one GPU with its unit, such as 24G or 24000M',
     ],
   },
   {
     given: 'an interruptible rental without a bid',
     spec: offer({ pricing: 'Interruptible' }),
-    says: [
+    refusals: [
       'spec.offers[0].bid: Required value: an Interruptible rental needs a bid: write the dollars per hour, such as "0.25"',
     ],
   },
   {
     given: 'a bid for a fixed price',
     spec: offer({ bid: '0.25' }),
-    says: [
+    refusals: [
       'spec.offers[0].bid: Forbidden: a bid belongs to pricing: Interruptible: write that, or leave bid out',
     ],
   },
   {
     given: 'a bid below what the marketplace takes',
     spec: offer({ pricing: 'Interruptible', bid: '0.0005' }),
-    says: [
+    refusals: [
       'spec.offers[0].bid: Invalid value: write a bid of at least "0.001": the marketplace takes no lower one',
     ],
   },
@@ -51,28 +51,28 @@ const offers: readonly Refused[] = [
     given: 'a bid above the maximum price',
     spec: offer({ pricing: 'Interruptible', bid: '0.50', maxPricePerHour: '0.40' }),
     covers: 'write a bid that is not above maxPricePerHour',
-    says: [
+    refusals: [
       'spec.offers[0].bid: Invalid value: bid 0.50 is above maxPricePerHour 0.40: lower the bid or raise the maximum',
     ],
   },
   {
-    given: 'a bid with a sign, and says only that',
+    given: 'a bid with a sign, and refusals only that',
     spec: offer({ pricing: 'Interruptible', bid: '$5', maxPricePerHour: '1' }),
-    says: [
+    refusals: [
       'spec.offers[0].bid: Invalid value: "$5": write dollars as a decimal in quotes with at most six digits behind the point, such as "0.80"',
     ],
   },
   {
     given: 'a price with seven digits behind the point',
     spec: offer({ maxPricePerHour: '0.1234567' }),
-    says: [
+    refusals: [
       'spec.offers[0].maxPricePerHour: Invalid value: "0.1234567": write dollars as a decimal in quotes with at most six digits behind the point, such as "0.80"',
     ],
   },
   {
     given: 'a price without quotes',
     spec: offer({ maxPricePerHour: 0.8 }),
-    says: [
+    refusals: [
       'spec.offers[0].maxPricePerHour: Invalid value: "number": spec.offers[0].maxPricePerHour in body must be of type string: "number"',
       '<nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
     ],
@@ -80,7 +80,7 @@ const offers: readonly Refused[] = [
   {
     given: 'a country that YAML took for false',
     spec: offer({ regions: [false] }),
-    says: [
+    refusals: [
       'spec.offers[0].regions[0]: Invalid value: "boolean": spec.offers[0].regions[0] in body must be of type string: "boolean"',
       '<nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
     ],
@@ -88,41 +88,41 @@ const offers: readonly Refused[] = [
   {
     given: 'a country in small letters',
     spec: offer({ regions: ['se'] }),
-    says: [
+    refusals: [
       'spec.offers[0].regions[0]: Invalid value: "se": write the two-letter code of a country in capitals, such as US',
     ],
   },
   {
     given: 'the same GPU model twice',
     spec: offer({ gpuNames: ['RTX 4090', 'RTX 4090'] }),
-    says: ['spec.offers[0].gpuNames[1]: Duplicate value: "RTX 4090"'],
+    refusals: ['spec.offers[0].gpuNames[1]: Duplicate value: "RTX 4090"'],
   },
   {
     given: 'a filter on a field that has its own place',
     spec: offer({ filters: [{ field: 'gpu_name', operator: 'Eq', value: 'RTX 4090' }] }),
     covers: 'this field has its own place: use it instead of a filter',
-    says: [
+    refusals: [
       'spec.offers[0].filters[0].field: Forbidden: gpu_name has its own place: write gpuNames instead of a filter',
     ],
   },
   {
     given: 'a filter on what the operator sets',
     spec: offer({ filters: [{ field: 'rentable', operator: 'Eq', value: 'false' }] }),
-    says: [
+    refusals: [
       'spec.offers[0].filters[0].field: Forbidden: leave it out: the operator sets rentable, rented, limit and id itself',
     ],
   },
   {
     given: 'a list operator with a single value',
     spec: offer({ filters: [{ field: 'cpu_arch', operator: 'In', value: 'amd64' }] }),
-    says: [
+    refusals: [
       'spec.offers[0].filters[0]: Invalid value: write values (a list) with In and NotIn, and value with every other operator',
     ],
   },
   {
     given: 'a comparison without a value',
     spec: offer({ filters: [{ field: 'inet_down', operator: 'Gt' }] }),
-    says: [
+    refusals: [
       'spec.offers[0].filters[0]: Invalid value: write values (a list) with In and NotIn, and value with every other operator',
     ],
   },
@@ -138,25 +138,25 @@ const container: readonly Refused[] = [
   {
     given: 'an image with a scheme',
     spec: { ...base, image: 'docker://registry.example/image' },
-    says: [
+    refusals: [
       'spec.image: Invalid value: "docker://registry.example/image": write the image without a scheme: registry.example/team/image:tag',
     ],
   },
   {
     given: 'a disk without meaning',
     spec: { ...base, disk: 'big' },
-    says: ['spec.disk: Invalid value: "big": write a size with its unit, such as 32G or 32Gi'],
+    refusals: ['spec.disk: Invalid value: "big": write a size with its unit, such as 32G or 32Gi'],
   },
   {
     given: 'a disk that is too small',
     spec: { ...base, disk: '4G' },
-    says: ['spec.disk: Invalid value: "4G": write a size between 8G and 100T'],
+    refusals: ['spec.disk: Invalid value: "4G": write a size between 8G and 100T'],
   },
-  { given: 'a disk in binary units', spec: { ...base, disk: '32Gi' }, says: [] },
+  { given: 'a disk in binary units', spec: { ...base, disk: '32Gi' }, refusals: [] },
   {
     given: 'a script twice',
     spec: { ...base, onStart: 'true', onStartFrom: { secretKeyRef: { name: 'a', key: 'b' } } },
-    says: ['spec.onStartFrom: Forbidden: write onStart or onStartFrom, not both'],
+    refusals: ['spec.onStartFrom: Forbidden: write onStart or onStartFrom, not both'],
   },
   {
     given: 'a value twice',
@@ -164,25 +164,25 @@ const container: readonly Refused[] = [
       ...base,
       env: [{ name: 'A', value: 'b', valueFrom: { secretKeyRef: { name: 'a', key: 'b' } } }],
     },
-    says: ['spec.env[0].valueFrom: Forbidden: write value or valueFrom, not both'],
+    refusals: ['spec.env[0].valueFrom: Forbidden: write value or valueFrom, not both'],
   },
   {
     given: 'a variable that the operator sets',
     spec: { ...base, env: [{ name: 'GPURENTAL_WORKER_TOKEN', value: 'mine' }] },
-    says: [
+    refusals: [
       'spec.env[0].name: Forbidden: choose another name: GPURENTAL_* and CONTAINER_API_KEY are set for you',
     ],
   },
   {
     given: 'the same variable twice',
     spec: { ...base, env: [{ name: 'A' }, { name: 'A' }] },
-    says: ['spec.env[1]: Duplicate value: {"name":"A"}'],
+    refusals: ['spec.env[1]: Duplicate value: {"name":"A"}'],
   },
   {
     given: 'a variable out of a ConfigMap',
     spec: { ...base, env: [{ name: 'A', valueFrom: { configMapKeyRef: { name: 'a', key: 'b' } } }] },
     strict: 'unknown field "spec.env[0].valueFrom.configMapKeyRef"',
-    says: [],
+    refusals: [],
   },
   {
     given: 'two ports of one name',
@@ -193,26 +193,26 @@ const container: readonly Refused[] = [
         { name: 'http', containerPort: 81 },
       ],
     },
-    says: ['spec.ports: Invalid value: give each port a name of its own'],
+    refusals: ['spec.ports: Invalid value: give each port a name of its own'],
   },
   {
     given: 'a probe of a port that is not mapped',
     spec: { ...base, readinessProbe: { httpGet: { port: 8080 } } },
-    says: [
+    refusals: [
       'spec.readinessProbe.httpGet.port: Invalid value: readinessProbe.httpGet.port must be a name or number under ports: only those are mapped to a public port',
     ],
   },
   {
     given: 'a probe of SSH where none is wanted',
     spec: { ...base, readinessProbe: { tcpSocket: { port: 22 } } },
-    says: [
+    refusals: [
       'spec.readinessProbe.tcpSocket.port: Invalid value: readinessProbe.tcpSocket.port must be a name or number under ports, or 22 with ssh: true',
     ],
   },
   {
     given: 'a probe of SSH',
     spec: { ...base, ssh: true, readinessProbe: { tcpSocket: { port: 22 } } },
-    says: [],
+    refusals: [],
   },
   {
     given: 'a probe by the name of a port',
@@ -221,12 +221,12 @@ const container: readonly Refused[] = [
       ports: [{ name: 'http', containerPort: 80 }],
       readinessProbe: { httpGet: { port: 'http' } },
     },
-    says: [],
+    refusals: [],
   },
   {
     given: 'a probe that asks nothing',
     spec: { ...base, readinessProbe: {} },
-    says: ['spec.readinessProbe: Invalid value: write exactly one of httpGet and tcpSocket'],
+    refusals: ['spec.readinessProbe: Invalid value: write exactly one of httpGet and tcpSocket'],
   },
   {
     given: 'a probe that asks twice',
@@ -235,7 +235,7 @@ const container: readonly Refused[] = [
       ports: [{ containerPort: 80 }],
       readinessProbe: { httpGet: { port: 80 }, tcpSocket: { port: 80 } },
     },
-    says: ['spec.readinessProbe: Invalid value: write exactly one of httpGet and tcpSocket'],
+    refusals: ['spec.readinessProbe: Invalid value: write exactly one of httpGet and tcpSocket'],
   },
   {
     given: 'a probe that may take longer than its period',
@@ -244,40 +244,40 @@ const container: readonly Refused[] = [
       ports: [{ containerPort: 80 }],
       readinessProbe: { tcpSocket: { port: 80 }, periodSeconds: 5, timeoutSeconds: 6 },
     },
-    says: [
+    refusals: [
       'spec.readinessProbe.timeoutSeconds: Invalid value: write a timeoutSeconds that is not above periodSeconds',
     ],
   },
   {
     given: 'a probe that sets a header of the connection',
     spec: probeWith({ name: 'Transfer-Encoding', value: 'chunked' }),
-    says: [
+    refusals: [
       'spec.readinessProbe.httpGet.httpHeaders[0].name: Forbidden: choose another header: this one belongs to the connection and is set by the operator',
     ],
   },
   {
     given: 'a header value with a line break',
     spec: probeWith({ name: 'X-Probe', value: 'ready\n' }),
-    says: [
+    refusals: [
       'spec.readinessProbe.httpGet.httpHeaders[0].value: Invalid value: "ready\\n": write a header value without line breaks, control characters or characters outside Latin-1; in YAML write value: "…", not value: |',
     ],
   },
   {
     given: 'a header value outside Latin-1',
     spec: probeWith({ name: 'X-Probe', value: '€' }),
-    says: [
+    refusals: [
       'spec.readinessProbe.httpGet.httpHeaders[0].value: Invalid value: "€": write a header value without line breaks, control characters or characters outside Latin-1; in YAML write value: "…", not value: |',
     ],
   },
   {
     given: 'a header value with a tab, punctuation and Latin-1',
     spec: probeWith({ name: 'X-Probe', value: '!\tprêt' }),
-    says: [],
+    refusals: [],
   },
   {
     given: 'a port name that cannot be one',
     spec: { ...base, readinessProbe: { httpGet: { port: 'Web Port' } } },
-    says: [
+    refusals: [
       'spec.readinessProbe.httpGet.port: Invalid value: "Web Port": write a port number between 1 and 65535, or the name of a port',
       'spec.readinessProbe.httpGet.port: Invalid value: readinessProbe.httpGet.port must be a name or number under ports: only those are mapped to a public port',
     ],
@@ -285,7 +285,7 @@ const container: readonly Refused[] = [
   {
     given: 'a port number out of range in a probe',
     spec: { ...base, readinessProbe: { tcpSocket: { port: 70_000 } } },
-    says: [
+    refusals: [
       'spec.readinessProbe.tcpSocket.port: Invalid value: 70000: write a port number between 1 and 65535, or the name of a port',
       'spec.readinessProbe.tcpSocket.port: Invalid value: readinessProbe.tcpSocket.port must be a name or number under ports, or 22 with ssh: true',
     ],
@@ -301,42 +301,42 @@ const ACCOUNT_CHANGED =
   'spec.accountRef: Forbidden: accountRef cannot change: delete this object and make another for the other account';
 
 const life: readonly Refused[] = [
-  { given: 'nothing to rent', spec: {}, says: [NO_OFFERS, NO_IMAGE] },
-  { given: 'an empty list of alternatives', spec: { ...base, offers: [] }, says: [NO_OFFERS] },
+  { given: 'nothing to rent', spec: {}, refusals: [NO_OFFERS, NO_IMAGE] },
+  { given: 'an empty list of alternatives', spec: { ...base, offers: [] }, refusals: [NO_OFFERS] },
   {
     given: 'a machine that is only observed',
     spec: { adopt: { instanceId: 7, policy: 'Observe' } },
-    says: [],
+    refusals: [],
   },
   {
     given: 'an adopted machine that nothing could replace',
     spec: { adopt: { instanceId: 7 } },
-    says: [NO_OFFERS, NO_IMAGE],
+    refusals: [NO_OFFERS, NO_IMAGE],
   },
   {
     given: 'an adopted machine that is never replaced',
     spec: { adopt: { instanceId: 7 }, replacement: { policy: 'Never' } },
-    says: [],
+    refusals: [],
   },
   {
     given: 'more time for loading than the hard cap',
     spec: { ...base, timeouts: { loading: '90m' } },
-    says: ['spec.timeouts.loading: Invalid value: "90m": write at most 60m'],
+    refusals: ['spec.timeouts.loading: Invalid value: "90m": write at most 60m'],
   },
   {
     given: 'no time for a start',
     spec: { ...base, timeouts: { start: '0s' } },
-    says: ['spec.timeouts.start: Invalid value: "0s": write at least 1s'],
+    refusals: ['spec.timeouts.start: Invalid value: "0s": write at least 1s'],
   },
   {
     given: 'no time for provisioning',
     spec: { ...base, timeouts: { provisioning: '10ms' } },
-    says: ['spec.timeouts.provisioning: Invalid value: "10ms": write at least 1s'],
+    refusals: ['spec.timeouts.provisioning: Invalid value: "10ms": write at least 1s'],
   },
   {
     given: 'days for provisioning and a start',
     spec: { ...base, timeouts: { provisioning: '25h', start: '48h' } },
-    says: [
+    refusals: [
       'spec.timeouts.provisioning: Invalid value: "25h": write at most 24h',
       'spec.timeouts.start: Invalid value: "48h": write at most 24h',
     ],
@@ -344,12 +344,12 @@ const life: readonly Refused[] = [
   {
     given: 'no time for loading',
     spec: { ...base, timeouts: { loading: '0s' } },
-    says: ['spec.timeouts.loading: Invalid value: "0s": write at least 1s'],
+    refusals: ['spec.timeouts.loading: Invalid value: "0s": write at least 1s'],
   },
   {
     given: 'a week of patience',
     spec: { ...base, replacement: { tolerance: { offline: '168h', unknown: '168h' } } },
-    says: [
+    refusals: [
       'spec.replacement.tolerance.offline: Invalid value: "168h": write at most 24h',
       'spec.replacement.tolerance.unknown: Invalid value: "168h": write at most 24h',
     ],
@@ -357,13 +357,13 @@ const life: readonly Refused[] = [
   {
     given: 'a life of seconds',
     spec: { ...base, maxLifetime: '5s' },
-    says: ['spec.maxLifetime: Invalid value: "5s": write at least 1m'],
+    refusals: ['spec.maxLifetime: Invalid value: "5s": write at least 1m'],
   },
   {
     given: 'a name that no Service takes',
     name: '4090',
     spec: base,
-    says: [
+    refusals: [
       'metadata.name: Invalid value: write a name of lower case letters, digits and "-" that begins with a letter, since the Service takes it; or set service.enabled: false',
     ],
   },
@@ -371,13 +371,13 @@ const life: readonly Refused[] = [
     given: 'that name without a Service',
     name: '4090',
     spec: { ...base, service: { enabled: false } },
-    says: [],
+    refusals: [],
   },
   {
     given: 'a name too long for labels',
     name: 'a'.repeat(64),
     spec: base,
-    says: [
+    refusals: [
       'metadata.name: Invalid value: write a name of at most 63 characters: children carry it in names and labels',
     ],
   },
@@ -388,43 +388,43 @@ const changes: readonly Refused[] = [
     given: 'another account',
     was: base,
     spec: { ...base, accountRef: { name: 'b' } },
-    says: [ACCOUNT_CHANGED],
+    refusals: [ACCOUNT_CHANGED],
   },
   {
     given: "another account's namespace",
     was: base,
     spec: { ...base, accountRef: { name: 'default', namespace: 'b' } },
-    says: [ACCOUNT_CHANGED],
+    refusals: [ACCOUNT_CHANGED],
   },
   {
     given: 'adoption by an object that rents',
     was: base,
     spec: { ...base, adopt: { instanceId: 7 } },
-    says: [ADOPT_CHANGED],
+    refusals: [ADOPT_CHANGED],
   },
   {
     given: 'another machine to adopt',
     was: { ...base, adopt: { instanceId: 7 } },
     spec: { ...base, adopt: { instanceId: 8 } },
-    says: [ADOPT_CHANGED],
+    refusals: [ADOPT_CHANGED],
   },
   {
     given: 'a rental by an object that adopted',
     was: { ...base, adopt: { instanceId: 7 } },
     spec: base,
-    says: [ADOPT_CHANGED],
+    refusals: [ADOPT_CHANGED],
   },
   {
     given: 'a new image, price and power state',
     was: base,
     spec: { ...base, image: 'b', offers: [{ maxPricePerHour: '1' }], powerState: 'Stopped' },
-    says: [],
+    refusals: [],
   },
   {
     given: 'a change to Retain',
     was: base,
     spec: { ...base, deletionPolicy: 'Retain' },
-    says: [],
+    refusals: [],
   },
 ];
 

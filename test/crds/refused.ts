@@ -1,4 +1,4 @@
-/** A spec that the API server is asked to take, and what it says. */
+/** A spec that the API server is asked to take, and what it refusals. */
 export interface Refused {
   /** Reads behind "refuses" or, where nothing is said, behind "takes". */
   readonly given: string;
@@ -7,7 +7,7 @@ export interface Refused {
   readonly was?: unknown;
   readonly spec: unknown;
   /** The lines that kubectl prints; none where the object is taken. */
-  readonly says: readonly string[];
+  readonly refusals: readonly string[];
   /** The refusal of strict field validation, where it comes first. */
   readonly strict?: string;
   /** The fixed message of the rule, where the line is made from values. */

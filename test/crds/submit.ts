@@ -9,8 +9,8 @@ const refusal = z.object({
   }),
 });
 
-/** What the API server said: nothing where it took the object, else the lines that kubectl prints. */
-export type Said = readonly string[];
+/** What the API server refused: nothing if it took the object, else the lines that kubectl prints. */
+export type Refusals = readonly string[];
 
 export interface Submission {
   readonly kind: KindDefinition;
@@ -29,20 +29,20 @@ const bodyOf = ({ kind, name = 'row', spec }: Submission) => ({
   spec,
 });
 
-const said = (status: number, body: unknown): Said =>
+const refusalsOf = (status: number, body: unknown): Refusals =>
   status < 300
     ? []
     : (refusal.parse(body).details.causes ?? []).map(({ field, message }) => `${field}: ${message}`);
 
 /** Submits an object without keeping it. */
-export async function submit(admin: AdminClient, submission: Submission): Promise<Said> {
+export async function submit(admin: AdminClient, submission: Submission): Promise<Refusals> {
   const path = `${collection(submission)}?dryRun=All&fieldValidation=Strict`;
   const reply = await admin.request({ method: 'POST', path, body: bodyOf(submission), accept: [422] });
-  return said(reply.status, reply.body);
+  return refusalsOf(reply.status, reply.body);
 }
 
 /** Keeps an object of the one spec, then tries to change it to the other; it is gone afterwards. */
-export async function change(admin: AdminClient, before: Submission, spec: unknown): Promise<Said> {
+export async function change(admin: AdminClient, before: Submission, spec: unknown): Promise<Refusals> {
   const created = await admin.request({ method: 'POST', path: collection(before), body: bodyOf(before) });
   const { name, resourceVersion } = z
     .object({ metadata: z.object({ name: z.string(), resourceVersion: z.string() }) })
@@ -51,7 +51,7 @@ export async function change(admin: AdminClient, before: Submission, spec: unkno
   const body = { ...bodyOf({ ...before, spec }), metadata: { name, resourceVersion } };
   try {
     const reply = await admin.request({ method: 'PUT', path, body, accept: [422] });
-    return said(reply.status, reply.body);
+    return refusalsOf(reply.status, reply.body);
   } finally {
     await admin.request({ method: 'DELETE', path });
   }

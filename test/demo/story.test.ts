@@ -60,7 +60,7 @@ test('a demo that stayed up ends with the books as they are then', async () => {
   });
 });
 
-test('an operator that ends while the demo stays up is told once, and is the result', async () => {
+test('an operator that ends while the demo stays up is reported once, and is the result', async () => {
   const end = 'operator ended (exit code 1); see logs/operator.log';
   const { story, failures } = play(() => end, await serveLedger());
   await story.stayUp();

@@ -110,7 +110,7 @@ describe.each([80, 120])('on a terminal of %d cells', (columns) => {
   });
 });
 
-test('a price that nobody knows yet is left out', () => {
+test('a price that is not known yet is left out', () => {
   let written = '';
   const view = plainView({ write: (text) => (written += text) });
   view.show(new Map(), new Map([['trainer', { ...seen, pricePerHour: '-' }]]));

@@ -9,7 +9,7 @@ import { chunksOf } from './chunks.ts';
 import { replyOf } from './http-text.ts';
 
 const DEADLINE_MS = 600_000;
-const MOST_ANSWERS = 40;
+const MAX_ANSWERS = 40;
 
 /** A clock on which every rest is over at once, and no deadline ever passes. */
 const impatientClock: Clock = {
@@ -30,7 +30,7 @@ export function answeringCluster(text: string): {
   const answer = async (): Promise<TransportResponse> => {
     answers += 1;
     // A list whose every page names another would be read without end.
-    if (answers > MOST_ANSWERS) throw new TransportError('no more answers', { sent: true });
+    if (answers > MAX_ANSWERS) throw new TransportError('no more answers', { sent: true });
     const { status, headers, body } = replyOf(text);
     return { status, headers, body: chunksOf(body), destroy() {} };
   };

@@ -12,12 +12,12 @@ export class Coverage {
     await this.#session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: true });
   }
 
-  /** Blocks that have run since the last look, by name. Costs as much as some hundred inputs. */
-  async look(): Promise<ReadonlySet<string>> {
+  /** Blocks that have run since the last call, by name. Costs as much as some hundred inputs. */
+  async ranSinceLastCall(): Promise<ReadonlySet<string>> {
     return new Set((await this.scripts()).flatMap(ranBlocks));
   }
 
-  /** What V8 tells of each file of `src` since the last look. */
+  /** What V8 reports of each file of `src` since the last call. */
   async scripts(): Promise<readonly Profiler.ScriptCoverage[]> {
     const { result } = await this.#session.post('Profiler.takePreciseCoverage');
     return result.filter(({ url }) => url.includes(SOURCES));

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { READ_SCHEMAS, schemasOf } from './targets/wire.ts';
 
 /** Places that parse a text and read nothing that others write, or nothing of it. */
-const NOT_DOORS: Readonly<Record<string, string>> = {
+const NO_TARGET: Readonly<Record<string, string>> = {
   'src/cli/commands/api-keys.ts: JSON.parse': 'a file of the person who calls, guarded beside it',
   'src/cli/commands/api.ts: JSON.parse': 'to be printed again; nothing is read out of it',
   'src/cli/doctor/cluster-checks.ts: JSON.parse':
@@ -22,13 +22,13 @@ const NOT_DOORS: Readonly<Record<string, string>> = {
   'src/simulator/world/world-file.ts: JSON.parse': 'of a database that only the simulator writes',
 };
 
-test('every place that parses a text is reached by a fuzz target, or said to be no door', () => {
+test('every place that parses a text is reached by a fuzz target, or is listed as needing none', () => {
   const script = join(import.meta.dirname, 'reached.ts');
   const places: string[] = JSON.parse(execFileSync(process.execPath, [script], { encoding: 'utf8' }));
-  expect([...new Set(places)]).toEqual(Object.keys(NOT_DOORS));
+  expect([...new Set(places)]).toEqual(Object.keys(NO_TARGET));
 });
 
-test('every schema of the words of the marketplace is read by a fuzz target', async () => {
+test('every schema of replies of the marketplace is read by a fuzz target', async () => {
   const folder = join(import.meta.dirname, '../../src/marketplace');
   const files = readdirSync(folder, { encoding: 'utf8', recursive: true }).filter(
     (file) => file.endsWith('.ts') && !file.endsWith('.test.ts'),

@@ -7,9 +7,9 @@ import type { FuzzTarget } from './target.ts';
 /** Inputs between two looks at coverage: few while much is new, more and more while nothing is. */
 const SMALLEST_BATCH = 16;
 const LARGEST_BATCH = 4096;
-const LONGEST_KEPT = 1500;
+const MAX_KEPT_CHARACTERS = 1500;
 /** More inputs of one target would be read at every run of the tests and tell little more. */
-const MOST_KEPT = 64;
+const MAX_KEPT = 64;
 
 /** What became of fuzzing one target. */
 export interface Fuzzed {
@@ -60,27 +60,27 @@ export class Fuzz {
     return performance.now() < this.#end;
   }
 
-  /** What is known from the beginning is no news. */
+  /** What is known from the beginning is not new. */
   async #learn(): Promise<void> {
-    for (const text of this.#corpus) for (const told of await this.#try(text)) this.#seen.add(told);
-    this.#admit(await this.#news());
+    for (const text of this.#corpus) for (const behaviour of await this.#try(text)) this.#seen.add(behaviour);
+    this.#admit(await this.#newlySeen());
   }
 
-  /** Runs changed inputs, then looks once for all of them, and for fewer and fewer where news are. */
+  /** Runs changed inputs, then looks once for all of them, and for fewer and fewer while something is new. */
   async #batch(): Promise<void> {
     const batch: string[] = [];
     while (batch.length < this.#batchSize && this.#hasTime()) {
       const text = mutate(this.#any(), this.#any(), this.#random);
-      const told = await this.#try(text);
+      const behaviours = await this.#try(text);
       batch.push(text);
-      if (told.some((behaviour) => !this.#seen.has(behaviour))) this.#keep(text, told);
+      if (behaviours.some((behaviour) => !this.#seen.has(behaviour))) this.#keep(text, behaviours);
     }
-    const news = await this.#news();
-    const size = news.length > 0 ? this.#batchSize / 4 : this.#batchSize * 2;
+    const found = await this.#newlySeen();
+    const size = found.length > 0 ? this.#batchSize / 4 : this.#batchSize * 2;
     this.#batchSize = Math.min(LARGEST_BATCH, Math.max(SMALLEST_BATCH, size));
-    if (news.length > 0) await this.#bisect(batch);
+    if (found.length > 0) await this.#bisect(batch);
     // What shows only in company would send the search again and again.
-    this.#admit(news);
+    this.#admit(found);
   }
 
   /** Finds the inputs of a batch that reach new code, as far as time is left. */
@@ -89,10 +89,10 @@ export class Fuzz {
     const middle = Math.ceil(batch.length / 2);
     for (const half of [batch.slice(0, middle), batch.slice(middle)]) {
       for (const text of half) await this.#try(text);
-      const news = await this.#news();
+      const found = await this.#newlySeen();
       const [first] = half;
-      if (news.length === 0 || first === undefined) continue;
-      if (half.length === 1) this.#keep(first, news);
+      if (found.length === 0 || first === undefined) continue;
+      if (half.length === 1) this.#keep(first, found);
       else await this.#bisect(half);
     }
   }
@@ -107,23 +107,23 @@ export class Fuzz {
       return (await this.#target.run(text)) ?? [];
     } catch (error) {
       const file = keepInput(this.#target.name, text);
-      const told = error instanceof Error ? (error.stack ?? error.message) : String(error);
-      throw new Crash(`${told}\n  with ${file}`);
+      const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      throw new Crash(`${stack}\n  with ${file}`);
     }
   }
 
-  async #news(): Promise<readonly string[]> {
-    const blocks = await this.#coverage.look();
+  async #newlySeen(): Promise<readonly string[]> {
+    const blocks = await this.#coverage.ranSinceLastCall();
     return [...blocks].filter((block) => !this.#seen.has(block));
   }
 
-  #admit(news: readonly string[]): void {
-    for (const each of news) this.#seen.add(each);
+  #admit(found: readonly string[]): void {
+    for (const each of found) this.#seen.add(each);
   }
 
-  #keep(text: string, news: readonly string[]): void {
-    this.#admit(news);
-    if (text.length > LONGEST_KEPT || this.#kept >= MOST_KEPT || this.#corpus.includes(text)) return;
+  #keep(text: string, found: readonly string[]): void {
+    this.#admit(found);
+    if (text.length > MAX_KEPT_CHARACTERS || this.#kept >= MAX_KEPT || this.#corpus.includes(text)) return;
     this.#kept += 1;
     this.#corpus.push(text);
     keepInput(this.#target.name, text);

@@ -48,7 +48,7 @@ const TOKENS = [
   's',
   'Gi',
 ] as const;
-const MOST_CHARACTERS = 4096;
+const MAX_CHARACTERS = 4096;
 
 /** Changes a text a few times: pieces removed, doubled, moved, replaced, put in, or taken from another text. */
 export function mutate(text: string, other: string, random: Random): string {
@@ -69,5 +69,5 @@ export function mutate(text: string, other: string, random: Random): string {
     ];
     result = changes[int(changes.length)]?.() ?? result;
   }
-  return result.slice(0, MOST_CHARACTERS);
+  return result.slice(0, MAX_CHARACTERS);
 }

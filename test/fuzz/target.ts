@@ -32,7 +32,7 @@ export function refusing(
 }
 
 /** The same for what waits for nothing, a word of many. */
-export function readWord(refusal: ErrorClass, read: () => void): void {
+export function tryReading(refusal: ErrorClass, read: () => void): void {
   try {
     read();
   } catch (error) {

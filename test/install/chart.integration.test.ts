@@ -80,7 +80,7 @@ describe.skipIf(!canRun)('the chart', () => {
     expect(byName.size).toBe(definitions.length);
   });
 
-  test('leaves the definitions out, or unkept, when told to', async () => {
+  test('leaves the CRDs out, or unkept, when its values say so', async () => {
     expect(rolesOf(await helm.template(['--set=crds.enabled=false']), 'CustomResourceDefinition')).toEqual(
       [],
     );

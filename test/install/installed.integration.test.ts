@@ -314,7 +314,7 @@ describe.skipIf(!canRun)('while machines are rented', () => {
     expect(wide.trim().split('\n')).toHaveLength(roles.length + crds.length);
   });
 
-  test('whoever breaks the glass may', async () => {
+  test('the break-glass group may', async () => {
     await setInUse(true);
     const args = ['delete', 'deployment', RELEASE, '-n', NAMESPACE, '--dry-run=server'];
     expect(await cluster.kubectl(args, { kubeconfigPath: breakGlassConfig })).toContain('deleted');

@@ -137,7 +137,7 @@ describe('the ServiceAccount of deploy/base, in any namespace', () => {
     expect(await allowedTo(cluster.admin, account(), other, namespace)).toEqual([]);
   });
 
-  test('hears of its one lease by name, and not of all', async () => {
+  test('may read its one lease by name, and not all', async () => {
     const { token } = await cluster.kubeconfigFor({ serviceAccount: { namespace, name: prefixed(NAME) } });
     const itself = openAdminClient({ ...cluster, credential: { type: 'token', token } });
     const leases = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases?watch=true&timeoutSeconds=1`;

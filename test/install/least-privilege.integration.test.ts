@@ -216,7 +216,7 @@ describe.skipIf(!canRun)('the operator as exactly the ServiceAccount of the char
     for (const { name } of metricFamilies()) expect(exposed).toContain(name);
   });
 
-  test('stalls on what only a person can mend', async () => {
+  test('stalls on what only a person can fix', async () => {
     const spec = '{"spec":{"maxTotalCost":"0.000001"}}';
     await kubectl('patch', 'gpui', 'embeddings', '--type=merge', `--patch=${spec}`);
     await waitFor('gpui/embeddings', 'condition=Stalled');

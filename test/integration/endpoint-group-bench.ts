@@ -111,7 +111,7 @@ function gateway(bench: OperatorBench, fleet: WorkerFleet): GroupBench {
 
 async function reachedBy(
   group: () => Promise<EndpointGroup>,
-  wanted: {
+  expected: {
     readonly what: string;
     readonly holds: (group: EndpointGroup) => boolean;
     /** In words, for the error. */
@@ -122,15 +122,17 @@ async function reachedBy(
 ): Promise<EndpointGroup> {
   let last: EndpointGroup | undefined;
   try {
-    return await until(wanted.what, async () => {
+    return await until(expected.what, async () => {
       last = await group();
-      return wanted.holds(last) ? last : undefined;
+      return expected.holds(last) ? last : undefined;
     });
   } catch (error) {
-    const said = last?.status?.conditions?.map(({ type, status, message }) => `${type}=${status} ${message}`);
+    const conditions = last?.status?.conditions?.map(
+      ({ type, status, message }) => `${type}=${status} ${message}`,
+    );
     const { explanation } = last?.status?.autoscaling ?? {};
-    throw new Error(`${String(error)}; ${explanation} ${said?.join(' ')} ${await wanted.workers()}`, {
-      cause: wanted.log(),
+    throw new Error(`${String(error)}; ${explanation} ${conditions?.join(' ')} ${await expected.workers()}`, {
+      cause: expected.log(),
     });
   }
 }

@@ -96,7 +96,7 @@ describe('the Service', () => {
     expect(epg.bench.billing()).toEqual([]);
   });
 
-  test('a Service of somebody else is left alone', async () => {
+  test('a Service of another owner is left alone', async () => {
     const epg = await opened();
     const service = {
       apiVersion: 'v1',

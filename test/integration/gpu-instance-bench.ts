@@ -92,8 +92,8 @@ export function reached(bench: OperatorBench, name: string, reason: string): Pro
     last = await bench.instance(name);
     return conditionOf(last, 'Ready')?.reason === reason ? last : undefined;
   }).catch((error: unknown) => {
-    const said = conditionOf(last, 'Ready');
-    throw new Error(`${String(error)}; it says ${said?.reason}: ${said?.message}`);
+    const ready = conditionOf(last, 'Ready');
+    throw new Error(`${String(error)}; it says ${ready?.reason}: ${ready?.message}`);
   });
 }
 

@@ -146,7 +146,7 @@ describe('a purchase that is cut short', () => {
     expect(bench.billing()).toEqual([]);
   });
 
-  test('scenario 48: someone else writes first: nothing is rented on what is outdated', async () => {
+  test('scenario 48: rents nothing on an outdated object when another client writes first', async () => {
     const bench = await readyBench();
     let meddled = false;
     bench.tap = async ({ when, side, method, path }) => {

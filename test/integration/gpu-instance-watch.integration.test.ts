@@ -67,7 +67,7 @@ describe('a machine that is lost', () => {
     expect(destroys(bench)).toEqual([]);
   });
 
-  test('scenario 27: a status word that nobody knows is shown and never judged', async () => {
+  test('scenario 27: an unknown status is shown and never judged', async () => {
     const bench = await readyBench();
     const job = await running(bench, 'job', IMPATIENT);
     await bench.fault('unknown-status', { instance: job.status?.instanceId });
@@ -120,7 +120,7 @@ describe('a machine that is lost', () => {
   });
 });
 
-describe('scenario 24: a machine that someone else destroyed', () => {
+describe('scenario 24: a machine that a person destroyed', () => {
   test('is replaced once lists and read agree', async () => {
     const bench = await readyBench();
     const first = await running(bench);
@@ -198,7 +198,7 @@ describe('a destroy that does not go as it should', () => {
 });
 
 describe('what people do', () => {
-  test('scenario 46: an object deleted and made anew under its name: the old machine goes, the new object gets its own', async () => {
+  test('scenario 46: an object deleted and created again under its name: the old machine goes, the new object gets its own', async () => {
     const bench = await readyBench();
     const first = await running(bench);
     await deleteInstance(bench);
@@ -218,7 +218,7 @@ describe('what people do', () => {
     expect(bench.billing()).toEqual([]);
   });
 
-  test('scenario 68: a label that someone copied onto a machine of his own is never destroyed with the object', async () => {
+  test('scenario 68: a machine onto which a person copied a label is never destroyed with the object', async () => {
     const bench = await readyBench();
     const job = await running(bench);
     const { contracts: table } = bench.simulator.world().tables;
@@ -237,7 +237,7 @@ describe('what people do', () => {
     expect(destroys(bench)[0]?.path).toContain(String(mine.id));
   });
 
-  test('scenario 71: a status that someone edits is repaired by the label, and nothing foreign is touched', async () => {
+  test('scenario 71: a status that a person edits is repaired by the label, and nothing foreign is touched', async () => {
     const bench = await readyBench();
     const job = await running(bench);
     await bench.cluster.kubectl([

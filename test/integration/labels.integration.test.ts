@@ -24,7 +24,7 @@ const LOST_LABELS = [
 
 describe('labels that do not come back', () => {
   test.each(LOST_LABELS)(
-    'scenario 69: a label that is %s: machines are told apart by what is new, and each goes with its object',
+    'scenario 69: a label that is %s: machines are distinguished by what is new, and each goes with its object',
     async (_, fault) => {
       const bench = await readyBench();
       await bench.fault(fault, {});

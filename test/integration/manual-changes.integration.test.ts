@@ -45,7 +45,7 @@ function strangersMachine(like: number | undefined): number {
   return id;
 }
 
-test('scenario 46: an object that is deleted and made anew while nobody looks: the old machine goes, the new object gets its own', async () => {
+test('scenario 46: an object that is deleted and created again while no operator runs: the old machine goes, the new object gets its own', async () => {
   const bench = shared();
   const before = await running(bench, 'twice');
   await bench.stop();
@@ -60,7 +60,7 @@ test('scenario 46: an object that is deleted and made anew while nobody looks: t
   expect(bills(after.status?.instanceId)).toBe(true);
 });
 
-test('scenario 71: a machine that somebody wrote into the status is not believed, and the true one is found again', async () => {
+test('scenario 71: a machine that a person wrote into the status is not believed, and the true one is found again', async () => {
   const bench = shared();
   const { status } = await running(bench, 'forged');
   const foreign = strangersMachine(status?.instanceId);
@@ -167,7 +167,7 @@ interface Managed {
   readonly managedFields?: readonly { readonly manager: string; readonly fieldsV1: object }[];
 }
 
-test('children that somebody deleted are made again when their object is asked to be looked at', async () => {
+test('children that a person deleted are created again when their object is asked to reconcile', async () => {
   const bench = shared();
   const ports = [{ name: 'http', containerPort: 8080 }];
   await running(bench, 'parent', { ports, service: { enabled: true } });

@@ -75,7 +75,7 @@ test('scenario 11: where no offer matches the condition counts what each require
   await goneFromCluster(bench, 'choosy');
 });
 
-test('a filter on a field that no offer has is told with the near one, and nothing is searched or rented', async () => {
+test('a filter on a field that no offer has is reported with the nearest one, and nothing is searched or rented', async () => {
   const bench = shared();
   const searchedBefore = searches(bench);
   const filters = [{ field: 'inet_dwon', operator: 'Gt', value: '500' }];

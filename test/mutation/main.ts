@@ -10,7 +10,7 @@ import { parseArgs } from 'node:util';
 import { type Group, groupsIn } from './groups.ts';
 import type { Fate } from './mutant-runner.ts';
 import { type Mutant, Sandbox } from './sandbox.ts';
-import { LEAST_PERCENT, mutantsOf, pageOf, percentOf, type Score } from './score.ts';
+import { MIN_PERCENT, mutantsOf, pageOf, percentOf, type Score } from './score.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const SCORES = join(import.meta.dirname, 'scores.json');
@@ -39,8 +39,8 @@ try {
     writeFileSync(SCORES, `${JSON.stringify(scores, null, 2)}\n`);
     writeFileSync(PAGE, pageOf(scores));
   }
-  const low = scores.filter((score) => percentOf(score) < LEAST_PERCENT);
-  for (const { file } of low) process.stdout.write(`less than ${LEAST_PERCENT} %: ${file}\n`);
+  const low = scores.filter((score) => percentOf(score) < MIN_PERCENT);
+  for (const { file } of low) process.stdout.write(`less than ${MIN_PERCENT} %: ${file}\n`);
   process.exitCode = low.length === 0 ? 0 : 1;
 } finally {
   sandbox.remove();
@@ -50,7 +50,7 @@ async function scoresOf(group: Group): Promise<readonly Score[]> {
   const mutants = await sandbox.put(group);
   const fates = play(mutants);
   sandbox.restore(group);
-  if (values.only !== undefined) for (const mutant of mutants) tell(mutant, fates[mutant.id]);
+  if (values.only !== undefined) for (const mutant of mutants) printSurvivor(mutant, fates[mutant.id]);
   return group.files.map((file) => {
     const count = (fate: Fate) =>
       mutants.filter(({ id, fileName }) => fileName === file && fates[id] === fate).length;
@@ -98,7 +98,7 @@ function play(mutants: readonly Mutant[]): Readonly<Record<string, Fate>> {
   return JSON.parse(readFileSync(fates, 'utf8')) as Readonly<Record<string, Fate>>;
 }
 
-function tell(
+function printSurvivor(
   { fileName, location: { start, end }, mutatorName, replacement }: Mutant,
   fate: Fate | undefined,
 ): void {

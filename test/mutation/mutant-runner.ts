@@ -41,7 +41,7 @@ const LATE_MS = 1_000;
 /** A loop that a mutant makes endless has a test pass this many times as many places as before. */
 const PASS_FACTOR = 10;
 /** Less than that is no endless loop. */
-const LEAST_PASSES = 1_000_000;
+const MIN_PASSES = 1_000_000;
 
 const switches = new Switches();
 Object.assign(globalThis, { __stryker__: switches });
@@ -107,7 +107,7 @@ async function fateOf(id: string, cases: readonly Case[]): Promise<Fate> {
   switches.active = id;
   for (const each of covering) {
     switches.passed = 0;
-    switches.most = PASS_FACTOR * each.passes + LEAST_PASSES;
+    switches.most = PASS_FACTOR * each.passes + MIN_PASSES;
     if (!(await passes(each))) return 'killed';
   }
   return 'survived';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { groupsIn } from './groups.ts';
-import { LEAST_PERCENT, pageOf, percentOf, type Score } from './score.ts';
+import { MIN_PERCENT, pageOf, percentOf, type Score } from './score.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const scores = JSON.parse(readFileSync(join(import.meta.dirname, 'scores.json'), 'utf8')) as readonly Score[];
@@ -18,10 +18,10 @@ describe('the mutation score', () => {
   });
 
   test.for(scores)('of $file is high enough', (score) => {
-    expect(percentOf(score)).toBeGreaterThanOrEqual(LEAST_PERCENT);
+    expect(percentOf(score)).toBeGreaterThanOrEqual(MIN_PERCENT);
   });
 
-  test('stands on the page as it was measured', () => {
+  test('is on the page as it was measured', () => {
     expect(readFileSync(join(ROOT, 'docs', 'mutation-score.md'), 'utf8')).toBe(pageOf(scores));
   });
 

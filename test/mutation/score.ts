@@ -7,7 +7,7 @@ export interface Score {
 }
 
 /** The least share of mutants that the tests of a file have to notice. */
-export const LEAST_PERCENT = 90;
+export const MIN_PERCENT = 90;
 
 export function mutantsOf({ killed, survived, uncovered }: Score): number {
   return killed + survived + uncovered;
@@ -42,6 +42,6 @@ const HEAD = `# Mutation score
 Each operator, condition, text and call of the files that decide about money is changed in turn by the mutators of
 StrykerJS, and the unit tests of its folder have to fail. \`npx node test/mutation/main.ts\` does it for all files and
 writes this page; \`--only settle\` for those whose path contains that word, and lists what survives. A file of which less
-than ${LEAST_PERCENT} % are killed fails it. Changes that only loading a module reaches (names and reasons of rules, constants) are
+than ${MIN_PERCENT} % are killed fails it. Changes that only loading a module reaches (names and reasons of rules, constants) are
 not counted.
 `;

@@ -59,7 +59,7 @@ describe('the bundle, in a read-only folder, as a user without any right', () =>
     expect(statSync(bundle).size).toBeLessThanOrEqual(3 * 2 ** 20);
   });
 
-  test('tells what it can do', async () => {
+  test('lists its commands', async () => {
     expect((await start('--help')).stdout).toContain('Usage: gpu-rent');
   });
 

@@ -40,7 +40,7 @@ describe.each(readdirSync(FOLDER))('the workflow %s', (file) => {
   });
 });
 
-test('the image holds one bundle, runs as nobody, and has no shell command in its recipe', () => {
+test('the image holds one bundle, runs without a named user, and has no shell command in its recipe', () => {
   const recipe = readFileSync(join(REPOSITORY, 'Containerfile'), 'utf8');
   expect(recipe.match(/^COPY .*$/gm)).toEqual(['COPY --chmod=0444 dist/gpu-rent.mjs LICENSE /app/']);
   expect(recipe).toMatch(/^USER 65532:65532$/m);

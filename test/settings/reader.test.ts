@@ -9,7 +9,7 @@ const programs = (reader: SettingsReader) => ({
 const read = (given: Given) => readStrictly(given, programs);
 
 describe('settings', () => {
-  test('that nobody wrote have their usual values, and so have empty ones', () => {
+  test('that are not set have their defaults, and so have empty ones', () => {
     expect(read({ PROGRAMS: '', MINUTES: ' ' })).toEqual({ programs: 10, minutes: 1, seed: 7 });
   });
 
@@ -28,7 +28,7 @@ describe('settings', () => {
     ['MINUTES', 'Infinity', 'write a number above 0, such as 3 or 0.5'],
     ['MINUTES', '0', 'write a number above 0, such as 3 or 0.5'],
     ['SEED', '-1', 'write a whole number from 0 to 2147483647'],
-  ] as const)('that mean nothing are told with the remedy: %s=%s', ([name, text, remedy]) => {
+  ] as const)('that mean nothing are refused with the remedy: %s=%s', ([name, text, remedy]) => {
     expect(() => read({ [name]: text })).toThrow(`${name}=${text} means nothing here: ${remedy}`);
   });
 });

@@ -10,8 +10,8 @@ import type { RecordedVersion } from './version-recorder.ts';
 const [versionsPath = '', program = ''] = process.argv.slice(2);
 const versions = JSON.parse(readFileSync(versionsPath, 'utf8')) as readonly RecordedVersion[];
 
-/** One of each look: kind, whether it is going, levels, and what conditions say in one word each. */
-function look({ kind, metadata, status }: RecordedVersion): string {
+/** One of each signature: kind, whether it is going, levels, and what conditions say in one word each. */
+function signature({ kind, metadata, status }: RecordedVersion): string {
   const words = status?.conditions?.map(({ type, status: value, reason }) => `${type}=${value}/${reason}`);
   const isBehind = status?.observedGeneration !== metadata.generation;
   return JSON.stringify([kind, metadata.deletionTimestamp !== undefined, isBehind, words]);
@@ -32,7 +32,7 @@ function essence({ apiVersion, kind, metadata, status }: RecordedVersion): Recor
   };
 }
 
-const distinct = [...new Map(versions.map((version) => [look(version), essence(version)])).values()];
+const distinct = [...new Map(versions.map((version) => [signature(version), essence(version)])).values()];
 const judged = JSON.parse(
   execFileSync(program, { input: JSON.stringify(distinct), encoding: 'utf8' }),
 ) as string[];

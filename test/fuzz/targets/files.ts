@@ -16,7 +16,7 @@ import { createAddressRules } from '../../../src/marketplace/http/address-rules.
 import { parseBaseUrl } from '../../../src/marketplace/http/call.ts';
 import { parseOrderText, parseQueryText } from '../../../src/marketplace/offers/query-text.ts';
 import { formatQueryText } from '../../builders/query-text.ts';
-import { type FuzzTarget, json, readWord, refusing, sane, soundFields } from '../target.ts';
+import { type FuzzTarget, json, refusing, sane, soundFields, tryReading } from '../target.ts';
 
 const USUAL = { perf: 100, pricePerHour: 1, coldPricePerHour: 1, bootSeconds: 60, wakeSeconds: 5 };
 
@@ -55,8 +55,8 @@ function readSettings(text: string): undefined {
   const flags = given.flatMap(([name = '', value = '']) => (NAMES.includes(name) ? [[name, value]] : []));
   const environment = flags.map(([name = '', value]) => [variableName(name), value]);
   const asFlags: RawOptions = Object.fromEntries(flags);
-  readWord(ConfigError, () => soundFields(parseConfig(asFlags, {})));
-  readWord(ConfigError, () => soundFields(parseConfig({}, Object.fromEntries(environment))));
+  tryReading(ConfigError, () => soundFields(parseConfig(asFlags, {})));
+  tryReading(ConfigError, () => soundFields(parseConfig({}, Object.fromEntries(environment))));
 }
 
 function readAddress(text: string): undefined {
@@ -131,7 +131,7 @@ export const FILE_TARGETS: readonly FuzzTarget[] = [
     name: 'words',
     seeds: ['gpui/trainer', '4711', '1h30m', '0.80', 'machine/5'],
     run(text) {
-      for (const read of WORDS) readWord(CommandError, () => soundFields({ value: read(text) }));
+      for (const read of WORDS) tryReading(CommandError, () => soundFields({ value: read(text) }));
     },
   },
   {

@@ -49,9 +49,9 @@ async function readAnswer(text: string): Promise<readonly string[]> {
     () => client.list(widgets, { namespace: 'team' }),
     () => client.delete(widgets, ref),
   ];
-  const told: string[] = [];
-  for (const call of calls) told.push(await call().then(() => 'understood', refusal));
-  return told;
+  const behaviours: string[] = [];
+  for (const call of calls) behaviours.push(await call().then(() => 'understood', refusal));
+  return behaviours;
 }
 
 /** How a call ended that was refused, which only a KubeError may say. */

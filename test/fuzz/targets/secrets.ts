@@ -49,14 +49,14 @@ async function readSecret(data: Readonly<Record<string, string>>): Promise<reado
   const traces = async () => ({ objectsWithRentals: 1, ownMachines: 0, unlisted: 0 });
   const random = seededRandom(1);
   const options = { client, namespace: 'operator', scope: '*', random, log: silentLogger, traces };
-  const told = await Promise.all([
+  const outcomes = await Promise.all([
     readKeySecret(client, ref, 'key'),
     // The answer is a Secret, and no list of accounts.
     readInputs(INSTANCE, { ...client, list: async () => ({ resourceVersion: '1', items: [] }) }),
     readIdentity(session),
     new Installation(options).resolve(),
   ]);
-  return told.map(
+  return outcomes.map(
     (reading, index) => `${index} ${reading.type} ${'reason' in reading ? reading.reason : ''}`,
   );
 }

@@ -11,16 +11,16 @@ import { type FuzzTarget, passOver, refusing } from '../target.ts';
 /** Calls one after the other, parted by empty lines: method and path, then the body. */
 async function makeCalls(text: string): Promise<readonly string[]> {
   const service = simulatedService({ catalog: [{ id: 1 }, { id: 2 }] });
-  const told: string[] = [];
+  const behaviours: string[] = [];
   for (const call of text.split('\n\n').slice(0, 6)) {
     const [spec = '', ...body] = call.split('\n');
     // Control calls may stop time or make answers fail, which is what they are for.
     if (!/^[A-Z]{1,7} \/(?!sim\b|\/)[\x21-\x7e]*$/.test(spec)) continue;
     const { status, body: said } = await service.call(spec, undefined, { rawBody: body.join('\n') });
     if (status >= 500) throw new Error(`${spec} answers ${status}: ${JSON.stringify(said)}`);
-    told.push(`${spec.split('?')[0]} ${status} ${Object(said).error ?? ''}`.replaceAll(/\d{5,}/g, '#'));
+    behaviours.push(`${spec.split('?')[0]} ${status} ${Object(said).error ?? ''}`.replaceAll(/\d{5,}/g, '#'));
   }
-  return told;
+  return behaviours;
 }
 
 const { simulator } = simulatedService({ catalog: [{ id: 1 }] });

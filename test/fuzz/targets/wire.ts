@@ -181,7 +181,7 @@ function readBy({ exports, readers }: WireFile): FuzzTarget['run'] {
       const reply = parseReply({ status: 200, body }, schema);
       return `${name}: ${reply.type === 'unreadable' ? reply.reason : reply.type}`;
     });
-    if (behaviour.some((told) => told.endsWith('it is not JSON'))) return behaviour;
+    if (behaviour.some((line) => line.endsWith('it is not JSON'))) return behaviour;
     const value: unknown = body === '' ? {} : JSON.parse(body);
     for (const read of readers) read(value);
     return behaviour;
