@@ -9,10 +9,11 @@
  * each row against the sources and names the rows that no longer hold: whoever moves the path moves its rows.
  */
 export const RENTAL_PATH: readonly (readonly [caller: string, callee: string, call: string])[] = [
-  ['runtime/controller.ts', 'controllers/gpu-instance/controller.ts', 'reconcile'],
-  ['controllers/gpu-instance/controller.ts', 'runtime/list-watch/current-objects.ts', 'read'],
+  ['runtime/controller.ts', 'runtime/object-controller.ts', 'reconcile'],
+  ['runtime/object-controller.ts', 'runtime/list-watch/current-objects.ts', 'read'],
+  ['runtime/object-controller.ts', 'runtime/list-watch/current-objects.ts', 'duringPass'],
+  ['runtime/object-controller.ts', 'controllers/gpu-instance/controller.ts', 'reconcile'],
   ['controllers/gpu-instance/controller.ts', 'controllers/gpu-instance/deps.ts', 'depsOf'],
-  ['controllers/gpu-instance/controller.ts', 'runtime/list-watch/current-objects.ts', 'duringPass'],
   ['controllers/gpu-instance/controller.ts', 'controllers/gpu-instance/reconcile.ts', 'reconcile'],
   ['controllers/gpu-instance/reconcile.ts', 'controllers/gpu-instance/observe.ts', 'observe'],
   ['controllers/gpu-instance/reconcile.ts', 'controllers/gpu-instance/reads.ts', 'decideWithReads'],

@@ -14,8 +14,12 @@ import {
 } from './metrics-ports.ts';
 import { createWorkQueue, type WorkQueue } from './work-queue.ts';
 
-/** How a reconcile ended. */
-export type Result = { readonly type: 'done' } | { readonly type: 'requeueAfter'; readonly ms: number };
+/** How a reconcile ended. A thrown error is the fourth way. */
+export type Result =
+  | { readonly type: 'done' }
+  | { readonly type: 'requeueAfter'; readonly ms: number }
+  /** Another writer was first: what was decided is outdated. */
+  | { readonly type: 'conflict'; readonly ms: number };
 
 /** Nothing more to do until something changes. */
 export const done: Result = { type: 'done' };
@@ -23,6 +27,14 @@ export const done: Result = { type: 'done' };
 /** Reconcile again after that time at the latest. */
 export function requeueAfter(ms: number): Result {
   return { type: 'requeueAfter', ms };
+}
+
+/** By then the cache usually shows what the other writer wrote. */
+const CONFLICT_RETRY_MS = 20;
+
+/** Reconcile again soon, with the object as the API server has it. Needs no backoff: each conflict is progress elsewhere. */
+export function conflict(ms = CONFLICT_RETRY_MS): Result {
+  return { type: 'conflict', ms };
 }
 
 /** An error that no retry fixes: the key is not requeued, and waits for the next change of its object. */
@@ -178,6 +190,7 @@ function settle(queue: WorkQueue, key: string, ended: Ended): ReconcileOutcome {
       queue.forget(key);
       return 'success';
     case 'requeueAfter':
+    case 'conflict':
       queue.forget(key);
       queue.addAfter(key, ended.ms);
       return 'requeue_after';

@@ -6,8 +6,7 @@ import { sameJson } from '../../lib/json.ts';
 import type { MicroDollars } from '../../lib/money.ts';
 import {
   type Controller,
-  createController,
-  done,
+  conflict,
   type ReconcileContext,
   type Result,
   requeueAfter,
@@ -15,9 +14,9 @@ import {
 import type { EventRecorder } from '../../runtime/events.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { objectKey, uidOf } from '../../runtime/kube/kube-object.ts';
-import { CurrentObjects } from '../../runtime/list-watch/current-objects.ts';
-import type { Change, Informer } from '../../runtime/list-watch/informer.ts';
+import type { Informer } from '../../runtime/list-watch/informer.ts';
 import type { ControllerMetrics, QueueMetrics } from '../../runtime/metrics-ports.ts';
+import { createObjectController } from '../../runtime/object-controller.ts';
 import { act, execute, type GroupEffects, type Outcome } from './act.ts';
 import { changesBy } from './actions.ts';
 import type { ScalingTimes } from './autoscale/times.ts';
@@ -60,8 +59,8 @@ export interface EndpointGroupController extends Controller {
   wake(group: EndpointGroup): void;
 }
 
-/** Someone else wrote, or leads: what was seen is old in a moment. */
-const LOST_RACE_RETRY_MS = 20;
+/** The desired state changed while the actions were carried out, or another process leads. */
+const CUT_RETRY_MS = 20;
 const NOT_LEADING_RETRY_MS = 1_000;
 
 /** Keeps as many workers as the load of each group asks for, and publishes those that are ready. Level triggered. */
@@ -69,30 +68,20 @@ export function createEndpointGroupController(
   options: EndpointGroupControllerOptions,
 ): EndpointGroupController {
   const { env, groups, instances } = options;
-  const loop = new GroupLoop(options);
-  const controller = createController({
+  const loop = new GroupLoop(options, (key) => controller.enqueue(key));
+  const controller = createObjectController<EndpointGroup>({
     ...{ clock: env.clock, random: env.random, log: env.log },
     name: 'endpointgroup',
     workers: options.workers,
     metrics: options.metrics,
-    reconcile: (key, context) => loop.reconcile(key, context),
+    informer: groups,
+    client: options.cluster,
+    resource: endpointGroupResource,
+    reconcile: (group, context) => loop.reconcile(group, context),
+    onDeleted: (group) => loop.forget(group),
   });
-  let isStarted = false;
-  // A replica that waits for the lease keeps no keys: it begins with all groups that are there then.
-  loop.enqueue = (key) => {
-    if (isStarted) controller.queue.add(key);
-  };
-  groups.onChange((change) => loop.heardGroup(change));
   instances.onChange(({ object }) => loop.heardWorker(object));
-  return {
-    ...controller,
-    wake: (group) => loop.wake(group),
-    start() {
-      isStarted = true;
-      for (const group of groups.list()) controller.queue.add(objectKey(group.metadata));
-      controller.start();
-    },
-  };
+  return { ...controller, wake: (group) => loop.wake(group) };
 }
 
 /** A group and its workers as one pass goes by them. */
@@ -102,34 +91,29 @@ interface Sight {
   readonly look: Extract<ChildrenLook, { type: 'known' }>;
 }
 
-/** What passes share, and who wakes whom. */
+/** What passes share, and what enqueues which group. */
 class GroupLoop {
-  /** Puts a key into the queue; set once the queue is there. */
-  enqueue: (key: string) => void = () => {};
   readonly #options: EndpointGroupControllerOptions;
-  readonly #objects: CurrentObjects<EndpointGroup>;
+  readonly #enqueue: (key: string) => void;
   readonly #children: Children;
   readonly #keptByUid = new Map<string, GroupState>();
 
-  constructor(options: EndpointGroupControllerOptions) {
-    const { env, cluster: client, groups, instances } = options;
-    const { clock } = env;
+  constructor(options: EndpointGroupControllerOptions, enqueue: (key: string) => void) {
+    const { env, cluster: client, instances } = options;
     this.#options = options;
-    this.#objects = new CurrentObjects({ informer: groups, client, clock, resource: endpointGroupResource });
-    this.#children = new Children({ instances, client, clock });
+    this.#enqueue = enqueue;
+    this.#children = new Children({ instances, client, clock: env.clock });
   }
 
-  heardGroup({ key, type, object }: Change<EndpointGroup>): void {
-    this.enqueue(key);
-    if (type !== 'deleted') return;
-    const uid = uidOf(object);
+  forget(group: EndpointGroup): void {
+    const uid = uidOf(group);
     this.#keptByUid.delete(uid);
     this.#options.books.forget(uid);
     this.#children.forget(uid);
   }
 
   heardWorker(worker: GpuInstance): void {
-    for (const key of groupKeysOf(worker)) if (this.#options.groups.get(key)) this.enqueue(key);
+    for (const key of groupKeysOf(worker)) if (this.#options.groups.get(key)) this.#enqueue(key);
   }
 
   /** Work is there. Where a worker is hot already, that is only noted: a flood of wakes costs no pass. */
@@ -139,18 +123,11 @@ class GroupLoop {
     books.active(uidOf(group), env.clock.now());
     if ((kept.memory?.decision?.hot ?? 0) > 0) return;
     kept.wake.ask();
-    this.enqueue(objectKey(group.metadata));
+    this.#enqueue(objectKey(group.metadata));
   }
 
-  async reconcile(key: string, context: ReconcileContext): Promise<Result> {
-    const current = await this.#objects.read(key);
-    if (current.type === 'behind') return requeueAfter(current.afterMs);
-    if (current.type === 'gone') return done;
+  async reconcile(group: EndpointGroup, { log }: ReconcileContext): Promise<Result> {
     if (!this.#options.isLeading()) return requeueAfter(NOT_LEADING_RETRY_MS);
-    return this.#objects.duringPass(key, () => this.#pass(current.object, context));
-  }
-
-  async #pass(group: EndpointGroup, context: ReconcileContext): Promise<Result> {
     const look = await this.#children.look(group);
     if (look.type === 'behind') return requeueAfter(look.afterMs);
     const sight: Sight = { group, look, kept: this.#keptOf(group) };
@@ -158,12 +135,12 @@ class GroupLoop {
     const decision = decide(observed);
     if (await this.#publish(sight, observed, decision)) return requeueAfter(0);
     const receipt = await this.#record(sight, decision);
-    if (!receipt) return requeueAfter(LOST_RACE_RETRY_MS);
+    if (!receipt) return conflict();
     const outcome = await this.#execute(sight, decision, receipt);
-    if (outcome.done.length > 0) context.log.info('workers changed', summaryOf(decision, outcome));
+    if (outcome.done.length > 0) log.info('workers changed', summaryOf(decision, outcome));
     const isNews = this.#tell(sight, decision, outcome);
     if (outcome.failures.length > 0) throw outcome.failures[0];
-    if (outcome.isCut) return requeueAfter(LOST_RACE_RETRY_MS);
+    if (outcome.isCut) return requeueAfter(CUT_RETRY_MS);
     return requeueAfter(isNews ? 0 : decision.requeueAfterMs);
   }
 
@@ -206,7 +183,7 @@ class GroupLoop {
     const workers = look.children.map((child) => workerOf(child, env.clock.now()));
     const onLate = () => {
       kept.lateFigures.ask();
-      this.enqueue(objectKey(group.metadata));
+      this.#enqueue(objectKey(group.metadata));
     };
     await readers.read(group, { workers, onLate });
     const uid = uidOf(group);
@@ -227,11 +204,7 @@ class GroupLoop {
     const { cluster: client, groups } = this.#options;
     const onWritten = (written: EndpointGroup) => groups.wrote(written);
     const receipt = await record(group, decision, { client, onWritten });
-    if (!receipt) {
-      this.#objects.lostRace(objectKey(group.metadata));
-      return undefined;
-    }
-    kept.recorded(group, decision.memory);
+    if (receipt) kept.recorded(group, decision.memory);
     return receipt;
   }
 

@@ -1,0 +1,93 @@
+import {
+  type Controller,
+  type ControllerOptions,
+  createController,
+  done,
+  type ReconcileContext,
+  type Result,
+  requeueAfter,
+} from './controller.ts';
+import type { KubeClient } from './kube/kube-client.ts';
+import { type KubeObject, objectKey, type Resource } from './kube/kube-object.ts';
+import { CurrentObjects } from './list-watch/current-objects.ts';
+import type { Informer } from './list-watch/informer.ts';
+
+export interface ObjectContext extends ReconcileContext {
+  /** Of the object, as the informer and the queue name it. */
+  readonly key: string;
+}
+
+/** `T` is the kind that the controller reconciles. */
+export interface ObjectControllerOptions<T extends KubeObject> extends Omit<ControllerOptions, 'reconcile'> {
+  /** The cache of the kind. */
+  readonly informer: Pick<Informer<T>, 'get' | 'list' | 'isCurrent' | 'keep' | 'onChange'>;
+  readonly client: Pick<KubeClient, 'get' | 'replace'>;
+  readonly resource: Resource;
+  /**
+   * Brings `object` closer to its desired state. The object is at least as new as the last write of this process.
+   * After a conflict, returned or thrown, the next reconcile reads it from the API server.
+   */
+  readonly reconcile: (object: T, context: ObjectContext) => Promise<Result>;
+  /** Called when a key is reconciled whose object is gone, so never during a reconcile of that key. */
+  readonly onGone?: ((key: string) => void) | undefined;
+  /** Called at once when an object is deleted, also while this process does not lead. */
+  readonly onDeleted?: ((object: T) => void) | undefined;
+}
+
+export interface ObjectController extends Controller {
+  /** Adds a key to the queue, one of a deleted object before all others. Does nothing before the start. */
+  enqueue(key: string): void;
+}
+
+/** Deletions end costs, so they come first. */
+const DELETION_PRIORITY = 10;
+
+/**
+ * A controller of one kind: reconciles every object at the start and after each change, with the newest state that this
+ * process can know. A replica that waits for the lease collects no keys: objects come and go, and it starts with those
+ * that exist then.
+ */
+export function createObjectController<T extends KubeObject>(
+  options: ObjectControllerOptions<T>,
+): ObjectController {
+  const { informer, client, resource, clock, onGone, onDeleted } = options;
+  const objects = new CurrentObjects<T>({ informer, client, resource, clock });
+  let isStarted = false;
+
+  const reconcile = async (key: string, context: ReconcileContext): Promise<Result> => {
+    const current = await objects.read(key);
+    switch (current.type) {
+      case 'behind':
+        return requeueAfter(current.afterMs);
+      case 'gone':
+        onGone?.(key);
+        return done;
+      case 'found': {
+        const pass = () => options.reconcile(current.object, { ...context, key });
+        const result = await objects.duringPass(key, pass);
+        if (result.type === 'conflict') objects.lostRace(key);
+        return result;
+      }
+    }
+  };
+
+  const controller = createController({ ...options, reconcile });
+  const enqueue = (key: string): void => {
+    if (!isStarted) return;
+    const isDeleting = informer.get(key)?.metadata.deletionTimestamp !== undefined;
+    controller.queue.add(key, isDeleting ? DELETION_PRIORITY : 0);
+  };
+  informer.onChange(({ key, type, object }) => {
+    enqueue(key);
+    if (type === 'deleted') onDeleted?.(object);
+  });
+  return {
+    ...controller,
+    enqueue,
+    start() {
+      isStarted = true;
+      for (const object of informer.list()) enqueue(objectKey(object.metadata));
+      controller.start();
+    },
+  };
+}
