@@ -163,7 +163,6 @@ const EFFECTS: Readonly<Record<Controller, Readonly<Record<string, string>>>> = 
   'endpoint-group': {
     'controller.ts': 'watches, ticks, and takes keys from the queue',
     'group-state.ts': 'remembers of each group what may be lost',
-    'record.ts': 'writes the status',
     'act.ts': 'creates, patches and deletes workers',
     'load/{sources,get,push}.ts': 'ask for load, or receive it',
     'publish/{publisher,service,slices}.ts': 'write Service and slices',
@@ -173,7 +172,6 @@ const EFFECTS: Readonly<Record<Controller, Readonly<Record<string, string>>>> = 
     'controller.ts': 'watches, and takes keys from the queue',
     'observe.ts': 'reads the clock, the key, the account and the objects that still name it',
     'key-checks.ts': 'reads the Secret and checks its key with the marketplace',
-    'record.ts': 'writes the status',
     'act.ts': 'reads the login, and changes what sessions know',
   },
   'orphan-sweep': {

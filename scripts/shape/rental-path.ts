@@ -33,5 +33,5 @@ export const RENTAL_PATH: readonly (readonly [caller: string, callee: string, ca
   ['controllers/gpu-instance/act.ts', 'marketplace/instances/rent.ts', 'rent'],
   ['controllers/gpu-instance/reconcile.ts', 'controllers/gpu-instance/rules/rented.ts', 'saveRented'],
   ['controllers/gpu-instance/record.ts', 'controllers/gpu-instance/status.ts', 'statusOf'],
-  ['controllers/gpu-instance/record.ts', 'runtime/writes.ts', 'recordStatus'],
+  ['controllers/gpu-instance/record.ts', 'runtime/writes.ts', 'recordOn'],
 ];

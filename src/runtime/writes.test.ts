@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { KubeClient } from './kube/kube-client.ts';
 import { KubeError, type KubeErrorKind } from './kube/kube-error.ts';
 import type { KubeObject, Resource } from './kube/kube-object.ts';
-import { addFinalizer, recordStatus, removeFinalizer } from './writes.ts';
+import { addFinalizer, Receipt, receiptOf, record, recordStatus, removeFinalizer } from './writes.ts';
 
 const resource: Resource = { group: 'g', version: 'v1', plural: 'things', kind: 'Thing', namespaced: true };
 const finalizer = 'g/guard';
@@ -93,5 +93,70 @@ describe('a guard', () => {
     expect((await addFinalizer({ client, resource, object: thing, finalizer })).type).toBe(type);
     const away = clientThat('unavailable');
     await expect(addFinalizer({ client: away.client, resource, object: thing, finalizer })).rejects.toThrow();
+  });
+});
+
+describe('the record of a decision', () => {
+  /** Writes finalizer and status of `thing`, by a client that refuses one verb with this kind of error. */
+  async function recorded(
+    decision: { readonly finalizer?: string; readonly status?: { readonly count: number } },
+    fails?: { readonly verb: 'patch' | 'replace'; readonly kind: KubeErrorKind },
+  ) {
+    const sent: string[] = [];
+    const cached: string[] = [];
+    const write = (verb: 'patch' | 'replace') => async () => {
+      sent.push(verb);
+      if (fails?.verb === verb)
+        throw new KubeError('refused', { kind: fails.kind, status: 409, reason: '', outcome: 'refused' });
+      return { ...thing, metadata: { ...thing.metadata, resourceVersion: `after ${verb}` } };
+    };
+    const client = { patch: write('patch'), replace: write('replace') } as unknown as KubeClient;
+    const onWritten = ({ metadata }: KubeObject) => cached.push(metadata.resourceVersion ?? '');
+    const run = record({ client, resource, object: thing, onWritten, ...decision });
+    return { receipt: await run, sent, cached };
+  }
+
+  test('sets the finalizer before it writes the status, and passes both on to the cache', async () => {
+    const { receipt, sent, cached } = await recorded({ finalizer, status: { count: 2 } });
+    expect(sent).toEqual(['patch', 'replace']);
+    expect(cached).toEqual(['after patch', 'after replace']);
+    expect(receipt?.object.metadata.resourceVersion).toBe('after replace');
+  });
+
+  test('writes nothing and gives a receipt when the object has it all already', async () => {
+    const { receipt, sent, cached } = await recorded({ finalizer: 'other', status: { count: 1 } });
+    expect([sent, cached]).toEqual([[], []]);
+    expect(receipt?.object).toBe(thing);
+    expect((await recorded({})).receipt?.object).toBe(thing);
+  });
+
+  test.each([
+    ['patch', 'conflict', ['patch']],
+    ['patch', 'notFound', ['patch']],
+    ['replace', 'conflict', ['patch', 'replace']],
+    ['replace', 'notFound', ['patch', 'replace']],
+  ] as const)(
+    'gives no receipt when its %s meets %s, and writes nothing after it',
+    async (verb, kind, verbs) => {
+      const { receipt, sent } = await recorded({ finalizer, status: { count: 2 } }, { verb, kind });
+      expect(receipt).toBeUndefined();
+      expect(sent).toEqual(verbs);
+    },
+  );
+
+  test.each(['patch', 'replace'] as const)('rejects when its %s fails for another reason', async (verb) => {
+    const failing = recorded({ finalizer, status: { count: 2 } }, { verb, kind: 'unavailable' });
+    await expect(failing).rejects.toThrow('refused');
+  });
+});
+
+describe('a receipt', () => {
+  test('cannot be made without a record', () => {
+    const made = (proof: unknown) => () => new Receipt(thing, proof as Receipt<typeof thing>);
+    expect(made(undefined)).toThrow('record()');
+    expect(made(Symbol('recorded'))).toThrow('record()');
+    expect(made({ object: thing })).toThrow('record()');
+    expect(made(receiptOf({ ...thing }))).toThrow('record()');
+    expect(new Receipt(thing, receiptOf(thing)).isRecorded).toBe(true);
   });
 });

@@ -4,6 +4,72 @@ import { isKubeError, type KubeError } from './kube/kube-error.ts';
 import { type KubeObject, type Resource, refOf } from './kube/kube-object.ts';
 import { wholeMetadata } from './kube/whole-object.ts';
 
+/**
+ * Proof that a decision is on its object, which acts take: what was not recorded cannot be carried out. Only
+ * {@link receiptOf} makes one, and only a `record` calls it.
+ */
+export class Receipt<T extends KubeObject> {
+  /** As the API server answered the last write, or as read if it says already what is done. */
+  readonly object: T;
+  readonly #recorded = true;
+
+  /** `proof`: the key of this module, or a receipt of the same object, for a receipt that proves more. Throws a TypeError without. */
+  constructor(object: T, proof: typeof RECORDED | Receipt<T>) {
+    if (proof !== RECORDED && !(proof instanceof Receipt && proof.object === object))
+      throw new TypeError('a receipt comes from record() alone');
+    this.object = object;
+  }
+
+  /** Always true: keeps another class of the same shape from passing as a receipt. */
+  get isRecorded(): boolean {
+    return this.#recorded;
+  }
+}
+
+const RECORDED: unique symbol = Symbol('recorded');
+
+export function receiptOf<T extends KubeObject>(object: T): Receipt<T> {
+  return new Receipt(object, RECORDED);
+}
+
+export interface RecordOptions<S, T extends WithStatus<S>> {
+  readonly client: KubeClient;
+  readonly resource: Resource;
+  /** As read: its resource version is the lock. */
+  readonly object: T;
+  /** Set if it is missing; absent if the decision needs none. */
+  readonly finalizer?: string | undefined;
+  /** Absent if the status stays as it is. */
+  readonly status?: S | undefined;
+  /** Called with the object as each write returned it, for the cache. */
+  readonly onWritten: (object: T) => void;
+}
+
+/**
+ * Writes what must be on an object before anything is done: the finalizer, then the status, each under the resource
+ * version and only if it differs. Undefined if another writer was first or the object is gone: then nothing may be done.
+ * Rejects with a KubeError if a write failed otherwise.
+ */
+export async function record<S, T extends WithStatus<S>>(
+  options: RecordOptions<S, T>,
+): Promise<Receipt<T> | undefined> {
+  const { client, resource, finalizer, status, onWritten } = options;
+  let { object } = options;
+  if (finalizer !== undefined) {
+    const write = await addFinalizer({ client, resource, object, finalizer });
+    if (write.type === 'conflict' || write.type === 'gone') return undefined;
+    if (write.type === 'written') onWritten(write.object);
+    object = write.object;
+  }
+  if (status !== undefined) {
+    const write = await recordStatus<S, T>({ client, resource, object, status });
+    if (write.type === 'conflict' || write.type === 'gone') return undefined;
+    if (write.type === 'written') onWritten(write.object);
+    object = write.object;
+  }
+  return receiptOf(object);
+}
+
 /** An object with a status of its kind. */
 export interface WithStatus<S> extends KubeObject {
   readonly status?: S | undefined;

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { groupObject, workerObject } from '../../../test/builders/group-worker.ts';
 import { memoryCluster, refusedBy } from '../../../test/builders/memory-cluster.ts';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
-import type { EndpointGroup } from '../../api/v1alpha1/endpoint-group.ts';
+import type { EndpointGroup, EndpointGroupStatus } from '../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import {
   annotations,
@@ -11,9 +11,9 @@ import {
   gpuInstanceResource,
   labels,
 } from '../../api/v1alpha1/names.ts';
+import { receiptOf, record } from '../../runtime/writes.ts';
 import { act, type GroupEffects } from './act.ts';
 import { Publisher } from './publish/publisher.ts';
-import { type Receipt, record } from './record.ts';
 import type { Action } from './types.ts';
 import { workerOf } from './workers/worker.ts';
 
@@ -24,14 +24,15 @@ async function bench(spec: Record<string, unknown> = {}) {
   const { metadata: _, ...body } = groupObject(spec);
   const metadata = { name: 'llm', namespace: NAMESPACE };
   const group = await cluster.kube.create<EndpointGroup>(endpointGroupResource, { ...body, metadata });
-  const onWritten = () => {};
-  const recorded = await record(
-    group,
-    { needsFinalizer: true, status: { hot: 1 } },
-    { client: cluster.kube, onWritten },
-  );
-  if (!recorded) throw new Error('Nothing was recorded.');
-  const receipt: Receipt = recorded;
+  const receipt = await record<EndpointGroupStatus, EndpointGroup>({
+    client: cluster.kube,
+    resource: endpointGroupResource,
+    object: group,
+    finalizer: GROUP_FINALIZER,
+    status: { hot: 1 },
+    onWritten: () => {},
+  });
+  if (!receipt) throw new Error('Nothing was recorded.');
   const written: string[] = [];
   const blamed: string[] = [];
   const effects: GroupEffects = {
@@ -155,9 +156,9 @@ describe('other acts', () => {
     const { carryOut, blamed, receipt, effects } = await bench();
     const blame: Action = { type: 'blame', worker: workerOf(workerObject('w'), 0), reason: 'CannotStart' };
     await carryOut(blame);
-    const { spec } = receipt.group;
-    const group = { ...receipt.group, spec: { ...spec, wakeTimeout: '59s' } };
-    await act(blame, { ...receipt, group }, effects);
+    const group = receipt.object;
+    const impatient = { ...group, spec: { ...group.spec, wakeTimeout: '59s' } };
+    await act(blame, receiptOf(impatient), effects);
     expect(blamed).toEqual(['w CannotStart true', 'w CannotStart false']);
   });
 
@@ -227,29 +228,5 @@ describe('other acts', () => {
     });
     await expect(carryOut({ type: 'release' })).rejects.toMatchObject({ kind: 'conflict' });
     expect((await kube.get(endpointGroupResource, ref))?.metadata.finalizers).toEqual([GROUP_FINALIZER]);
-  });
-});
-
-describe('the record', () => {
-  test('comes before: who lost the race has no receipt, and nothing is written', async () => {
-    const { group, kube } = await bench();
-    const onWritten = () => {};
-    const late = await record(
-      group,
-      { needsFinalizer: true, status: { hot: 9 } },
-      { client: kube, onWritten },
-    );
-    expect(late).toBeUndefined();
-    const now = await kube.get<EndpointGroup>(endpointGroupResource, { namespace: NAMESPACE, name: 'llm' });
-    expect(now?.status?.hot).toBe(1);
-  });
-
-  test('writes nothing that stands there already', async () => {
-    const { receipt, kube, sent } = await bench();
-    sent.length = 0;
-    const same = { needsFinalizer: true, status: { hot: 1 } };
-    const onWritten = () => {};
-    expect(await record(receipt.group, same, { client: kube, onWritten })).toBeDefined();
-    expect(sent).toEqual([]);
   });
 });

@@ -14,10 +14,9 @@ import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { isKubeError } from '../../runtime/kube/kube-error.ts';
 import { controllerReference, refOf } from '../../runtime/kube/kube-object.ts';
 import { wholeMetadata, wholeObject } from '../../runtime/kube/whole-object.ts';
-import { removeFinalizer } from '../../runtime/writes.ts';
+import { type Receipt, removeFinalizer } from '../../runtime/writes.ts';
 import { actionKey, describeAction } from './actions.ts';
 import type { Publisher } from './publish/publisher.ts';
-import type { Receipt } from './record.ts';
 import type { Action, Refusal, WorkerOrder } from './types.ts';
 import { orderPatch } from './workers/orders.ts';
 import { templateHash, updatePatch, workerManifest, workerName } from './workers/template.ts';
@@ -36,23 +35,27 @@ export interface GroupEffects {
 }
 
 /** Carries out one action. The receipt shows that the decision was written before. Doing it twice does no harm. */
-export async function act(action: Action, receipt: Receipt, effects: GroupEffects): Promise<void> {
+export async function act(
+  action: Action,
+  { object: group }: Receipt<EndpointGroup>,
+  effects: GroupEffects,
+): Promise<void> {
   switch (action.type) {
     case 'create':
-      return create(action, receipt, effects);
+      return create(action, group, effects);
     case 'order':
       return order(action.worker, action.order, effects);
     case 'update':
-      return update(action.worker, receipt, effects);
+      return update(action.worker, group, effects);
     case 'delete':
       return remove(action.worker, effects);
     case 'blame':
-      effects.blame(action.worker.object, action.reason, hasWaited(action.reason, receipt.group));
+      effects.blame(action.worker.object, action.reason, hasWaited(action.reason, group));
       return;
     case 'adopt':
-      return adopt(action.object, receipt.group, effects);
+      return adopt(action.object, group, effects);
     case 'release':
-      return release(receipt.group, effects);
+      return release(group, effects);
   }
 }
 
@@ -68,7 +71,7 @@ function hasWaited(reason: string, { spec }: EndpointGroup): boolean {
 
 async function create(
   { wanted, ordinal, maxPricePerHour }: Extract<Action, { type: 'create' }>,
-  { group }: Receipt,
+  group: EndpointGroup,
   { cluster, siblings, onWritten }: GroupEffects,
 ): Promise<void> {
   const name = workerName(group, ordinal);
@@ -96,7 +99,7 @@ async function wholeGroup(group: EndpointGroup, cluster: KubeClient): Promise<En
 /** Under the resource version of the worker as it is now: its machine stays, and the next rental goes by the new text. */
 async function update(
   { object }: Worker,
-  { group }: Receipt,
+  group: EndpointGroup,
   { cluster, siblings, onWritten }: GroupEffects,
 ): Promise<void> {
   try {

@@ -1,6 +1,6 @@
 import type { EndpointGroup } from '../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
-import { endpointGroupResource } from '../../api/v1alpha1/names.ts';
+import { endpointGroupResource, GROUP_FINALIZER } from '../../api/v1alpha1/names.ts';
 import type { Env } from '../../lib/env.ts';
 import { sameJson } from '../../lib/json.ts';
 import type { MicroDollars } from '../../lib/money.ts';
@@ -17,6 +17,7 @@ import { objectKey, uidOf } from '../../runtime/kube/kube-object.ts';
 import type { Informer } from '../../runtime/list-watch/informer.ts';
 import type { ControllerMetrics, QueueMetrics } from '../../runtime/metrics-ports.ts';
 import { createObjectController } from '../../runtime/object-controller.ts';
+import { type Receipt, record } from '../../runtime/writes.ts';
 import { act, execute, type GroupEffects, type Outcome } from './act.ts';
 import { changesBy } from './actions.ts';
 import type { ScalingTimes } from './autoscale/times.ts';
@@ -26,7 +27,6 @@ import type { LoadSources } from './load/sources.ts';
 import { type LoadStore, notAhead, onlyReporters } from './load/state.ts';
 import { Publisher } from './publish/publisher.ts';
 import { problemOf } from './publish/service.ts';
-import { type Receipt, record } from './record.ts';
 import type { Decision, Observed } from './types.ts';
 import { Children, type ChildrenLook } from './workers/children.ts';
 import { groupKeysOf } from './workers/families.ts';
@@ -200,15 +200,28 @@ class GroupLoop {
     return problemOf(published) !== problemOf(before);
   }
 
-  async #record({ group, kept }: Sight, decision: Decision): Promise<Receipt | undefined> {
+  async #record(
+    { group, kept }: Sight,
+    { needsFinalizer, status, memory }: Decision,
+  ): Promise<Receipt<EndpointGroup> | undefined> {
     const { cluster: client, groups } = this.#options;
-    const onWritten = (written: EndpointGroup) => groups.wrote(written);
-    const receipt = await record(group, decision, { client, onWritten });
-    if (receipt) kept.recorded(group, decision.memory);
+    const receipt = await record({
+      client,
+      resource: endpointGroupResource,
+      object: group,
+      finalizer: needsFinalizer ? GROUP_FINALIZER : undefined,
+      status,
+      onWritten: (written) => groups.wrote(written),
+    });
+    if (receipt) kept.recorded(group, memory);
     return receipt;
   }
 
-  #execute({ group, kept, look }: Sight, { actions }: Decision, receipt: Receipt): Promise<Outcome> {
+  #execute(
+    { group, kept, look }: Sight,
+    { actions }: Decision,
+    receipt: Receipt<EndpointGroup>,
+  ): Promise<Outcome> {
     const { cluster, blame, isLeading } = this.#options;
     const effects: GroupEffects = {
       ...{ cluster, blame, publisher: kept.publisher, siblings: look.children },

@@ -17,6 +17,7 @@ import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
 import type { Ticket, TicketRefusal } from '../../accounts/admission.ts';
 import type { AccountSession } from '../../accounts/session.ts';
 import type { AccountStatusWriter } from '../../accounts/status-writer.ts';
+import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { Secret } from '../../lib/secret.ts';
 import { MarketplaceError, type MarketplaceErrorKind } from '../../marketplace/errors/errors.ts';
@@ -24,10 +25,11 @@ import type { CallOptions } from '../../marketplace/http/call.ts';
 import type { InstancesResource } from '../../marketplace/instances/instances.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
+import { Receipt, receiptOf } from '../../runtime/writes.ts';
 import { type ActDeps, act } from './act.ts';
 import { silentInstanceMetrics } from './deps.ts';
 import { ObjectMemory, SteadyClock } from './memory.ts';
-import { PurchaseReceipt, purchaseReceipt, Receipt, receiptOf } from './record.ts';
+import { PurchaseReceipt, purchaseReceipt } from './record.ts';
 import type { Action, Observed, Purchase } from './types.ts';
 
 const PURCHASE: Purchase = {
@@ -166,7 +168,7 @@ const fails =
 /** The book of an account that fails in one respect. */
 const bookOf = ({ book }: ActDeps, change: Partial<AccountStatusWriter>) =>
   ({ ...book, ...change }) as AccountStatusWriter;
-const lookalike = (fields: object): Receipt => fields as Receipt;
+const lookalike = (fields: object): Receipt<GpuInstance> => fields as Receipt<GpuInstance>;
 const rent: Action = { type: 'rent', purchase: PURCHASE };
 
 describe('a rent', () => {
@@ -201,7 +203,7 @@ describe('a rent', () => {
     expect(acted).toMatchObject({ rented: { answeredAt: at(1) } });
   });
 
-  test.for<readonly [string, (real: PurchaseReceipt) => Receipt]>([
+  test.for<readonly [string, (real: PurchaseReceipt) => Receipt<GpuInstance>]>([
     ['with the receipt of something else', () => receiptOf(given().object)],
     [
       'with what only looks like its receipt',

@@ -2,6 +2,7 @@ import type { StartDecision } from '../../accounts/admission.ts';
 import { type ServiceTime, timeOfAnswer } from '../../accounts/service-clock.ts';
 import type { AccountSession } from '../../accounts/session.ts';
 import type { DeletedInstance } from '../../accounts/status-writer.ts';
+import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { gpuInstanceResource, MACHINE_FINALIZER } from '../../api/v1alpha1/names.ts';
 import type { Reason } from '../../api/v1alpha1/reasons.ts';
 import { spentThisMonth } from '../../instance/cost.ts';
@@ -11,11 +12,11 @@ import { parseDuration } from '../../lib/time.ts';
 import { MarketplaceError } from '../../marketplace/errors/errors.ts';
 import type { CallOptions } from '../../marketplace/http/call.ts';
 import { objectKey, uidOf } from '../../runtime/kube/kube-object.ts';
-import { removeFinalizer } from '../../runtime/writes.ts';
+import { type Receipt, removeFinalizer } from '../../runtime/writes.ts';
 import { removeOrphans } from './child-writes.ts';
 import type { Deps } from './deps.ts';
 import { type AfterFailure, decideAfterFailure, type Failure } from './failure.ts';
-import { PurchaseReceipt, type Receipt } from './record.ts';
+import { PurchaseReceipt } from './record.ts';
 import type { Action, EventNote, Observed, Purchase, RentedFacts } from './types.ts';
 
 export type ActDeps = Pick<
@@ -30,7 +31,7 @@ export type ActDeps = Pick<
 export interface RecordedAction {
   readonly observed: Observed;
   readonly action: Action;
-  readonly receipt: Receipt;
+  readonly receipt: Receipt<GpuInstance>;
 }
 
 /** How an action ended. */
@@ -120,7 +121,7 @@ async function carryOut({ observed, action, receipt }: RecordedAction, deps: Que
 /** The ticket and this check together: a process that slept between record and call must not call. */
 const OLDEST_INTENT_MS = 5_000;
 
-async function rent(purchase: Purchase, receipt: Receipt, deps: ActDeps): Promise<Acted> {
+async function rent(purchase: Purchase, receipt: Receipt<GpuInstance>, deps: ActDeps): Promise<Acted> {
   const { session, clock, memory } = deps;
   if (!(receipt instanceof PurchaseReceipt) || !session)
     throw new TypeError('a rent needs the receipt of its intent');
@@ -256,7 +257,7 @@ function wasRefused(error: unknown): boolean {
  */
 async function retain(
   action: Extract<Action, { type: 'retain' }>,
-  receipt: Receipt,
+  receipt: Receipt<GpuInstance>,
   deps: QueuedDeps,
 ): Promise<void> {
   const { session, book, log, showEvent } = deps;

@@ -7,6 +7,7 @@ import { parseDollars } from '../../lib/money.ts';
 import { makeLabel } from '../../ownership/label.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
 import { objectKey, refOf } from '../../runtime/kube/kube-object.ts';
+import type { Receipt } from '../../runtime/writes.ts';
 import { type Acted, act, type RecordedAction, rentedFacts } from './act.ts';
 import { stillDecides } from './decide.ts';
 import type { Deps } from './deps.ts';
@@ -15,7 +16,7 @@ import type { AfterFailure, Failure } from './failure.ts';
 import { observe } from './observe.ts';
 import { keepInstanceKey, publish } from './publish.ts';
 import { decideWithReads, readerOf } from './reads.ts';
-import { type Receipt, record } from './record.ts';
+import { record } from './record.ts';
 import { sayQueued } from './rules/purchase.ts';
 import { saveRented } from './rules/rented.ts';
 import { classify } from './stage.ts';
@@ -191,7 +192,7 @@ const WAITS: ReadonlySet<Action['type']> = new Set<Action['type']>([
 interface RecordedDecision {
   readonly observed: Observed;
   readonly decision: Decision;
-  readonly receipt: Receipt;
+  readonly receipt: Receipt<GpuInstance>;
 }
 
 async function actOnAll({ observed, decision, receipt }: RecordedDecision, deps: Deps): Promise<Requeue> {

@@ -9,7 +9,7 @@ import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { isKubeError } from '../../runtime/kube/kube-error.ts';
 import { refOf } from '../../runtime/kube/kube-object.ts';
 import { wholeMetadata } from '../../runtime/kube/whole-object.ts';
-import { addFinalizer, recordStatus } from '../../runtime/writes.ts';
+import { Receipt, receiptOf, record as recordOn } from '../../runtime/writes.ts';
 import type { Deps } from './deps.ts';
 import { statusOf } from './status.ts';
 import type { Decision, Observed, Purchase } from './types.ts';
@@ -18,7 +18,7 @@ export type RecordDeps = Pick<Deps, 'cluster' | 'session' | 'memory' | 'wrote' |
 
 /** How recording ended. Only `recorded` permits an act. */
 export type Recorded =
-  | { readonly type: 'recorded'; readonly receipt: Receipt }
+  | { readonly type: 'recorded'; readonly receipt: Receipt<GpuInstance> }
   | { readonly type: 'purchase'; readonly receipt: PurchaseReceipt }
   /** Someone else wrote first, or the object is gone. Nothing was spent. */
   | { readonly type: 'lost' }
@@ -28,36 +28,36 @@ export type Recorded =
 
 /** Writes what has to stand on the object before anything is done, under its resource version. */
 export async function record(observed: Observed, decision: Decision, deps: RecordDeps): Promise<Recorded> {
+  const { object, now } = observed;
   switch (decision.record.type) {
     case 'intent':
       return recordIntent(observed, decision.record.purchase, deps);
     case 'finalizer':
-      return recordFinalizer(observed.object, deps);
+      return recordObject({ object, finalizer: MACHINE_FINALIZER }, deps);
     case 'status':
     case 'nothing':
-      return decision.status
-        ? recordStatusOf(observed.object, statusOf(observed.object, decision.status, observed.now), deps)
-        : { type: 'recorded', receipt: receiptOf(observed.object) };
+      return recordObject(
+        { object, status: decision.status && statusOf(object, decision.status, now) },
+        deps,
+      );
   }
 }
 
-async function recordStatusOf(
-  object: GpuInstance,
-  status: GpuInstanceStatus,
+async function recordObject(
+  what: {
+    readonly object: GpuInstance;
+    readonly finalizer?: string;
+    readonly status?: GpuInstanceStatus | undefined;
+  },
   { cluster, wrote }: RecordDeps,
 ): Promise<Recorded> {
-  const written = await recordStatus({ client: cluster, resource: gpuInstanceResource, object, status });
-  if (written.type === 'conflict' || written.type === 'gone') return { type: 'lost' };
-  if (written.type === 'written') wrote(written.object);
-  return { type: 'recorded', receipt: receiptOf(written.object) };
-}
-
-async function recordFinalizer(object: GpuInstance, { cluster, wrote }: RecordDeps): Promise<Recorded> {
-  const options = { client: cluster, resource: gpuInstanceResource, finalizer: MACHINE_FINALIZER };
-  const written = await addFinalizer({ ...options, object });
-  if (written.type === 'conflict' || written.type === 'gone') return { type: 'lost' };
-  if (written.type === 'written') wrote(written.object);
-  return { type: 'recorded', receipt: receiptOf(written.object) };
+  const receipt = await recordOn({
+    ...what,
+    client: cluster,
+    resource: gpuInstanceResource,
+    onWritten: wrote,
+  });
+  return receipt ? { type: 'recorded', receipt } : { type: 'lost' };
 }
 
 /** Whole milliseconds that a rent call may take if it begins now: none may still be under way when another process may lead. */
@@ -135,44 +135,25 @@ async function writeIntentOn(object: GpuInstance, intent: string, cluster: KubeC
   });
 }
 
-/**
- * Proof that what is about to be done stands on the object. Only {@link receiptOf} and {@link purchaseReceipt}
- * make one, and only `record` calls them, so that an act without a record does not compile.
- */
-export class Receipt {
-  /** As the API server answered the write, or as read where the object already says what is done. */
-  readonly object: GpuInstance;
-  readonly #recorded = true;
-
-  constructor(object: GpuInstance, key: typeof RECORDED) {
-    if (key !== RECORDED) throw new TypeError('a receipt comes from record() alone');
-    this.object = object;
-  }
-
-  /** Always true: keeps another class of the same shape from passing as a receipt. */
-  get isRecorded(): boolean {
-    return this.#recorded;
-  }
-}
-
-/** The receipt of an intent: what alone permits a rent call. */
-export class PurchaseReceipt extends Receipt {
+/** The receipt of an intent: what alone permits a rent call. Only {@link purchaseReceipt} makes one. */
+export class PurchaseReceipt extends Receipt<GpuInstance> {
   readonly intent: RentalIntent;
   readonly ticket: Ticket;
 
-  constructor(object: GpuInstance, purchase: { intent: RentalIntent; ticket: Ticket }, key: typeof RECORDED) {
-    super(object, key);
-    this.intent = purchase.intent;
-    this.ticket = purchase.ticket;
+  constructor(
+    object: GpuInstance,
+    { intent, ticket }: { readonly intent: RentalIntent; readonly ticket: Ticket },
+    key: typeof INTENT_RECORDED,
+  ) {
+    if (key !== INTENT_RECORDED) throw new TypeError('a receipt comes from record() alone');
+    super(object, receiptOf(object));
+    this.intent = intent;
+    this.ticket = ticket;
   }
 }
 
-const RECORDED: unique symbol = Symbol('recorded');
-
-export function receiptOf(object: GpuInstance): Receipt {
-  return new Receipt(object, RECORDED);
-}
+const INTENT_RECORDED: unique symbol = Symbol('intent recorded');
 
 export function purchaseReceipt(object: GpuInstance, intent: RentalIntent, ticket: Ticket): PurchaseReceipt {
-  return new PurchaseReceipt(object, { intent, ticket }, RECORDED);
+  return new PurchaseReceipt(object, { intent, ticket }, INTENT_RECORDED);
 }

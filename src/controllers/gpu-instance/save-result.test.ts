@@ -7,9 +7,9 @@ import { Secret } from '../../lib/secret.ts';
 import { claimVerifies } from '../../ownership/claim.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { KubeError, type KubeErrorKind } from '../../runtime/kube/kube-error.ts';
+import { receiptOf } from '../../runtime/writes.ts';
 import { ObjectMemory, SteadyClock } from './memory.ts';
 import { saveResult } from './reconcile.ts';
-import { receiptOf } from './record.ts';
 import type { RentedFacts } from './types.ts';
 
 const RENTED: RentedFacts = {

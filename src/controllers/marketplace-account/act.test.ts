@@ -1,14 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { observed, proven } from '../../../test/builders/observed-account.ts';
-import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
+import { receiptOf } from '../../runtime/writes.ts';
 import { type AccountEffects, act } from './act.ts';
-import { type Receipt, record } from './record.ts';
-import type { Action, Decision } from './types.ts';
+import type { Action } from './types.ts';
 
 const { account: built } = observed();
 const guarded = { ...built, metadata: { ...built.metadata, resourceVersion: '5' } };
-const account = { ...guarded, metadata: { ...guarded.metadata, finalizers: [] } };
 const conflict = new KubeError('someone was faster', {
   kind: 'conflict',
   status: 409,
@@ -48,7 +46,7 @@ async function done(
       },
     },
   } as unknown as AccountEffects;
-  const running = act(action, { account: guarded } as unknown as Receipt, effects);
+  const running = act(action, receiptOf(guarded), effects);
   return { running: running.then(() => happened), happened };
 }
 
@@ -120,32 +118,4 @@ test.each<[string, Action, unknown]>([
   ['the identity', { type: 'resolveIdentity' }, 'identity looked for'],
 ])('%s reaches what it is for', async (_, action, expected) => {
   expect(await (await done(action)).running).toEqual([expected]);
-});
-
-describe('what is decided of an account', () => {
-  /** The record of a decision, and what was sent for it. */
-  async function recorded(needsFinalizer: boolean, fails?: 'patch' | 'replace') {
-    const sent: string[] = [];
-    const write = (verb: 'patch' | 'replace') => async (_resource: unknown, object: object) => {
-      sent.push(verb);
-      if (fails === verb) throw conflict;
-      return { ...account, ...object };
-    };
-    const client = { patch: write('patch'), replace: write('replace') } as unknown as KubeClient;
-    const decision = { needsFinalizer, status: { machines: {} } } as unknown as Decision;
-    return { receipt: await record(account, decision, { client, onWritten: () => {} }), sent };
-  }
-
-  test('is guarded first, where it needs to be, then written', async () => {
-    expect((await recorded(true)).sent).toEqual(['patch', 'replace']);
-    expect((await recorded(false)).sent).toEqual(['replace']);
-    expect((await recorded(true)).receipt).toBeDefined();
-  });
-
-  test.each([
-    ['guard', true, 'patch', ['patch']],
-    ['status', false, 'replace', ['replace']],
-  ] as const)('permits nothing when another writer was faster at its %s', async (_, guard, verb, sent) => {
-    expect(await recorded(guard, verb)).toEqual({ receipt: undefined, sent });
-  });
 });

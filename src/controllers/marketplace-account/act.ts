@@ -7,10 +7,9 @@ import type { Secret } from '../../lib/secret.ts';
 import type { EventRecorder } from '../../runtime/events.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { uidOf } from '../../runtime/kube/kube-object.ts';
-import { removeFinalizer } from '../../runtime/writes.ts';
+import { type Receipt, removeFinalizer } from '../../runtime/writes.ts';
 import type { KeyChecks } from './key-checks.ts';
 import type { KeyProof } from './key-proof.ts';
-import type { Receipt } from './record.ts';
 import type { Action } from './types.ts';
 
 /** What acts reach. */
@@ -26,8 +25,11 @@ export interface AccountEffects {
 }
 
 /** Carries out one action. The receipt shows that what it rests on was written before. */
-export async function act(action: Action, receipt: Receipt, effects: AccountEffects): Promise<void> {
-  const { account } = receipt;
+export async function act(
+  action: Action,
+  { object: account }: Receipt<MarketplaceAccount>,
+  effects: AccountEffects,
+): Promise<void> {
   const uid = uidOf(account);
   switch (action.type) {
     case 'resolveIdentity':

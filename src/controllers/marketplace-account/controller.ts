@@ -1,5 +1,5 @@
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
-import { marketplaceAccountResource } from '../../api/v1alpha1/names.ts';
+import { ACCOUNT_FINALIZER, marketplaceAccountResource } from '../../api/v1alpha1/names.ts';
 import { type AccountRef, accountKey } from '../../instance/account-ref.ts';
 import type { MarketplaceErrorKind } from '../../marketplace/errors/errors.ts';
 import type { Controller, ControllerOptions } from '../../runtime/controller.ts';
@@ -7,10 +7,10 @@ import { conflict, requeueAfter } from '../../runtime/controller.ts';
 import { refOfKey } from '../../runtime/kube/kube-object.ts';
 import type { Informer } from '../../runtime/list-watch/informer.ts';
 import { createObjectController, type ObjectController } from '../../runtime/object-controller.ts';
+import { record } from '../../runtime/writes.ts';
 import { type AccountEffects, act } from './act.ts';
 import { decide } from './decide.ts';
 import { type AccountSources, observe } from './observe.ts';
-import { record } from './record.ts';
 
 export interface MarketplaceAccountControllerOptions
   extends AccountEffects,
@@ -32,12 +32,16 @@ export function createMarketplaceAccountController(options: MarketplaceAccountCo
     resource: marketplaceAccountResource,
     async reconcile(account, { key, aside }) {
       const decision = decide(await observe(account, sources, aside));
-      const receipt = await record(account, decision, {
+      const receipt = await record({
         client: kube,
+        resource: marketplaceAccountResource,
+        object: account,
+        finalizer: decision.needsFinalizer ? ACCOUNT_FINALIZER : undefined,
+        status: decision.status,
         onWritten: (written) => accounts.wrote(written),
       });
       if (!receipt) return conflict();
-      if (account.status?.credit !== receipt.account.status?.credit) figuresWrittenAt.set(key, clock.now());
+      if (account.status?.credit !== receipt.object.status?.credit) figuresWrittenAt.set(key, clock.now());
       for (const action of decision.actions) await act(action, receipt, options);
       return requeueAfter(decision.requeueAfterMs);
     },

@@ -78,10 +78,10 @@ export const GROUP_MUTANTS: readonly Mutant[] = [
   {
     name: 'group-acts-unrecorded',
     loses: 'the end of a pass whose decision was refused by a conflict',
-    file: `${GROUP}/record.ts`,
-    find: "if (write.type === 'conflict' || write.type === 'gone') return undefined;",
+    file: 'runtime/writes.ts',
+    find: 'const write = await recordStatus<S, T>({ client, resource, object, status });',
     replace:
-      "if (write.type === 'conflict') return { group: object } as Receipt;\n  if (write.type === 'gone') return undefined;",
+      "const write = await recordStatus<S, T>({ client, resource, object, status });\n    if (write.type === 'conflict' && resource.plural === 'endpointgroups') return receiptOf(object);",
   },
   {
     name: 'lowered-maximum-ignored',
