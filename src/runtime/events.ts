@@ -155,10 +155,8 @@ class SeriesRecorder implements EventRecorder {
   }
 }
 
-/** Something a user should see beside an object. */
-export interface EventFacts {
-  readonly regarding: KubeObject;
-  readonly related?: KubeObject | undefined;
+/** What an event says, as decisions name it; its object is known where it is recorded. */
+export interface EventNote {
   readonly type: 'Normal' | 'Warning';
   /** Past-tense CamelCase: `InstanceRented`. */
   readonly reason: string;
@@ -166,6 +164,12 @@ export interface EventFacts {
   readonly action: string;
   /** One sentence with the number that matters; cut to 1024 bytes. */
   readonly note: string;
+}
+
+/** Something a user should see beside an object. */
+export interface EventFacts extends EventNote {
+  readonly regarding: KubeObject;
+  readonly related?: KubeObject | undefined;
 }
 
 /** Limits of the API server's validation, in bytes (kubernetes/kubernetes:pkg/apis/core/validation/events.go). */

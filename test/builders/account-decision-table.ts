@@ -8,7 +8,7 @@ export function accountDecisionTables(name: string) {
   return goldenTables<Partial<Observed>, readonly string[]>(name, (situation) => {
     const decision = decide(observed(situation));
     return {
-      outline: decision.actions.map(inWords),
+      outline: [...decision.actions.map(inWords), ...decision.events.map(({ reason }) => `event ${reason}`)],
       text: whole(decision),
       conditions: decision.status.conditions ?? [],
     };
@@ -16,12 +16,11 @@ export function accountDecisionTables(name: string) {
 }
 
 function inWords(action: Action): string {
-  if (action.type === 'event') return `event ${action.reason}`;
   if (action.type === 'setReadiness') return `ready ${action.why?.reason ?? 'for rentals'}`;
   return action.type;
 }
 
-function whole({ status, actions, needsFinalizer, requeueAfterMs }: Decision): string {
+function whole({ status, actions, events, needsFinalizer, requeueAfterMs }: Decision): string {
   const { conditions = [], ...fields } = status;
   return [
     `looks in ${requeueAfterMs} ms; finalizer ${needsFinalizer}`,
@@ -31,5 +30,6 @@ function whole({ status, actions, needsFinalizer, requeueAfterMs }: Decision): s
     ),
     ...Object.entries(fields).map(([name, value]) => `field ${name}: ${JSON.stringify(value)}`),
     ...actions.map((action) => `act ${JSON.stringify(action)}`),
+    ...events.map(({ type, reason, note }) => `event ${type} ${reason}: ${note}`),
   ].join('\n');
 }

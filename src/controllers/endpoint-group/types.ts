@@ -97,14 +97,6 @@ export type Action =
   | { readonly type: 'adopt'; readonly object: GpuInstance }
   | { readonly type: 'release' };
 
-/** An event to be shown beside the group. */
-export interface EventNote {
-  readonly type: 'Normal' | 'Warning';
-  readonly reason: string;
-  readonly action: string;
-  readonly note: string;
-}
-
 /** A whole decision: what to record, what to publish, what to do and when to look again. */
 export interface Decision {
   readonly needsFinalizer: boolean;

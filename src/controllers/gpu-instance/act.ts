@@ -11,13 +11,14 @@ import { parseDollars } from '../../lib/money.ts';
 import { parseDuration } from '../../lib/time.ts';
 import { MarketplaceError } from '../../marketplace/errors/errors.ts';
 import type { CallOptions } from '../../marketplace/http/call.ts';
+import type { EventNote } from '../../runtime/events.ts';
 import { objectKey, uidOf } from '../../runtime/kube/kube-object.ts';
 import { type Receipt, removeFinalizer } from '../../runtime/writes.ts';
 import { removeOrphans } from './child-writes.ts';
 import type { Deps } from './deps.ts';
 import { type AfterFailure, decideAfterFailure, type Failure } from './failure.ts';
 import { PurchaseReceipt } from './record.ts';
-import type { Action, EventNote, Observed, Purchase, RentedFacts } from './types.ts';
+import type { Action, Observed, Purchase, RentedFacts } from './types.ts';
 
 export type ActDeps = Pick<
   Deps,

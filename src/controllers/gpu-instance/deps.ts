@@ -10,12 +10,11 @@ import type { Random } from '../../lib/random.ts';
 import type { PurchaseConstants } from '../../ownership/constants.ts';
 import type { Identity } from '../../ownership/identity.ts';
 import type { ReconcileContext } from '../../runtime/controller.ts';
-import type { EventRecorder } from '../../runtime/events.ts';
+import type { EventNote, EventRecorder } from '../../runtime/events.ts';
 import type { AccessReviews } from '../../runtime/kube/access-review.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import type { Informer } from '../../runtime/list-watch/informer.ts';
 import type { MachineIndex, ObjectMemory, SteadyClock } from './memory.ts';
-import type { EventNote } from './types.ts';
 
 /** What the reconciles of all objects share. */
 export interface SharedDeps {

@@ -3,8 +3,9 @@ import { totalCost } from '../../instance/cost.ts';
 import { formatDollars, parseDollars } from '../../lib/money.ts';
 import { fittingText } from '../../lib/text.ts';
 import { formatTime, parseDuration, parseTime } from '../../lib/time.ts';
+import type { EventNote } from '../../runtime/events.ts';
 import type { Facts } from './facts.ts';
-import type { EventNote, Requeue } from './types.ts';
+import type { Requeue } from './types.ts';
 
 /** Whether the object's own limits leave room, and when the next one will be reached. */
 type LimitState =

@@ -1,10 +1,11 @@
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import type { Reason } from '../../api/v1alpha1/reasons.ts';
 import { canonicalJson } from '../../lib/json.ts';
+import type { EventNote } from '../../runtime/events.ts';
 import { instanceService } from './children.ts';
 import type { Facts } from './facts.ts';
 import { say } from './status.ts';
-import type { Action, Decision, EventNote, Publication, Published, StatusFields, Step } from './types.ts';
+import type { Action, Decision, Publication, Published, StatusFields, Step } from './types.ts';
 
 const ADDRESS_FIELDS = [
   'instanceId',

@@ -20,6 +20,7 @@ import type { IntentReading, RentalIntent } from '../../ownership/intent.ts';
 import type { LabelIdentity } from '../../ownership/label.ts';
 import type { Login } from '../../ownership/login.ts';
 import type { Ownership } from '../../ownership/ours.ts';
+import type { EventNote } from '../../runtime/events.ts';
 
 /** A proven login as far as one object's decisions need it. */
 export interface AccountFacts {
@@ -388,14 +389,6 @@ export interface Verdict {
   readonly WithinBudget: Says;
   readonly Reconciling?: Says;
   readonly Stalled?: Says;
-}
-
-/** An event to be shown beside the object. */
-export interface EventNote {
-  readonly type: 'Normal' | 'Warning';
-  readonly reason: string;
-  readonly action: string;
-  readonly note: string;
 }
 
 /** When to look again. Changes of the object, the account and its rows come by themselves. */

@@ -4,7 +4,6 @@ import { type AccountRegistry, refOf } from '../../accounts/registry.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import { ACCOUNT_FINALIZER, marketplaceAccountResource } from '../../api/v1alpha1/names.ts';
 import type { Secret } from '../../lib/secret.ts';
-import type { EventRecorder } from '../../runtime/events.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { uidOf } from '../../runtime/kube/kube-object.ts';
 import { type Receipt, removeFinalizer } from '../../runtime/writes.ts';
@@ -19,7 +18,6 @@ export interface AccountEffects {
   readonly installation: Installation;
   readonly kept: KeptKeys;
   readonly keyChecks: KeyChecks;
-  readonly events: EventRecorder;
   /** Asked right before a key is kept: one who led before may hold an older key. */
   readonly isLeader: () => boolean;
 }
@@ -55,15 +53,6 @@ export async function act(
       return;
     case 'removeFinalizer':
       await release(account, effects);
-      return;
-    case 'event':
-      effects.events.record({
-        regarding: account,
-        type: action.severity,
-        reason: action.reason,
-        action: 'CheckAccount',
-        note: action.note,
-      });
       return;
   }
 }

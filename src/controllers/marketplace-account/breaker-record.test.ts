@@ -106,8 +106,7 @@ describe('the record of a mass failure (C2)', () => {
 });
 
 describe('the event of a release', () => {
-  const reasons = (facts: Given) =>
-    decide(given(facts)).actions.flatMap((action) => (action.type === 'event' ? [action.reason] : []));
+  const reasons = (facts: Given) => decide(given(facts)).events.map(({ reason }) => reason);
 
   test('is shown when the maximum hold is over', () => {
     const before = { open: true, since: OPENED, unhealthy: 6 };

@@ -4,6 +4,7 @@ import { type AccountRef, accountKey } from '../../instance/account-ref.ts';
 import type { MarketplaceErrorKind } from '../../marketplace/errors/errors.ts';
 import type { Controller, ControllerOptions } from '../../runtime/controller.ts';
 import { conflict, requeueAfter } from '../../runtime/controller.ts';
+import type { EventRecorder } from '../../runtime/events.ts';
 import { refOfKey } from '../../runtime/kube/kube-object.ts';
 import type { Informer } from '../../runtime/list-watch/informer.ts';
 import { createObjectController, type ObjectController } from '../../runtime/object-controller.ts';
@@ -17,11 +18,12 @@ export interface MarketplaceAccountControllerOptions
     Omit<AccountSources, 'figuresWrittenAt' | 'allAccounts'>,
     Pick<ControllerOptions, 'random' | 'log' | 'metrics' | 'workers'> {
   readonly accounts: Informer<MarketplaceAccount>;
+  readonly events: EventRecorder;
 }
 
 /** Keeps one session per account in step with its key, its marketplace and what it has spent. */
 export function createMarketplaceAccountController(options: MarketplaceAccountControllerOptions): Controller {
-  const { accounts, clock, kube, registry } = options;
+  const { accounts, clock, events, kube, registry } = options;
   const figuresWrittenAt = new Map<string, number>();
   const sources = sourcesOf(options, figuresWrittenAt);
   const controller = createObjectController<MarketplaceAccount>({
@@ -42,6 +44,7 @@ export function createMarketplaceAccountController(options: MarketplaceAccountCo
       });
       if (!receipt) return conflict();
       if (account.status?.credit !== receipt.object.status?.credit) figuresWrittenAt.set(key, clock.now());
+      for (const note of decision.events) events.record({ regarding: receipt.object, ...note });
       for (const action of decision.actions) await act(action, receipt, options);
       return requeueAfter(decision.requeueAfterMs);
     },

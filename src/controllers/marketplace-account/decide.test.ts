@@ -275,10 +275,11 @@ describe('what is done', () => {
 
   test('another user’s key ends the session, keeps the pinned login and emits one event', () => {
     const decision = decide(pinnedTo(9));
-    expect(types(decision.actions)).toEqual(['disconnect', 'setReadiness', 'event']);
+    expect(types(decision.actions)).toEqual(['disconnect', 'setReadiness']);
+    expect(decision.events).toMatchObject([{ type: 'Warning', reason: 'LoginChanged' }]);
     expect(decision.status.login?.userId).toBe(9);
     const told = observed({ account: { ...observed().account, status: decision.status } });
-    expect(types(decide(told).actions)).not.toContain('event');
+    expect(decide(told).events).toEqual([]);
   });
 
   test('an identity that is not known is looked for', () => {
@@ -296,8 +297,7 @@ describe('what is done', () => {
 
 describe('an event', () => {
   const none = { type: 'none' } as const;
-  const toldOf = (given: Observed) =>
-    decide(given).actions.flatMap((action) => (action.type === 'event' ? [action.reason] : []));
+  const toldOf = (given: Observed) => decide(given).events.map(({ reason }) => reason);
 
   test.each([
     [
@@ -385,7 +385,7 @@ describe('the breaker on record', () => {
   test('records a mass failure and emits one event', () => {
     const decision = decide(observed({ session: session({ breaker: open }) }));
     expect(decision.status.breaker).toEqual({ open: true, since: '1970-01-01T00:00:01Z', unhealthy: 6 });
-    expect(types(decision.actions)).toContain('event');
+    expect(decision.events).toMatchObject([{ type: 'Warning', reason: 'BreakerOpened' }]);
   });
 
   test('a list that failed is not worth a write', () => {

@@ -1,7 +1,8 @@
 import { ACCOUNT_FINALIZER } from '../../api/v1alpha1/names.ts';
 import type { Reason } from '../../api/v1alpha1/reasons.ts';
+import type { EventNote } from '../../runtime/events.ts';
 import { ready, stalled, unreadiness } from './conditions.ts';
-import { closeRequest, type OrphansOnDeletion, orphansOnDeletion } from './incidents.ts';
+import { closeRequest, orphansOnDeletion } from './incidents.ts';
 import { isInconclusive, provesPinned } from './key-proof.ts';
 import { statusOf } from './status.ts';
 import type { Action, Decision, Observed } from './types.ts';
@@ -12,17 +13,21 @@ export function decide(observed: Observed): Decision {
   const { account } = observed;
   const deleting = account.metadata.deletionTimestamp !== undefined;
   const guarded = account.metadata.finalizers?.includes(ACCOUNT_FINALIZER) ?? false;
+  const { actions, events } = deleting ? teardown(observed, guarded) : upkeep(observed);
   return {
     status,
     needsFinalizer: !deleting && !guarded && provesPinned(observed.proof, account.status?.login),
-    actions: deleting ? teardown(observed, guarded) : upkeep(observed),
+    actions,
+    events,
     requeueAfterMs: observed.keyCheckAgainInMs,
   };
 }
 
-/** While the account is not deleted: its session follows its key. */
-function upkeep(observed: Observed): readonly Action[] {
-  return [...service(observed), ...events(observed)];
+type Effects = Pick<Decision, 'actions' | 'events'>;
+
+/** While the account is not deleted: its session follows its key. One event when it needs a person, or its breaker opens. */
+function upkeep(observed: Observed): Effects {
+  return { actions: service(observed), events: [...troubleEvent(observed), ...breakerEvent(observed)] };
 }
 
 /**
@@ -34,21 +39,19 @@ function service(observed: Observed): readonly Action[] {
 }
 
 /** While it is being deleted: its session serves until the last machine is gone, those among them that no object claims. */
-function teardown(observed: Observed, guarded: boolean): readonly Action[] {
-  if (!guarded) return observed.blockers.length > 0 ? service(observed) : [{ type: 'disconnect' }];
+function teardown(observed: Observed, guarded: boolean): Effects {
+  const isNeeded = observed.blockers.length > 0;
+  if (!guarded) return { actions: isNeeded ? service(observed) : [{ type: 'disconnect' }], events: [] };
   const orphans = orphansOnDeletion(observed);
-  if (observed.blockers.length > 0 || orphans.type === 'awaited') return service(observed);
-  return [
-    ...deletionEvents(orphans),
-    { type: 'disconnect' },
-    { type: 'dropKeptKey' },
-    { type: 'removeFinalizer' },
-  ];
+  if (isNeeded || orphans.type === 'awaited') return { actions: service(observed), events: [] };
+  return {
+    actions: [{ type: 'disconnect' }, { type: 'dropKeptKey' }, { type: 'removeFinalizer' }],
+    events: orphans.type === 'left' ? [warning('OrphanFound', orphans.message)] : [],
+  };
 }
 
-function deletionEvents(orphans: OrphansOnDeletion): readonly Action[] {
-  if (orphans.type !== 'left') return [];
-  return [{ type: 'event', severity: 'Warning', reason: 'OrphanFound', note: orphans.message }];
+function warning(reason: string, note: string): EventNote {
+  return { type: 'Warning', reason, action: 'CheckAccount', note };
 }
 
 /** A key that may not destroy replaces no kept one, which can still destroy what was rented with it. */
@@ -80,11 +83,6 @@ function readiness(observed: Observed): Action {
   return { type: 'setReadiness', why: unreadiness(observed) };
 }
 
-/** One event when the account needs a person, or its breaker opens; conditions show the rest. */
-function events(observed: Observed): readonly Action[] {
-  return [...troubleEvent(observed), ...breakerEvent(observed)];
-}
-
 /** What a person has to fix, although the operator goes on by itself afterwards. */
 const NEEDS_A_FIX: ReadonlySet<Reason> = new Set<Reason>([
   'SecretMissing',
@@ -97,21 +95,21 @@ const NEEDS_A_FIX: ReadonlySet<Reason> = new Set<Reason>([
   'SpendLimitReached',
 ]);
 
-function troubleEvent(observed: Observed): readonly Action[] {
+function troubleEvent(observed: Observed): readonly EventNote[] {
   const stall = stalled(observed);
   const summary = ready(observed);
   const why = stall ?? (NEEDS_A_FIX.has(summary.reason) ? summary : undefined);
   const carrier = stall ? 'Stalled' : 'Ready';
   const before = observed.account.status?.conditions?.find(({ type }) => type === carrier);
   if (!why || before?.reason === why.reason) return [];
-  return [{ type: 'event', severity: 'Warning', reason: why.reason, note: why.message }];
+  return [warning(why.reason, why.message)];
 }
 
-function breakerEvent({ account, session: facts }: Observed): readonly Action[] {
+function breakerEvent({ account, session: facts }: Observed): readonly EventNote[] {
   const state = facts?.breaker;
   const { open = false, releasedAt } = account.status?.breaker ?? {};
   if (state?.type === 'slow' && state.releasedBy === 'hold' && releasedAt === undefined)
-    return [{ type: 'event', severity: 'Warning', reason: 'BreakerReleased', note: state.message }];
+    return [warning('BreakerReleased', state.message)];
   if (state?.type !== 'open' || state.cause !== 'massFailure' || open) return [];
-  return [{ type: 'event', severity: 'Warning', reason: 'BreakerOpened', note: state.message }];
+  return [warning('BreakerOpened', state.message)];
 }

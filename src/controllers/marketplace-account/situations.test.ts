@@ -540,17 +540,17 @@ describe('an account that is deleted', () => {
     [
       'names them and goes where an account of the login that nobody can use wants them reported',
       { account: destroying(), session: session({ pendingOrphans: [5] }), beside: 'reports' },
-      ['event OrphanFound', ...GOES],
+      [...GOES, 'event OrphanFound'],
     ],
     [
       'names them and goes where its policy is to report them',
       { account: going, session: session({ pendingOrphans: [5, 6] }) },
-      ['event OrphanFound', ...GOES],
+      [...GOES, 'event OrphanFound'],
     ],
     [
       'names them and goes where its key is refused, since nothing destroys them then',
       { account: destroying(ON_RECORD), session: undefined, proof: failed('unauthorized') },
-      ['event OrphanFound', ...GOES],
+      [...GOES, 'event OrphanFound'],
     ],
     [
       'names them and goes where its key may not destroy',
@@ -559,7 +559,7 @@ describe('an account that is deleted', () => {
         session: session({ pendingOrphans: [5] }),
         proof: proven({ mayDestroy: false }),
       },
-      ['event OrphanFound', ...GOES],
+      [...GOES, 'event OrphanFound'],
     ],
     [
       'names them and goes where nothing is swept before a person has looked',
@@ -568,12 +568,12 @@ describe('an account that is deleted', () => {
         session: session({ pendingOrphans: [5] }),
         installation: { ...observed().installation, sweep: 'scopeShrunk' } as Observed['installation'],
       },
-      ['event OrphanFound', ...GOES],
+      [...GOES, 'event OrphanFound'],
     ],
     [
       'names them and goes where memory was rolled back',
       { account: destroying({ rolledBack: [5] }), session: session({ pendingOrphans: [5] }) },
-      ['event OrphanFound', ...GOES],
+      [...GOES, 'event OrphanFound'],
     ],
     [
       'is let go at once where it never had a login',

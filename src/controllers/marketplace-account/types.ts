@@ -10,6 +10,7 @@ import type { Reason } from '../../api/v1alpha1/reasons.ts';
 import type { Secret } from '../../lib/secret.ts';
 import type { FeedHealth } from '../../marketplace/feed/feed-state.ts';
 import type { Login } from '../../ownership/login.ts';
+import type { EventNote } from '../../runtime/events.ts';
 import type { Failure, KeyProof } from './key-proof.ts';
 
 /** Whether the account's URL may be used at all. */
@@ -85,18 +86,14 @@ export type Action =
   | { readonly type: 'setReadiness'; readonly why: Unreadiness | undefined }
   | { readonly type: 'closeBreaker' }
   | { readonly type: 'dropKeptKey' }
-  | { readonly type: 'removeFinalizer' }
-  | {
-      readonly type: 'event';
-      readonly severity: 'Normal' | 'Warning';
-      readonly reason: string;
-      readonly note: string;
-    };
+  | { readonly type: 'removeFinalizer' };
 
 export interface Decision {
   /** Written before any action, where it differs. */
   readonly status: MarketplaceAccountStatus;
   readonly needsFinalizer: boolean;
   readonly actions: readonly Action[];
+  /** Recorded after the status, so only once, and before the actions, which may fail. */
+  readonly events: readonly EventNote[];
   readonly requeueAfterMs: number;
 }

@@ -3,7 +3,7 @@ import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.
 import type { Logger } from '../../lib/logger.ts';
 import { MarketplaceError } from '../../marketplace/errors/errors.ts';
 import type { EventRecorder } from '../../runtime/events.ts';
-import { hourly } from './decide.ts';
+import { hourly, warning } from './decide.ts';
 import type { Sweep } from './observe.ts';
 import type { Action } from './types.ts';
 
@@ -31,13 +31,9 @@ export async function act(
   target: { readonly sweep: Sweep; readonly account: MarketplaceAccount },
   effects: SweepEffects,
 ): Promise<void> {
-  const { sweep, account } = target;
   switch (action.type) {
     case 'lookAgain':
-      sweep.sessions[0].feed.pollNow();
-      return;
-    case 'event':
-      recordEvent(account, action, effects.events);
+      target.sweep.sessions[0].feed.pollNow();
       return;
     case 'destroy':
       await destroyOrphan(action, target, effects);
@@ -60,7 +56,7 @@ async function destroyOrphan(
   if (!mayLeave()) return;
   const session = sweep.sessions.find((each) => each.user.mayDestroy);
   if (!session) {
-    recordEvent(account, { reason: 'OrphanDestroyFailed', note: noteNoKey(action) }, events);
+    events.record({ regarding: account, ...warning('OrphanDestroyFailed', noteNoKey(action)) });
     return;
   }
   await recordSwept(session, instanceId);
@@ -71,23 +67,15 @@ async function destroyOrphan(
     if (!mayLeave()) return;
     log.warn('orphan could not be destroyed', { instanceId, kind: error.kind });
     const note = `Machine ${instanceId}, which ${hourly(pricePerHour)} and no GpuInstance claims, could not be destroyed.`;
-    recordEvent(account, { reason: 'OrphanDestroyFailed', note }, events);
+    events.record({ regarding: account, ...warning('OrphanDestroyFailed', note) });
     return;
   }
   log.info('orphan destroyed', { instanceId });
   metrics.orphanDestroyed(session.ref);
   const note = `Machine ${instanceId}, which ${hourly(pricePerHour)} and no GpuInstance claimed, was destroyed.`;
-  recordEvent(account, { reason: 'OrphanDestroyed', note }, events);
+  events.record({ regarding: account, ...warning('OrphanDestroyed', note) });
 }
 
 function noteNoKey({ instanceId, pricePerHour }: Extract<Action, { type: 'destroy' }>): string {
   return `Machine ${instanceId}, which ${hourly(pricePerHour)} and no GpuInstance claims, was not destroyed: no account of this login has a key that may. Put one with the category instance_write into a Secret.`;
-}
-
-function recordEvent(
-  account: MarketplaceAccount,
-  { reason, note }: { readonly reason: string; readonly note: string },
-  events: EventRecorder,
-): void {
-  events.record({ regarding: account, type: 'Warning', reason, action: 'SweepOrphans', note });
 }

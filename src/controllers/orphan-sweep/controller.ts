@@ -42,6 +42,7 @@ export function createOrphanSweep(options: OrphanSweepOptions): Controller {
     if (decision.kept !== undefined) {
       options.log.debug('orphans are left alone', { because: decision.kept, ...decision.findings });
     }
+    for (const note of decision.events) options.events.record({ regarding: account, ...note });
     const carryOut = async () => {
       for (const action of decision.actions) await act(action, { sweep, account }, effects);
     };

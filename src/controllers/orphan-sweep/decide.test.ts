@@ -72,16 +72,21 @@ test('nothing is old enough while the time of the service is stale (H2)', () => 
 
 test('scenario 87: reports a late machine once, with its price, and as an orphan after an hour (H6)', () => {
   const late = candidate({ isLate: true, startedAt: NOW - MINUTE });
-  const { findings, actions } = decide(observed({ candidates: [late] }));
+  const { findings, actions, events } = decide(observed({ candidates: [late] }));
   expect(findings).toMatchObject({ orphans: [], unsettled: [5], late: [5] });
-  expect(actions).toEqual([
+  expect(actions).toEqual([]);
+  expect(events).toEqual([
     {
-      type: 'event',
+      type: 'Warning',
       reason: 'LateRental',
+      action: 'SweepOrphans',
       note: expect.stringContaining('Machine 5 carries our label, bills $0.50/h'),
     },
   ]);
-  expect(decide(observed({ candidates: [late], before: findings })).actions).toEqual([]);
+  expect(decide(observed({ candidates: [late], before: findings }))).toMatchObject({
+    actions: [],
+    events: [],
+  });
   const old = { ...late, startedAt: NOW - 60 * MINUTE };
   expect(decide(observed({ candidates: [old], before: findings })).actions).toContainEqual({
     type: 'destroy',
@@ -134,20 +139,22 @@ describe('what keeps orphans from being destroyed', () => {
 
 describe('events', () => {
   test('an orphan once, with its price', () => {
-    const [event] = decide(observed()).actions;
-    expect(event).toEqual({
-      type: 'event',
-      reason: 'OrphanFound',
-      note: 'Machine 5 is ours, bills $0.50/h, and no GpuInstance claims it.',
-    });
+    expect(decide(observed()).events).toEqual([
+      {
+        type: 'Warning',
+        reason: 'OrphanFound',
+        action: 'SweepOrphans',
+        note: 'Machine 5 is ours, bills $0.50/h, and no GpuInstance claims it.',
+      },
+    ]);
     const before = { orphans: [5], unsettled: [], rolledBack: [], confirmedAt: 0, copied: [] };
-    expect(decide(observed({ before })).actions.map(({ type }) => type)).toEqual(['destroy']);
+    expect(decide(observed({ before }))).toMatchObject({ actions: [{ type: 'destroy' }], events: [] });
   });
 
   test('a copied label once', () => {
     const given = observed({ candidates: [], copied: [8] });
-    expect(decide(given).actions).toMatchObject([{ type: 'event', reason: 'LabelCopied' }]);
-    expect(decide({ ...given, before: decide(given).findings }).actions).toEqual([]);
+    expect(decide(given)).toMatchObject({ actions: [], events: [{ reason: 'LabelCopied' }] });
+    expect(decide({ ...given, before: decide(given).findings }).events).toEqual([]);
   });
 });
 

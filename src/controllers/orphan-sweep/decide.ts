@@ -1,5 +1,6 @@
 import type { SweepFindings } from '../../accounts/session.ts';
 import { formatDollars, type MicroDollars } from '../../lib/money.ts';
+import type { EventNote } from '../../runtime/events.ts';
 import type { Action, Candidate, Decision, Observed } from './types.ts';
 
 const SLOW_SHARE = 0.1;
@@ -62,7 +63,8 @@ export function decide(observed: Observed): Decision {
   return {
     findings,
     kept,
-    actions: [...events(observed, orphans), ...destroys, ...sweepAgainSoon(observed)],
+    actions: [...destroys, ...sweepAgainSoon(observed)],
+    events: events(observed, orphans),
   };
 }
 
@@ -130,31 +132,36 @@ function sweepAgainSoon(observed: Observed): readonly Action[] {
 function events(
   { before, copied, candidates, others = [] }: Observed,
   orphans: readonly Candidate[],
-): readonly Action[] {
+): readonly EventNote[] {
   const late = candidates.filter(({ instanceId, isLate }) => isLate && !before.late?.includes(instanceId));
   const found = orphans.filter(({ instanceId }) => !before.orphans.includes(instanceId));
   const labelled = copied.filter((id) => !before.copied.includes(id));
   return [
-    ...found.map(({ instanceId, pricePerHour }): Action => {
+    ...found.map(({ instanceId, pricePerHour }): EventNote => {
       const note = `Machine ${instanceId} is ours, ${hourly(pricePerHour)}, and no GpuInstance claims it.`;
-      return { type: 'event', reason: 'OrphanFound', note };
+      return warning('OrphanFound', note);
     }),
-    ...late.map(({ instanceId, pricePerHour }): Action => {
+    ...late.map(({ instanceId, pricePerHour }): EventNote => {
       const note = `Machine ${instanceId} carries our label, ${hourly(pricePerHour)}, and started after the label's time: a late rental. It is an orphan when it is older than --late-orphan-age.`;
-      return { type: 'event', reason: 'LateRental', note };
+      return warning('LateRental', note);
     }),
-    ...labelled.map((id): Action => {
+    ...labelled.map((id): EventNote => {
       const note = `Machine ${id} carries our label outside its time, or an edited one, and bills. It is never touched. Check who rented it; destroy it in the console if nobody needs it.`;
-      return { type: 'event', reason: 'LabelCopied', note };
+      return warning('LabelCopied', note);
     }),
     ...(others.length > 0 && (before.others ?? []).length === 0 ? [otherInstallations(others)] : []),
   ];
 }
 
 /** One event of a process: several clusters may share a login. */
-function otherInstallations(others: readonly string[]): Action {
+function otherInstallations(others: readonly string[]): EventNote {
   const note = `Machines of this login carry labels of other installations (${others.join(', ')}); they are never touched. If one of them was this cluster before its identity Secret was lost, restore that Secret.`;
-  return { type: 'event', reason: 'OtherInstallation', note };
+  return warning('OtherInstallation', note);
+}
+
+/** All events of a sweep are about machines that bill for nothing, or may. */
+export function warning(reason: string, note: string): EventNote {
+  return { type: 'Warning', reason, action: 'SweepOrphans', note };
 }
 
 /** What a machine costs, in words. */

@@ -1,6 +1,7 @@
 import type { BreakerState } from '../../accounts/breaker.ts';
 import type { SweepFindings } from '../../accounts/session.ts';
 import type { MicroDollars } from '../../lib/money.ts';
+import type { EventNote } from '../../runtime/events.ts';
 
 /** A machine of ours that no object of the cluster claims, by a list of objects made after that of machines. */
 export interface Candidate {
@@ -54,13 +55,14 @@ export interface Observed {
 
 export type Action =
   | { readonly type: 'destroy'; readonly instanceId: number; readonly pricePerHour: MicroDollars | undefined }
-  | { readonly type: 'event'; readonly reason: string; readonly note: string }
   /** Something is unclaimed for the first time: the second look that settles it should come soon. */
   | { readonly type: 'lookAgain' };
 
 export interface Decision {
   readonly findings: SweepFindings;
   readonly actions: readonly Action[];
+  /** Recorded before the actions. */
+  readonly events: readonly EventNote[];
   /** Why orphans are left alone, for the log; undefined if they are destroyed or there are none. */
   readonly kept: string | undefined;
 }

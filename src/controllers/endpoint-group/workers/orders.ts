@@ -1,7 +1,8 @@
 import { formatExactTime } from '../../../lib/time.ts';
+import type { EventNote } from '../../../runtime/events.ts';
 import type { Change } from '../autoscale/plan.ts';
 import type { LoadView } from '../load/view.ts';
-import type { Action, EventNote, WorkerOrder } from '../types.ts';
+import type { Action, WorkerOrder } from '../types.ts';
 import type { Worker } from './worker.ts';
 
 /** How long a worker that was just taken out of the Service may still get requests. */

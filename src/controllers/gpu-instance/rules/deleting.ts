@@ -8,13 +8,14 @@ import { parseTime } from '../../../lib/time.ts';
 import type { Instance } from '../../../marketplace/instances/instance.ts';
 import { makeRetainedLabel } from '../../../ownership/label.ts';
 import { startsInWindow } from '../../../ownership/ours.ts';
+import type { EventNote } from '../../../runtime/events.ts';
 import { decision, firstOf, type Rule } from '../decision.ts';
 import { attemptOf, type Facts, type OwnedMachine } from '../facts.ts';
 import { goneProof, isDestroyAwaited } from '../gone.ts';
 import { withdraw } from '../publication.ts';
 import { blockedByRecord, newestLabelled } from '../stage.ts';
 import { actualStatusOf, carriedFields } from '../status.ts';
-import type { Action, Decision, EventNote, ListedMachine, ListView, Step } from '../types.ts';
+import type { Action, Decision, ListedMachine, ListView, Step } from '../types.ts';
 import { askToStop, destroyRetryMs, FAILURES_WORTH_SAYING, failingDetail } from './ending.ts';
 import { whatIsMissing } from './pending.ts';
 

@@ -5,6 +5,7 @@ import { type Reason, reasons } from '../../../api/v1alpha1/reasons.ts';
 import { parseTime } from '../../../lib/time.ts';
 import { makeLabel } from '../../../ownership/label.ts';
 import { workerToken } from '../../../ownership/worker-token.ts';
+import type { EventNote } from '../../../runtime/events.ts';
 import { backoffMs, decision } from '../decision.ts';
 import type { Facts } from '../facts.ts';
 import {
@@ -21,7 +22,6 @@ import { carriedFields, say } from '../status.ts';
 import type {
   AccountFacts,
   Decision,
-  EventNote,
   InputsView,
   OffersView,
   QueueNotice,
