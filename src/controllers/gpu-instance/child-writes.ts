@@ -1,5 +1,6 @@
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { connectionKeys, connectionSecretName, labels } from '../../api/v1alpha1/names.ts';
+import { type ChildChange, ensureChild } from '../../runtime/ensure-child.ts';
 import {
   type EndpointSliceObject,
   endpointSliceResource,
@@ -8,7 +9,7 @@ import {
 } from '../../runtime/kube/core-resources.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { isKubeError } from '../../runtime/kube/kube-error.ts';
-import { type KubeObject, type ObjectRef, type Resource, refOf } from '../../runtime/kube/kube-object.ts';
+import type { KubeObject, ObjectRef, Resource } from '../../runtime/kube/kube-object.ts';
 import {
   type ConnectionSecret,
   instanceService,
@@ -35,14 +36,16 @@ interface ChildPorts {
 export async function writeChild(
   resource: Resource,
   child: KubeObject,
-  ports: ChildPorts,
+  { cluster: client, owner, mayExist }: ChildPorts,
 ): Promise<Published | undefined> {
   try {
-    if (ports.mayExist) return (await updateChild(resource, child, ports)) ?? undefined;
-    await ports.cluster.create(resource, child);
-    return undefined;
+    const outcome = await ensureChild<KubeObject, Present>({
+      ...{ client, resource, child, mayExist },
+      isOwned: (present) => isOwnedBy(present, owner),
+      change: (present) => changeOf(present, child),
+    });
+    return outcome.type === 'done' ? undefined : nameTaken(child, 'exists and is not of this object');
   } catch (error) {
-    if (isKubeError(error, 'alreadyExists')) return updateChild(resource, child, ports);
     if (isKubeError(error, 'invalid'))
       return nameTaken(child, 'cannot be made under the name of this object');
     if (!isKubeError(error, 'forbidden', 'terminating')) throw error;
@@ -50,21 +53,10 @@ export async function writeChild(
   }
 }
 
-async function updateChild(
-  resource: Resource,
-  child: KubeObject,
-  { cluster, owner }: ChildPorts,
-): Promise<Published | undefined> {
-  const present = await cluster.get<Present>(resource, refOf(child));
-  if (present && !isOwnedBy(present, owner)) return nameTaken(child, 'exists and is not of this object');
-  if (!present || isOfOtherFamily(present, child)) {
-    if (present) await cluster.delete(resource, refOf(child), { uid: present.metadata.uid });
-    await cluster.create(resource, child);
-    return undefined;
-  }
-  const changes = changesTo(present, child);
-  if (changes) await cluster.patch(resource, refOf(child), { type: 'merge', body: changes });
-  return undefined;
+function changeOf(present: Present, child: KubeObject): ChildChange {
+  if (isOfOtherFamily(present, child)) return { type: 'recreate' };
+  const body = changesTo(present, child);
+  return body ? { type: 'patch', body } : { type: 'none' };
 }
 
 /** The type of the addresses of a slice cannot be changed: such a slice is made anew. */

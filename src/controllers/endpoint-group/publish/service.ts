@@ -3,6 +3,7 @@ import { endpointGroupResource, labels, OPERATOR_NAME } from '../../../api/v1alp
 import type { Clock } from '../../../lib/clock.ts';
 import { sameJson } from '../../../lib/json.ts';
 import type { OwnerReference } from '../../../lib/object-meta.ts';
+import { type ChildChange, ensureChild } from '../../../runtime/ensure-child.ts';
 import {
   type EndpointSliceObject,
   type ServiceObject,
@@ -11,12 +12,7 @@ import {
 } from '../../../runtime/kube/core-resources.ts';
 import type { KubeClient } from '../../../runtime/kube/kube-client.ts';
 import { isKubeError } from '../../../runtime/kube/kube-error.ts';
-import {
-  controllerReference,
-  type KubeObject,
-  type ObjectRef,
-  refOf,
-} from '../../../runtime/kube/kube-object.ts';
+import { controllerReference, type KubeObject, type ObjectRef } from '../../../runtime/kube/kube-object.ts';
 import type { Published } from '../types.ts';
 import { type Endpoint, endpointNameOf, servicePorts } from './endpoints.ts';
 
@@ -235,48 +231,53 @@ export class SharedService {
 
   async #writeService(group: EndpointGroup, wanted: ServiceObject): Promise<Published> {
     const { cluster } = this.#ports;
+    const { name } = wanted.metadata;
     try {
-      const present = await cluster.get<ServiceObject>(serviceResource, refOf(wanted));
-      if (present) return await this.#joinService(group, { present, wanted });
-      await cluster.create(serviceResource, wanted);
-      return { type: 'done' };
+      const outcome = await ensureChild<ServiceObject, ServiceObject>({
+        client: cluster,
+        resource: serviceResource,
+        child: wanted,
+        mayExist: true,
+        isOwned: isGroupService,
+        change: (present) => changeToJoin(cluster, group, { present, wanted }),
+      });
+      switch (outcome.type) {
+        case 'done':
+          return { type: 'done' };
+        case 'notOwned':
+          return {
+            type: 'problem',
+            reason: 'NameTaken',
+            detail: `Service ${name} exists and is not of an EndpointGroup; delete it, or set endpointName.`,
+          };
+        case 'refused':
+          return {
+            type: 'problem',
+            reason: 'ServicePortsDiffer',
+            detail: `Service ${name} is shared and has other ports than the template of this group; give all its groups the same ports.`,
+          };
+      }
     } catch (error) {
       if (!isKubeError(error, 'forbidden', 'invalid')) throw error;
       return notPermitted(wanted, error);
     }
   }
+}
 
-  async #joinService(
-    group: EndpointGroup,
-    { present, wanted }: { readonly present: ServiceObject; readonly wanted: ServiceObject },
-  ): Promise<Published> {
-    const { name } = wanted.metadata;
-    if (!isGroupService(present)) {
-      return {
-        type: 'problem',
-        reason: 'NameTaken',
-        detail: `Service ${name} exists and is not of an EndpointGroup; delete it, or set endpointName.`,
-      };
-    }
-    const owners = present.metadata.ownerReferences ?? [];
-    const isOwner = owners.some(({ uid }) => uid === group.metadata.uid);
-    const hasPorts = samePorts(present.spec.ports, wanted.spec.ports);
-    if (!hasPorts && !(await doOthersAgree(this.#ports.cluster, group, present))) {
-      return {
-        type: 'problem',
-        reason: 'ServicePortsDiffer',
-        detail: `Service ${name} is shared and has other ports than the template of this group; give all its groups the same ports.`,
-      };
-    }
-    if (isOwner && hasPorts) return { type: 'done' };
-    const body = {
-      metadata: {
-        resourceVersion: present.metadata.resourceVersion,
-        ...(!isOwner && { ownerReferences: [...owners, sharedOwner(group)] }),
-      },
-      ...(!hasPorts && { spec: { ports: wanted.spec.ports } }),
-    };
-    await this.#ports.cluster.patch(serviceResource, refOf(wanted), { type: 'merge', body });
-    return { type: 'done' };
-  }
+/** What adds the group to the owners and gives the Service its ports; refused if other owners declare other ports. */
+async function changeToJoin(
+  cluster: Pick<KubeClient, 'list'>,
+  group: EndpointGroup,
+  { present, wanted }: { readonly present: ServiceObject; readonly wanted: ServiceObject },
+): Promise<ChildChange> {
+  const { resourceVersion, ownerReferences: owners = [] } = present.metadata;
+  const isOwner = owners.some(({ uid }) => uid === group.metadata.uid);
+  const hasPorts = samePorts(present.spec.ports, wanted.spec.ports);
+  if (!hasPorts && !(await doOthersAgree(cluster, group, present))) return { type: 'refuse' };
+  if (isOwner && hasPorts) return { type: 'none' };
+  const body = {
+    metadata: { resourceVersion, ...(!isOwner && { ownerReferences: [...owners, sharedOwner(group)] }) },
+    ...(!hasPorts && { spec: { ports: wanted.spec.ports } }),
+  };
+  return { type: 'patch', body };
 }

@@ -1,9 +1,10 @@
 import type { EndpointGroup } from '../../../api/v1alpha1/endpoint-group.ts';
 import { labels, OPERATOR_NAME } from '../../../api/v1alpha1/names.ts';
 import { sameJson } from '../../../lib/json.ts';
+import { type ChildChange, ensureChild } from '../../../runtime/ensure-child.ts';
 import { type EndpointSliceObject, endpointSliceResource } from '../../../runtime/kube/core-resources.ts';
 import { isKubeError } from '../../../runtime/kube/kube-error.ts';
-import { type KubeObject, type ObjectRef, refOf, uidOf } from '../../../runtime/kube/kube-object.ts';
+import { type KubeObject, type ObjectRef, uidOf } from '../../../runtime/kube/kube-object.ts';
 import type { Published } from '../types.ts';
 import type { Worker } from '../workers/worker.ts';
 import type { Endpoint } from './endpoints.ts';
@@ -60,7 +61,7 @@ export class WorkerSlices {
     if (isFresh(known, text, clock.now())) return undefined;
     this.#slices.set(name, UNSURE);
     try {
-      const uid = await (known?.text === text ? this.#mendSlice(slice) : this.#writeSlice(slice));
+      const uid = await this.#writeSlice(slice, known?.text === text);
       this.#slices.set(name, { text: uid === undefined ? '' : text, at: clock.now(), uid });
       return uid === undefined ? nameTaken(slice) : undefined;
     } catch (error) {
@@ -116,33 +117,26 @@ export class WorkerSlices {
   }
 
   /** The uid of what stands there now; undefined where it is somebody else's. */
-  async #writeSlice(slice: EndpointSliceObject): Promise<string | undefined> {
-    try {
-      return uidOf(await this.#ports.cluster.create(endpointSliceResource, slice));
-    } catch (error) {
-      if (!isKubeError(error, 'alreadyExists')) throw error;
-      return this.#mendSlice(slice);
-    }
+  async #writeSlice(slice: EndpointSliceObject, mayExist: boolean): Promise<string | undefined> {
+    const outcome = await ensureChild<EndpointSliceObject, PresentSlice>({
+      client: this.#ports.cluster,
+      resource: endpointSliceResource,
+      child: slice,
+      mayExist,
+      isOwned: (present) => isOurs(present, ownerOf(slice)),
+      change: (present) => changeOf(present, slice),
+    });
+    return outcome.type === 'done' ? uidOf(outcome.object) : undefined;
   }
+}
 
-  /** As {@link #writeSlice}, and looks before it writes. The type of the addresses cannot be changed: such a slice is made anew. */
-  async #mendSlice(slice: EndpointSliceObject): Promise<string | undefined> {
-    const { cluster } = this.#ports;
-    const present = await cluster.get<PresentSlice>(endpointSliceResource, refOf(slice));
-    if (present && isSameSlice(present, slice)) return uidOf(present);
-    if (present && !isOurs(present, ownerOf(slice))) return undefined;
-    if (present?.addressType !== slice.addressType) {
-      if (present) await cluster.delete(endpointSliceResource, refOf(slice), { uid: present.metadata.uid });
-      return uidOf(await cluster.create(endpointSliceResource, slice));
-    }
-    const { endpoints, ports, metadata } = slice;
-    const body = {
-      metadata: { labels: metadata.labels, ownerReferences: metadata.ownerReferences },
-      endpoints,
-      ports,
-    };
-    return uidOf(await cluster.patch(endpointSliceResource, refOf(slice), { type: 'merge', body }));
-  }
+/** The type of the addresses cannot be changed: such a slice is made anew. */
+function changeOf(present: PresentSlice, slice: EndpointSliceObject): ChildChange {
+  if (isSameSlice(present, slice)) return { type: 'none' };
+  if (present.addressType !== slice.addressType) return { type: 'recreate' };
+  const { endpoints, ports, metadata } = slice;
+  const { labels: marks, ownerReferences } = metadata;
+  return { type: 'patch', body: { metadata: { labels: marks, ownerReferences }, endpoints, ports } };
 }
 
 const ownerOf = ({ metadata }: KubeObject): string | undefined => metadata.ownerReferences?.[0]?.uid;
