@@ -1,10 +1,10 @@
 import { expect, test, vi } from 'vitest';
+import { noCredentials } from '../../test/builders/no-credentials.ts';
 import { createScriptedTransport } from '../../test/builders/scripted-transport.ts';
 import { createVirtualClock } from '../../test/builders/virtual-clock.ts';
 import { type LogFields, type Logger, silentLogger } from '../lib/logger.ts';
 import { seededRandom } from '../lib/random.ts';
 import { createEventRecorder, EventBudget } from './events.ts';
-import { noCredentials } from './kube/credentials.ts';
 import { createKubeClient } from './kube/kube-client.ts';
 
 const regarding = {

@@ -4,10 +4,10 @@ import { parse } from 'yaml';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { seededRandom } from '../../src/lib/random.ts';
 import type { Transport, TransportRequest } from '../../src/lib/transport.ts';
-import { noCredentials } from '../../src/runtime/kube/credentials.ts';
 import { createKubeClient, type KubeClient } from '../../src/runtime/kube/kube-client.ts';
 import type { JsonObject } from '../simulation/memory-kube/json.ts';
 import { createMemoryKube, type MemoryKube } from '../simulation/memory-kube/memory-kube.ts';
+import { noCredentials } from './no-credentials.ts';
 import { createVirtualClock, type VirtualClock } from './virtual-clock.ts';
 
 const definitions = readdirSync(join(import.meta.dirname, '..', '..', 'crds')).map(

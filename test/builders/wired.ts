@@ -4,13 +4,13 @@ import { silentLogger } from '../../src/lib/logger.ts';
 import { seededRandom } from '../../src/lib/random.ts';
 import { Secret } from '../../src/lib/secret.ts';
 import { type OperatorOptions, type Wiring, wire } from '../../src/main/wiring.ts';
-import { noCredentials } from '../../src/runtime/kube/credentials.ts';
 import { createMetricRegistry } from '../../src/server/metric-registry.ts';
 import { createRentalMetrics } from '../../src/server/rental-metrics.ts';
 import { createRuntimeMetrics } from '../../src/server/runtime-metrics.ts';
 import type { JsonObject } from '../simulation/memory-kube/json.ts';
 import type { MemoryKube } from '../simulation/memory-kube/memory-kube.ts';
 import { memoryCluster } from './memory-cluster.ts';
+import { noCredentials } from './no-credentials.ts';
 import { LOGIN } from './observed-account.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 

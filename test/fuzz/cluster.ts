@@ -3,8 +3,8 @@ import type { Clock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { seededRandom } from '../../src/lib/random.ts';
 import { TransportError, type TransportResponse } from '../../src/lib/transport.ts';
-import { noCredentials } from '../../src/runtime/kube/credentials.ts';
 import { createKubeClient, type KubeClient } from '../../src/runtime/kube/kube-client.ts';
+import { noCredentials } from '../builders/no-credentials.ts';
 import { chunksOf } from './chunks.ts';
 import { replyOf } from './http-text.ts';
 

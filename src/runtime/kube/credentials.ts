@@ -7,9 +7,6 @@ export interface Credentials {
   headers(options?: { readonly fresh?: boolean }): Promise<Readonly<Record<string, string>>>;
 }
 
-/** For an API server that knows this process by its client certificate, or asks nothing. */
-export const noCredentials: Credentials = { headers: async () => ({}) };
-
 export function tokenCredentials(token: Secret): Credentials {
   return { headers: async () => bearer(token) };
 }

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
+import { noCredentials } from '../../../test/builders/no-credentials.ts';
 import { createScriptedTransport, type ScriptedBody } from '../../../test/builders/scripted-transport.ts';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { seededRandom } from '../../lib/random.ts';
-import { noCredentials } from '../kube/credentials.ts';
 import { createKubeClient } from '../kube/kube-client.ts';
 import type { KubeObject, Resource } from '../kube/kube-object.ts';
 import { createInformer, type InformerOptions } from './informer.ts';

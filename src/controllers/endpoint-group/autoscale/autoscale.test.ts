@@ -10,7 +10,7 @@ import {
 } from '../load/state.ts';
 import { autoscale } from './autoscale.ts';
 import type { ScalingInput } from './bounds.ts';
-import { capacitiesFor, type ScalingOptions, takesRequest } from './capacity.ts';
+import { capacitiesFor, isFull, type ScalingOptions } from './capacity.ts';
 import { cheapestCover, type ScalingWorker } from './cover.ts';
 import { defaultTimes } from './times.ts';
 
@@ -389,10 +389,10 @@ test('vector 10: six full workers ramp from 6 to 12 to 18', () => {
   expect(first.terms.totalNeed).toBe(18);
 });
 
-test('vector 24: a worker takes a request while the wait before it is at most the maximum', () => {
-  expect(takesRequest(5000, 250, 30)).toBe(true);
-  expect(takesRequest(9000, 250, 30)).toBe(false);
-  expect(takesRequest(7500, 250, 30)).toBe(true);
+test('vector 24: a worker counts as full when the wait before it reaches the maximum', () => {
+  expect(isFull(5000, 250, 30)).toBe(false);
+  expect(isFull(9000, 250, 30)).toBe(true);
+  expect(isFull(7500, 250, 30)).toBe(true);
 });
 
 test('vector 25: ten hot workers wait out the down window before they go one by one', () => {

@@ -62,11 +62,6 @@ export function workersFor(capacity: number, perf: number): number {
   return capacity <= 0 ? 0 : Math.min(MAX_WORKERS, Math.ceil(capacity / perf - ROUNDING));
 }
 
-/** Whether a worker takes one more request: it does while the wait before it is at most the maximum. */
-export function takesRequest(curLoad: number, perf: number, maxQueueSeconds: number): boolean {
-  return curLoad / perf <= maxQueueSeconds;
-}
-
 /** Whether a worker counts as full for the panic rule: at exactly the maximum it still takes one and is full. */
 export function isFull(curLoad: number, perf: number, maxQueueSeconds: number): boolean {
   return curLoad / perf >= maxQueueSeconds;
