@@ -32,7 +32,8 @@ export interface OperatorProcess {
 
 /**
  * Runs the operator until the signal is aborted, the lease is lost or an exception was not caught. Resolves to the exit
- * code: 0 after a clean end, 1 otherwise, so that whatever runs the process starts it again.
+ * code: 0 after a clean end, 1 otherwise, so that whatever runs the process starts it again. Rejects if it cannot
+ * start: without an API server configured, or if an address cannot be used.
  */
 export async function runOperator(config: Config, process: OperatorProcess): Promise<number> {
   optimizeForSize();

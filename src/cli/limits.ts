@@ -94,7 +94,10 @@ interface CountedInstances {
 /** Limits that are sums over objects, and so need all of them. */
 const SUMS = ['maxInstances', 'maxSpendPerHour', 'maxSpendPerMonth'] as const;
 
-/** The GpuInstances that name an account, as far as the caller may list them. */
+/**
+ * The GpuInstances that name an account, as far as the caller may list them. Rejects with a KubeError other than
+ * `forbidden`.
+ */
 export async function countedInstances(
   cluster: ClusterSession,
   account: MarketplaceAccount,

@@ -31,7 +31,9 @@ export interface PageSet {
   close(): Promise<void>;
 }
 
-/** Serves health and metrics; both on one server where their addresses are the same. */
+/**
+ * Serves health and metrics; both on one server if their addresses are the same. Rejects if an address cannot be used.
+ */
 export async function servePageSet(options: PageSetOptions): Promise<PageSet> {
   const { config } = options;
   const health: Pages = {

@@ -165,7 +165,10 @@ function accounts(wiring: Unaccounted): Pick<Wiring, 'installation' | 'registry'
   return { installation, registry, objects };
 }
 
-/** Everything of a kind in the watched scope, read now, so that every write which was answered before is in it. */
+/**
+ * Everything of a kind in the watched scope, read now, so that every write which was answered before is in it. Rejects
+ * with a KubeError.
+ */
 export async function listAll<T extends KubeObject>(
   { kube, config }: Pick<Wiring, 'kube' | 'config'>,
   { resource, keep }: KeptKind<T>,

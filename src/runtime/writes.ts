@@ -138,7 +138,10 @@ interface FinalizerOptions<T extends KubeObject> {
   readonly finalizer: string;
 }
 
-/** Sets the finalizer, under the object's resource version. Refused by the API server once deletion has begun. */
+/**
+ * Sets the finalizer, under the object's resource version. Rejects with a KubeError other than `conflict` and
+ * `notFound`: `invalid` once deletion has begun.
+ */
 export async function addFinalizer<T extends KubeObject>(
   options: FinalizerOptions<T>,
 ): Promise<FinalizerWrite<T>> {
@@ -148,8 +151,8 @@ export async function addFinalizer<T extends KubeObject>(
 }
 
 /**
- * Removes the finalizer, under the object's resource version. Call it only when what it guards is certainly
- * gone: afterwards nothing in the cluster remembers it.
+ * Removes the finalizer, under the object's resource version. Call it only when what it guards is certainly gone:
+ * afterwards nothing in the cluster remembers it. Rejects as {@link addFinalizer} does.
  */
 export async function removeFinalizer<T extends KubeObject>(
   options: FinalizerOptions<T>,

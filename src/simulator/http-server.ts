@@ -39,7 +39,10 @@ const SERVER_OPTIONS = {
   requireHostHeader: false,
 };
 
-/** Serves a service on loopback: HTTP/1.1 with keep-alive, no redirects, a deadline on headers and body. */
+/**
+ * Serves a service on loopback: HTTP/1.1 with keep-alive, no redirects, a deadline on headers and body. Rejects with
+ * the error of Node if the port cannot be used.
+ */
 export async function listen(service: Service, options: HttpOptions): Promise<Listening> {
   const parts: Parts = { service, options };
   const onRequest = (request: IncomingMessage, response: ServerResponse): void =>

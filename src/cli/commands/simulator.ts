@@ -60,7 +60,10 @@ export const simulatorCommand: Command = {
   run: (input, context) => runSimulator(readFlags(input.options), context),
 };
 
-/** Serves until the context is aborted; resolves to the exit code. */
+/**
+ * Serves until the context is aborted; resolves to the exit code. Rejects with a usage error if the file or the port
+ * cannot be used.
+ */
 export async function runSimulator(
   flags: SimulatorFlags,
   context: Pick<CommandContext, 'stdout' | 'stderr' | 'signal'>,

@@ -24,8 +24,8 @@ export const wrong = (detail: string, fix: string): Finding => ({ state: 'failed
 export const skipped = (detail: string, fix: string): Finding => ({ state: 'skipped', detail, fix });
 
 /**
- * Runs checks one after another; an exception is a failure in its own words. A service that has no time for the
- * question, for example if the operator has just asked the same, says nothing about what was looked at.
+ * Runs checks one after another; a check that rejects is a failed one. A service that has no time for the question, for
+ * example if the operator has just asked the same, says nothing about what was looked at.
  */
 export async function runChecks(
   checks: readonly Check[],

@@ -47,7 +47,7 @@ export async function absent(cluster: ClusterSession, resource: KindNames, name:
   );
 }
 
-/** The account that an instance names. */
+/** The account that an instance names. Rejects as {@link getObject} does. */
 export function accountOf(
   cluster: ClusterSession,
   { spec, metadata: { namespace: own = cluster.namespace } }: GpuInstance,
@@ -56,7 +56,7 @@ export function accountOf(
   return getObject({ ...cluster, namespace }, marketplaceAccountResource, name);
 }
 
-/** Instances of a namespace, or of all. */
+/** Instances of a namespace, or of all. Rejects with a KubeError. */
 export async function listInstances(
   { kube }: ClusterSession,
   namespace?: string,
@@ -64,7 +64,7 @@ export async function listInstances(
   return (await kube.list<GpuInstance>(gpuInstanceResource, { namespace })).items;
 }
 
-/** Accounts of a namespace, or of all. */
+/** Accounts of a namespace, or of all. Rejects with a KubeError. */
 export async function listAccounts(
   { kube }: ClusterSession,
   namespace?: string,
@@ -89,7 +89,7 @@ export interface ShownEvent {
   readonly count: number;
 }
 
-/** What was said about an object, oldest first. */
+/** The events of an object, oldest first. Rejects with a KubeError. */
 export async function eventsOf(
   { kube }: ClusterSession,
   { metadata }: OurObject,

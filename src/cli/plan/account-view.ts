@@ -30,7 +30,7 @@ export function withoutAccount(why: string): AccountView {
   return { account: undefined, limits: {}, excluded: NOTHING, gate: undefined, note };
 }
 
-/** The account that a spec names, as the cluster has it. */
+/** The account that a spec names, as the cluster has it. Rejects with a KubeError. */
 export function accountNamed(
   { kube, namespace }: ClusterSession,
   { spec, namespace: own = namespace }: Pick<PlannedObject, 'spec' | 'namespace'>,
@@ -40,7 +40,8 @@ export function accountNamed(
 }
 
 /**
- * What an account allows, with what it has and spends without these objects: they are planned as if they had no machine.
+ * What an account allows, with what it has and spends without these objects: they are planned as if they had no
+ * machine. Rejects with a KubeError.
  */
 export async function accountView(
   cluster: ClusterSession,

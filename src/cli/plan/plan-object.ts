@@ -40,7 +40,9 @@ interface Means {
   readonly progress: Progress;
 }
 
-/** Searches offers for one object and chooses as the operator would. */
+/**
+ * Searches offers for one object and chooses as the operator would. Rejects with a MarketplaceError if a search fails.
+ */
 export async function planObject(planned: PlannedObject, means: Means): Promise<Plan> {
   const { spec } = planned;
   const { view, input } = means;

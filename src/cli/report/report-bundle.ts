@@ -35,7 +35,7 @@ export async function writeBundle(
   }
 }
 
-/** Writes files below a folder. */
+/** Writes files below a folder. Rejects with the error of the file system. */
 export async function writeFolder(folder: string, files: readonly BundleFile[]): Promise<void> {
   for (const { path, text } of files) {
     const target = join(folder, path);
@@ -44,7 +44,10 @@ export async function writeFolder(folder: string, files: readonly BundleFile[]):
   }
 }
 
-/** Writes files into one gzipped tar archive (POSIX ustar). `modified`: epoch milliseconds. */
+/**
+ * Writes files into one gzipped tar archive (POSIX ustar). `modified`: epoch milliseconds. Rejects with the error of
+ * the file system.
+ */
 export async function writeArchive(
   path: string,
   files: readonly BundleFile[],

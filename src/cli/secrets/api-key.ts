@@ -40,7 +40,7 @@ export async function findApiKey(
   });
 }
 
-/** The same; undefined if there is none. */
+/** The same, but undefined if there is none. Rejects with a usage error if a named file cannot be read. */
 export async function searchApiKey(
   options: OptionValues,
   context: CommandContext,

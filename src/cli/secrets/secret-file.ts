@@ -33,7 +33,10 @@ export async function reserveSecretFile(path: string, flag: string): Promise<Sec
   };
 }
 
-/** Keeps a secret that may be renewed; its folder is made for this user alone. */
+/**
+ * Keeps a secret that may be renewed; its folder is made for this user alone. Rejects with the error of the file
+ * system.
+ */
 export async function replaceSecret(path: string, secret: Secret): Promise<void> {
   await makeFolder(dirname(path), 0o700);
   const file = await open(path, 'w', 0o600);

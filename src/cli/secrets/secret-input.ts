@@ -19,7 +19,10 @@ export async function readSecretFile(path: string, flag: string, context: Comman
 /** Files that were named already, by the stderr of their run. */
 const warned = new WeakMap<object, Set<string>>();
 
-/** A key is money: each run that uses a file which others may read says so, once. A pipe is private. */
+/**
+ * A key is money: each run that uses a file which others may read says so, once. A pipe is private. Rejects if the file
+ * does not exist.
+ */
 export async function warnReadable(
   path: string,
   what: 'key' | 'secret',
@@ -80,7 +83,10 @@ export interface SecretWays {
   readonly question?: string;
 }
 
-/** A secret by option, file, environment or prompt without echo, in this order. */
+/**
+ * A secret by option, file, environment or prompt without echo, in this order. Rejects with a usage error if the file
+ * cannot be read or stdin has ended.
+ */
 export async function secretOf(
   options: OptionValues,
   context: CommandContext,

@@ -24,7 +24,10 @@ export interface ClusterSession {
   get(path: string): Promise<TransportResponse>;
 }
 
-/** Opens the cluster of the kubeconfig, runs `work` with it and closes it again. */
+/**
+ * Opens the cluster of the kubeconfig, runs `work` with it and closes it again. Rejects as `work` does, and with a
+ * KubeConfigError if there is no cluster to open.
+ */
 export async function withCluster<Result>(
   { options }: CommandInput,
   context: CommandContext,

@@ -43,7 +43,10 @@ function checkedUrl(name: string, text: string): string {
   );
 }
 
-/** Opens the marketplace that options and environment say, runs `work` with it and closes it again. */
+/**
+ * Opens the marketplace that options and environment say, runs `work` with it and closes it again. Rejects as {@link
+ * withMarketplaceAt} does.
+ */
 export function withMarketplace<Result>(
   input: CommandInput,
   context: CommandContext,

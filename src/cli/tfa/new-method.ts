@@ -25,9 +25,10 @@ type Authorization = { readonly type: 'granted' } | { readonly type: 'pending'; 
 const GRANTED: Authorization = { type: 'granted' };
 
 /**
- * Grants the 30 minutes in which a method may be added (specification 3.3): by a backup code at once, otherwise
- * a code is sent, waited for and confirmed. With code and secret at hand only the second step is taken; where no
- * terminal is there to type the code only the first, and its secret comes back.
+ * Grants the 30 minutes in which a method may be added (specification 3.3): by a backup code at once, otherwise a code
+ * is sent, waited for and confirmed. With code and secret at hand only the second step is taken; without a terminal to
+ * type the code only the first, and its secret is returned. Rejects with a usage error before a code is sent that could
+ * not be used, and with a MarketplaceError.
  */
 export async function authorizeAddition(
   tfa: BearerTfa,
@@ -124,7 +125,10 @@ interface CodesFile extends SecretFile {
   readonly path: string;
 }
 
-/** The file that `--save-codes` names, made before there are codes that could be lost. */
+/**
+ * The file that `--save-codes` names, made before there are codes that could be lost. Rejects with a usage error if it
+ * cannot be created.
+ */
 export async function namedCodesFile({ options }: CommandInput): Promise<CodesFile | undefined> {
   const path = textOption(options, '--save-codes');
   return path === undefined ? undefined : openCodesFile(path, '--save-codes');
@@ -132,7 +136,7 @@ export async function namedCodesFile({ options }: CommandInput): Promise<CodesFi
 
 /**
  * Backup codes come once: they go to the file that was named, or that a person at a terminal names when asked.
- * Otherwise, and whatever goes wrong on the way, they are part of the result.
+ * Otherwise, and if writing fails, they are part of the result: it never rejects for a file.
  */
 export async function keepBackupCodes(
   codes: readonly Secret[],

@@ -31,7 +31,10 @@ export type Verification =
   | { readonly method: 'totp'; readonly code: string; readonly methodId?: number }
   | { readonly backupCode: string };
 
-/** Sends a code if one is needed, asks for what is missing, and gives back what proves the second factor. */
+/**
+ * Sends a code if one is needed, asks for what is missing, and returns what proves the second factor. Rejects with a
+ * usage error if a code could not be used, and with a MarketplaceError.
+ */
 export async function verification(
   tfa: BearerTfa,
   { options }: CommandInput,
@@ -94,7 +97,7 @@ export function methodIdOf(options: OptionValues): { readonly methodId?: number 
   return methodId === undefined ? {} : { methodId };
 }
 
-/** The secret of a challenge that was begun before. */
+/** The secret of a challenge that was begun before. Rejects with a usage error if its file cannot be read. */
 export function challengeSecret(options: OptionValues, context: CommandContext): Promise<Secret | undefined> {
   return secretOf(options, context, { flag: '--secret', env: 'GPU_RENT_TFA_SECRET' });
 }
@@ -117,7 +120,7 @@ async function usualMethod(tfa: BearerTfa): Promise<CodeMethod> {
   return method === 'totp' || method === 'sms' ? method : 'email';
 }
 
-/** Sends a code and gives back the secret of its challenge. */
+/** Sends a code and returns the secret of its challenge. Rejects with a MarketplaceError. */
 export async function sendCode(
   tfa: BearerTfa,
   { method, ...target }: { method: 'sms' | 'email'; methodId?: number; phoneNumber?: string },

@@ -257,8 +257,8 @@ const UNSETTLED_STATUSES = [
 const MAX_SINGLE_READS = 5;
 
 /**
- * Fresh views of the machines that are booting, ailing or leaving, and of those that were and no longer are:
- * one filtered list instead of all pages.
+ * Fresh views of the machines that are booting, ailing or leaving, and of those that were and no longer are: one
+ * filtered list instead of all pages. Rejects with a MarketplaceError as its calls do.
  */
 export async function readUnsettled(
   instances: InstancesResource,

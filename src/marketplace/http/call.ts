@@ -98,7 +98,10 @@ export interface ChangeAnswer {
 /** A change as a call, without what is the same for all changes. */
 export type Change = Omit<Call<z.ZodType>, 'effect' | 'reply'>;
 
-/** Sends a write whose reply says nothing but how it went. It leaves at most once. */
+/**
+ * Sends a write whose reply says nothing but how it went. It leaves at most once. Rejects with a MarketplaceError,
+ * whose `outcome` says whether it may have taken effect.
+ */
 export async function sendChange(requester: Requester, change: Change): Promise<ChangeAnswer> {
   const { value, answeredAt } = await requester.send({ ...change, effect: 'write', reply: changeReply });
   return { answeredAt, message: value.msg };

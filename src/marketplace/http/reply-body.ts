@@ -138,7 +138,7 @@ export class ListBody<Row> {
     return this.#rows;
   }
 
-  /** As {@link readBody}; a body that holds no list of such rows is told as `unreadable`. */
+  /** As {@link readBody}, and rejects as it does; a body that holds no list of such rows resolves as `unreadable`. */
   async read(
     response: TransportResponse,
     { maxBytes, clock }: { readonly maxBytes: number; readonly clock: Clock },

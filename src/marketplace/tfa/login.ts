@@ -71,7 +71,10 @@ export interface TfaCall<Schema extends z.ZodType> {
   readonly bounds: CallOptions | undefined;
 }
 
-/** Sends a 2FA write. It leaves once: a repeated wrong code would count towards the lockout. */
+/**
+ * Sends a 2FA write. It leaves once: a repeated wrong code would count towards the lockout. Rejects with a
+ * MarketplaceError.
+ */
 export function sendTfa<Schema extends z.ZodType>(
   requester: Requester,
   { path, ...call }: TfaCall<Schema>,

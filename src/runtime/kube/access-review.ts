@@ -42,7 +42,7 @@ export class AccessReviews {
     this.#clock = clock;
   }
 
-  /** False only where the API server says so: one that does not answer such questions forbids nothing. */
+  /** False only if the API server says so. Never rejects: one that does not answer such questions forbids nothing. */
   may(question: AccessQuestion): Promise<boolean> {
     const attributes = attributesOf(question);
     const key = JSON.stringify(attributes);

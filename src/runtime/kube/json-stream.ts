@@ -10,7 +10,7 @@ export class MalformedReplyError extends Error {
 
 const NEWLINE = 0x0a;
 
-/** Parses JSON, saying so by a {@link MalformedReplyError} where it is none. */
+/** Parses JSON. Throws a {@link MalformedReplyError} for any other text. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -19,7 +19,10 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** The whole body as text, refusing more than `maxBytes`. */
+/**
+ * The whole body as text. Rejects with a {@link MalformedReplyError} if it has more than `maxBytes`, and as the body
+ * does.
+ */
 export async function readText(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -39,7 +42,10 @@ function textOf(chunks: readonly Uint8Array[]): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8');
 }
 
-/** Non-empty lines, without their ends. A last line without an end is a reply that broke off, so it is dropped. */
+/**
+ * Non-empty lines, without their ends. A last line without an end is a reply that broke off, so it is dropped. Throws a
+ * {@link MalformedReplyError} for a line of more than `maxBytes`.
+ */
 export async function* splitLines(body: AsyncIterable<Buffer>, maxBytes: number): AsyncGenerator<string> {
   const joined = new JoinedPieces();
   let pending: Buffer[] = [];

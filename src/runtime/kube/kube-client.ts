@@ -202,8 +202,9 @@ const BASE_DELAY_MS = 100;
 const MAX_REST_MS = 30_000;
 
 /**
- * Runs a read again where the API server was throttled or out of reach: up to four times, after the rest that its
- * Retry-After asks for or a jittered 100, 200, 400 ms. Never for writes.
+ * Runs a read up to four times while the API server is throttled or out of reach, after the rest that its Retry-After
+ * asks for or a jittered 100, 200, 400 ms. Rejects with the last failure, with any other failure at once, and if the
+ * server asks for more than half a minute. Never for writes.
  */
 export async function retryReads<T>(
   { clock, random }: { readonly clock: Clock; readonly random: Random },

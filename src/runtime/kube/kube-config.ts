@@ -41,8 +41,8 @@ const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 /**
- * Looks, in controller-runtime's order, at: the kubeconfig named in `options`, `KUBECONFIG`, the pod's service account,
- * `~/.kube/config`.
+ * Reads, in controller-runtime's order: the kubeconfig named in `options`, `KUBECONFIG`, the pod's service account,
+ * `~/.kube/config`. Rejects with a {@link KubeConfigError} if there is none or it cannot be used.
  */
 export async function loadKubeConnection(options: KubeConfigOptions): Promise<KubeConnection> {
   const { environment, kubeconfig } = options;

@@ -60,7 +60,10 @@ export function apiVersionOf(resource: Resource): string {
   return resource.group === '' ? resource.version : `${resource.group}/${resource.version}`;
 }
 
-/** The controlling owner reference that makes `owner` the one that the garbage collector follows. */
+/**
+ * The controlling owner reference that makes `owner` the one that the garbage collector follows. Throws if `owner` has
+ * no uid yet.
+ */
 export function controllerReference(owner: KubeObject): OwnerReference {
   const { apiVersion, kind, metadata } = owner;
   if (metadata.uid === undefined)

@@ -159,7 +159,7 @@ export function collectionPath(resource: Resource, namespace?: string): string {
   return `${root}/${resource.version}${scope}/${resource.plural}`;
 }
 
-/** The path of one object. */
+/** The path of one object. Throws if `ref` lacks a name, or the namespace of a namespaced kind. */
 export function objectPath(resource: Resource, ref: ObjectRef, subresource?: string): string {
   if (resource.namespaced && ref.namespace === undefined) {
     throw new TypeError(`${resource.kind} ${ref.name} needs a namespace`);

@@ -63,9 +63,11 @@ interface ListEnvelope {
 }
 
 /**
- * A complete list in pages, parsed object by object. Each page asks for as many objects as make {@link PAGE_BYTES} by the
- * average of the page before, so that large objects come in small pages. If a page has expired (410) the list begins
- * again from its first page: the token offered instead would mix two states, and a deletion between them would go unseen.
+ * A complete list in pages, parsed object by object. Each page asks for as many objects as make {@link PAGE_BYTES} by
+ * the average of the page before, so that large objects come in small pages. If a page has expired (410) the list
+ * begins again from its first page: the token offered instead would mix two states, and a deletion between them would
+ * go unseen. Rejects with a KubeError as the client does, also if pages expire again and again, and with a
+ * MalformedReplyError if a list has no resourceVersion.
  */
 export async function listPages<T>(
   client: KubeStream,

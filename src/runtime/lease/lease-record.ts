@@ -87,7 +87,7 @@ export class LeaseRecord {
     return this.#changeCameBy === 'watch';
   }
 
-  /** Clears the holder, so that the next candidate need not wait. */
+  /** Clears the holder, so that the next candidate need not wait. Rejects with a KubeError. */
   async giveUp(): Promise<void> {
     const lease = this.#lease;
     if (!lease || this.holder() !== this.#options.identity) return;
@@ -104,7 +104,7 @@ export class LeaseRecord {
 
   /**
    * Notes renewals as they are made, and calls `onFreed` whenever nobody holds the lease, until the signal is aborted.
-   * A convenience: where watching is not allowed it ends, and asking now and then has to do.
+   * Never rejects: a failed watch is opened again, and it ends if watching is forbidden, since regular reads suffice.
    */
   async follow(onFreed: () => void, signal: AbortSignal): Promise<void> {
     const { client, clock, lease } = this.#options;

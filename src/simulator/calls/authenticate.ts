@@ -60,8 +60,8 @@ function sentSession({ headers }: SimRequest): string | undefined {
 }
 
 /**
- * Where `tfa.requireLogin` is on: the plain key of an account with 2FA opens only the calls of the login
- * itself. Public clients take the words of this refusal as the wish for a 2FA login.
+ * Throws a 401 `auth_error` if `tfa.requireLogin` is on and the plain key of an account with 2FA is used for more than
+ * the login itself. Public clients read the text of this refusal as the request for a 2FA login.
  */
 export function requireLogin({ key, user }: Caller, route: Pick<Route, 'path'>, settings: Settings): void {
   if (!settings.tfa.requireLogin || key.session || user.tfaStatus === 'disabled') return;

@@ -11,7 +11,10 @@ interface ReadBody {
   readonly refusal: Refusal | undefined;
 }
 
-/** A key in the body may prove who asks, so a bad body is refused only after the key was looked at. */
+/**
+ * Reads the body of a call. A bad one is a refusal in the result and throws nothing: a key in it may prove who asks, so
+ * it is refused only after the key was read.
+ */
 export function readBody(request: SimRequest, route: Route, limit: number): ReadBody {
   const { body } = request;
   if (body !== undefined && Buffer.byteLength(body) > limit) {
@@ -65,7 +68,10 @@ function parseJson(text: string): Json {
   }
 }
 
-/** Refuses what is nested too deep or has a key that would reach a prototype. Level by level, so that depth costs no stack. */
+/**
+ * Throws a 400 `bad_request` for what is nested too deep or has a key that would reach a prototype. Level by level, so
+ * that depth costs no stack.
+ */
 export function checkTree(root: Json, what: string): void {
   let level: Json[] = [root];
   for (let depth = 0; level.length > 0; depth += 1) {

@@ -122,7 +122,7 @@ export function pathId(text: string | undefined): number {
 /** Maximum number of conditions, order entries, columns or ids of one call: more than any client sends, few enough to hold up nobody. */
 export const MAX_TERMS = 256;
 
-/** Refuses a longer list with 400 `invalid_request`; `what` names the field in the plural. */
+/** Throws a 400 `invalid_request` for a longer list; `what` names the field in the plural. */
 export function assertTermCount(count: number, what: string): void {
   if (count <= MAX_TERMS) return;
   throw new Refusal(400, 'invalid_request', `${what}: ${count} are given; send at most ${MAX_TERMS}.`);

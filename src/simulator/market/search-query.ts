@@ -309,8 +309,8 @@ const CONTROLS: readonly {
 ];
 
 /**
- * Refuses with 400 a search whose written parts have another form: filters are `{op: value}` with values of their
- * type. Which other filters and operators there are the specification leaves open; those of the public service
+ * Throws a 400 `bad_request` if a written part of a search has another form: filters are `{op: value}` with values of
+ * their type. Which other filters and operators there are the specification leaves open; those of the public service
  * stand in.
  */
 export function checkWrittenSearch(body: JsonObject): void {

@@ -30,8 +30,8 @@ export const advance = (world: World, now: number, steps: readonly AdvanceStep[]
   advancePart(world, { now, rounds: Number.POSITIVE_INFINITY }, steps);
 
 /**
- * {@link advance} through at most so many instants at which something happens: where there are more, the `now` of the
- * world that comes out is less than the one asked for, and to go on from it comes to the same. PURE.
+ * {@link advance} through at most so many instants at which something happens: if there are more, the `now` of the
+ * result is less than the one asked for, and going on from it comes to the same. Throws as {@link advance} does. PURE.
  */
 export function advancePart(
   world: World,

@@ -29,7 +29,10 @@ export function factorNamed(name: string): FactorName {
   throw tfaRefusal('invalid_tfa_method', 'tfa_method must be one of sms, totp, email.');
 }
 
-/** Verifies a second factor and uses the proof up, or refuses; a wrong code counts against its method. */
+/**
+ * Verifies a second factor and uses the proof up. Throws the refusal of the specification if the proof is incomplete or
+ * wrong; a wrong code counts against its method.
+ */
 export function verifyFactor(step: TfaStep, proof: Proof): Verified {
   if (proof.backupCode !== undefined) {
     useBackupCode(step, proof.backupCode);
@@ -188,8 +191,8 @@ export function failureCounts(method: TfaMethod, now: number): FailureCounts {
 }
 
 /**
- * Refuses a verification by a locked method. Attempts made meanwhile neither count nor extend the lockout:
- * public clients repeat a 429 three times by themselves.
+ * Throws `tfa_locked` for a verification by a locked method. Attempts made meanwhile neither count nor extend the
+ * lockout: public clients repeat a 429 three times by themselves.
  */
 export function admitAttempt(method: TfaMethod, now: number): void {
   if (isLocked(method, now)) {
@@ -202,7 +205,7 @@ export function admitAttempt(method: TfaMethod, now: number): void {
   method.failCount = 0;
 }
 
-/** Counts a failed verification, locks the method at the threshold, and refuses. */
+/** Counts a failed verification, locks the method at the threshold, and throws `2fa_verification_failed`. */
 export function refuseAttempt(step: TfaStep, method: TfaMethod): never {
   method.failCount += 1;
   if (method.failCount >= step.settings.failuresBeforeLockout) {

@@ -6,7 +6,10 @@ import { emptyTables, type World } from './world.ts';
 
 type Counters = World['counters'];
 
-/** Counters with those of a document in their place; a name or number that is none is refused. PURE. */
+/**
+ * The counters, replaced by those that a document has. Throws a 400 `bad_request` for an unknown name or what is not a
+ * whole number. PURE.
+ */
 export function readCounters(current: Counters, given: Json | undefined): Counters {
   if (given === undefined || given === null) return current;
   if (!isObject(given)) throw badRequest('counters must be an object of whole numbers by kind.');

@@ -52,7 +52,7 @@ export function ownVolume(ctx: RouteContext, id: number): Volume {
   return volume;
 }
 
-/** Rents space of a listing for the caller; refused if the space is not free or no credit is left. */
+/** Rents space of a listing for the caller. Throws a 400 refusal if the space is not free or no credit is left. */
 export function rentVolume(
   ctx: RouteContext,
   listing: VolumeListing,

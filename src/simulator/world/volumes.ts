@@ -17,7 +17,7 @@ export function isActive(world: World, listingId: number): boolean {
   return Object.values(world.tables.volumes).some((volume) => volume.listingId === listingId);
 }
 
-/** The listing that its host may unlist now, or the refusal in the words of specification 4.1. */
+/** The listing that its host may unlist now. Throws the refusals of specification 4.1. */
 export function listingToUnlist(
   world: World,
   named: { id: number; userId: number; kind: VolumeKind },

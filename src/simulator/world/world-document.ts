@@ -30,9 +30,9 @@ export function worldJson(world: World): string {
 }
 
 /**
- * The world with what the document holds in place of its own: whole tables, settings one by one; what it
- * leaves out stays. Time is never set back, so `now` is passed over. Refuses, with the place and what to do,
- * unknown names, other types, and rows that name what is not there.
+ * The world with what the document holds in place of its own: whole tables, settings one by one; what it leaves out
+ * stays. Time is never set back, so `now` is passed over. Throws a 400 `bad_request`, with the place and what to do,
+ * for unknown names, other types, and rows that name what does not exist.
  */
 export function readWorld(world: World, document: JsonObject): World {
   const given = readTables(document);
