@@ -44,9 +44,14 @@ export async function servePages(
     );
   });
   await listen(server, address);
+  return runningServer(server, address.host);
+}
+
+/** A server that listens on that host already. */
+export function runningServer(server: Server, host: string): RunningServer {
   const { port } = server.address() as AddressInfo;
   return {
-    url: `http://${address.host === '' ? '127.0.0.1' : address.host}:${port}`,
+    url: `http://${host === '' ? '127.0.0.1' : host}:${port}`,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

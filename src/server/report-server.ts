@@ -1,9 +1,9 @@
 import { generateKeyPair } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { promisify } from 'node:util';
 import { inBackground } from '../lib/background.ts';
-import type { RunningServer } from './http-server.ts';
+import { type RunningServer, runningServer } from './http-server.ts';
 
 /** Answers one POST; `body` is parsed JSON. */
 export type TakeReport = (
@@ -63,15 +63,7 @@ export async function serveReports(
     server.once('error', reject);
     server.listen(address.port, address.host === '' ? undefined : address.host, () => resolve());
   });
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://${address.host === '' ? '127.0.0.1' : address.host}:${port}`,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+  return runningServer(server, address.host);
 }
 
 /**
