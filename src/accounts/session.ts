@@ -25,6 +25,7 @@ import {
   deletedSumsOf,
   limitsOf,
   maxRentalPrice,
+  type OrphanBill,
   sumAccount,
 } from './spend-limits.ts';
 
@@ -45,17 +46,17 @@ export interface UserFacts {
 export interface SweepFindings {
   /** Ids of orphans that are old enough to be destroyed. */
   readonly orphans: readonly number[];
-  /** Ids of orphanPrices machines that are too new to call orphans: their age or a second look will tell. */
+  /** Ids of machines without an object that are too new to call orphans: their age or a second look will tell. */
   readonly unsettled: readonly number[];
   /** Ids of orphans younger than every rental that was on record when they were first seen: memory was rolled back. */
   readonly rolledBack: readonly number[];
   /** Epoch milliseconds of the last time that a person confirmed a rollback, as far as the sweep knew; 0 for never. */
   readonly confirmedAt: number;
-  /** Ids of orphanPrices machines if so many lost their objects that a person has to look; absent if not. */
+  /** Ids of machines without an object if so many lost their objects that a person has to look; absent if not. */
   readonly massOrphaned?: readonly number[];
   /** Ids of machines that carry a copied or edited label of ours. */
   readonly copied: readonly number[];
-  /** Ids of orphanPrices machines that began after the window of their label: rentals that were carried out late. */
+  /** Ids of machines without an object that began after the window of their label: rentals that were carried out late. */
   readonly late?: readonly number[];
   /** Other installations that labels of the login name. */
   readonly others?: readonly string[];
@@ -304,27 +305,31 @@ export class AccountSession {
         const now = clock.now();
         const credit = this.#user.credit;
         const deleted = deletedSumsOf(this.#account);
-        const orphanPrices = this.#orphanPrices(items);
+        const orphans = this.#orphanBills(items);
         const month = monthName(now);
-        return sumAccount({ objects: items, pending, orphanPrices, deleted, credit, now, month });
+        return sumAccount({ objects: items, pending, orphans, deleted, credit, now, month });
       },
     });
   }
 
   /**
-   * Of machines that the latest sweep found orphanPrices, or that are on record as orphaned in mass, and that are still listed;
-   * an unknown price counts as the most.
+   * Of machines that the latest sweep found without an object, or that are on record as orphaned in mass, and that are
+   * still listed; an unknown price counts as the most.
    */
-  #orphanPrices(objects: readonly InstanceSummary[]): readonly MicroDollars[] {
+  #orphanBills(objects: readonly InstanceSummary[]): readonly OrphanBill[] {
     const { massOrphaned = [], orphansConfirmed = [] } = this.#account.status ?? {};
     const found = new Set([...orphansOf(this.findings), ...massOrphaned, ...orphansConfirmed]);
     if (found.size === 0) return [];
     const claimed = new Set(objects.map(({ instanceId }) => instanceId));
+    const late = new Set(this.findings.late);
     const rows = this.feed.latest()?.rows;
     const most = maxRentalPrice(undefined, this.limits, this.#options.brake.maxDollarsPerHour);
     return [...found].flatMap((id) => {
       const row = claimed.has(id) ? undefined : rows?.get(id);
-      return row ? [row.pricePerHour ?? most] : [];
+      if (!row) return [];
+      return [
+        { pricePerHour: row.pricePerHour ?? most, rentedLateAt: late.has(id) ? row.startedAt : undefined },
+      ];
     });
   }
 

@@ -280,12 +280,12 @@ test('says how many machines have no GpuInstance when they fill the limit', () =
 });
 
 test('adds up what the machines cost that no object claims', () => {
-  const orphanPrices = [DOLLAR, 2 * DOLLAR];
+  const orphans = [{ pricePerHour: DOLLAR }, { pricePerHour: 2 * DOLLAR }];
   expect(
     sumAccount({
       objects: [],
       pending: [],
-      orphanPrices,
+      orphans,
       deleted: undefined,
       credit: 0,
       now: NOW,
@@ -296,4 +296,13 @@ test('adds up what the machines cost that no object claims', () => {
     orphanMachines: 2,
     orphanDollarsPerHour: 3 * DOLLAR,
   });
+});
+
+test('counts a rental that was carried out late, which no record shows, for an hour (H6)', () => {
+  const billed = (agoMs: number) => ({ pricePerHour: DOLLAR, rentedLateAt: NOW - agoMs });
+  const sums = sumAccount({
+    ...{ objects: [], pending: [], deleted: undefined, credit: 0, now: NOW, month: '' },
+    orphans: [{ pricePerHour: DOLLAR }, billed(HOUR - 1), billed(HOUR)],
+  });
+  expect(sums).toMatchObject({ rentalsLastHour: 1, oldestRentalAt: NOW - HOUR + 1, orphanMachines: 3 });
 });

@@ -95,11 +95,17 @@ export interface DeletedSums {
   readonly rentals: readonly number[];
 }
 
+/** A machine that bills and that no object claims. */
+export interface OrphanBill {
+  readonly pricePerHour: MicroDollars;
+  /** Epoch milliseconds, if its rental was carried out late: no record shows that one. */
+  readonly rentedLateAt?: number | undefined;
+}
+
 export interface SumInput {
   readonly objects: readonly InstanceSummary[];
   readonly pending: readonly PendingRental[];
-  /** Hourly prices of orphans. */
-  readonly orphanPrices?: readonly MicroDollars[];
+  readonly orphans?: readonly OrphanBill[];
   readonly deleted: DeletedSums | undefined;
   readonly credit: MicroDollars | undefined;
   readonly now: number;
@@ -112,9 +118,10 @@ const ASK_AGAIN_MS = 10_000;
 
 /** Adds an account up. */
 export function sumAccount(input: SumInput): AccountSums {
-  const { objects, pending, orphanPrices = [], deleted, now } = input;
+  const { objects, pending, orphans = [], deleted, now } = input;
   const unrecorded = pending.filter((rental) => !rental.recorded);
-  const remembered = [...objects.flatMap((object) => object.rentals), ...(deleted?.rentals ?? [])];
+  const late = orphans.flatMap(({ rentedLateAt }) => rentedLateAt ?? []);
+  const remembered = [...objects.flatMap((object) => object.rentals), ...(deleted?.rentals ?? []), ...late];
   const rentals = recentRentals(remembered, now);
   const underWay = unrecorded.length + objects.filter(({ hasOpenIntent }) => hasOpenIntent).length;
   const live = objects.filter((object) => isPaid(object) && isLive(object));
@@ -125,8 +132,8 @@ export function sumAccount(input: SumInput): AccountSums {
     oldestRentalAt: rentals.length === 0 ? undefined : rentals.reduce((a, b) => Math.min(a, b)),
     liveMachines: live.length + unrecorded.length,
     dollarsPerHour: total([...live, ...pending].map((item) => item.pricePerHour)),
-    orphanMachines: orphanPrices.length,
-    orphanDollarsPerHour: total(orphanPrices),
+    orphanMachines: orphans.length,
+    orphanDollarsPerHour: total(orphans.map(({ pricePerHour }) => pricePerHour)),
     spentThisMonth: left + total(objects.filter(isPaid).map((object) => object.spentThisMonth)),
     credit: input.credit,
   };

@@ -155,19 +155,40 @@ function foundByLabel(observed: Observed, intent: RentalIntent): IntentOutcome |
   return machine && { type: 'found', intent, instanceId: machine.row.id };
 }
 
-/**
- * The same for the newest purchase when it was closed without a machine: nothing else is rented while its late machine is
- * listed. If a machine of that purchase has ended, it had one, and this is a copy.
- */
-export function lateMachineOfClosed(
-  facts: Facts,
-): { readonly machine: Instance; readonly attempt: number } | undefined {
-  const { intent, uid, object, openIntent } = facts;
+/** A machine that carries the label of a purchase that was closed without one. */
+export interface LateMachine {
+  readonly machine: Instance;
+  readonly attempt: number;
+}
+
+/** The same for every purchase that was closed without a machine: nothing else is rented while its late machine is listed. */
+export function lateMachineOfClosed(facts: Facts): LateMachine | undefined {
+  return lateMachineOfNewest(facts) ?? lateMachineOfEarlier(facts);
+}
+
+function lateMachineOfNewest(facts: Facts): LateMachine | undefined {
+  const { intent, uid, openIntent } = facts;
   if (intent.type !== 'intent' || intent.intent.uid !== uid || openIntent) return undefined;
   const { attempt } = intent.intent;
-  const hadMachine = object.status?.history?.some((past) => past.attempt === attempt);
-  const machine = hadMachine ? undefined : lateMachine(facts, intent.intent);
+  const machine = hadMachine(facts, attempt) ? undefined : lateMachine(facts, intent.intent);
   return machine && { machine, attempt };
+}
+
+/** It may come while a later purchase is open, and would otherwise be hidden behind that for good. */
+function lateMachineOfEarlier(facts: Facts): LateMachine | undefined {
+  const { intent, object, list } = facts;
+  const newest = Math.max(object.status?.attempt ?? 0, intent.type === 'intent' ? intent.intent.attempt : 0);
+  for (const { row, ownership } of list?.labelled ?? []) {
+    if (ownership.type !== 'labelCopied' || !ownership.isLate) continue;
+    const { attempt } = ownership.facts;
+    if (attempt < newest && !hadMachine(facts, attempt)) return { machine: row, attempt };
+  }
+  return undefined;
+}
+
+/** If a machine of that purchase has ended, another one with its label is a copy. */
+function hadMachine({ object }: Facts, attempt: number): boolean {
+  return object.status?.history?.some((past) => past.attempt === attempt) ?? false;
 }
 
 /** The same while a list that lacks it is no proof that it is gone. */
@@ -204,10 +225,10 @@ function isLongMissing({ absences, constants }: Observed, instanceId: number): b
  * a late machine which lists have shown before.
  */
 export function needsSecondList(facts: Facts): boolean {
-  const { intent, uid, object, listsBegun, openIntent } = facts;
+  const { intent, uid, listsBegun, openIntent } = facts;
   if (intent.type !== 'intent' || intent.intent.uid !== uid || openIntent) return false;
-  const hadMachine = object.status?.history?.some(({ attempt }) => attempt === intent.intent.attempt);
-  return !hadMachine && !isRefused(facts, intent.intent) && listsBegun.length < 2;
+  const { attempt } = intent.intent;
+  return !hadMachine(facts, attempt) && !isRefused(facts, intent.intent) && listsBegun.length < 2;
 }
 
 /**

@@ -41,7 +41,12 @@ export class LimitWatch {
   readonly #seen = new Set<number>();
   readonly #sent = new Map<string, Allowed>();
   /** The purchases that contracts came of, and when their calls left. */
-  readonly #begun: { readonly key: string; readonly account: string | undefined; readonly at: number }[] = [];
+  readonly #begun: {
+    readonly key: string;
+    readonly account: string | undefined;
+    readonly at: number;
+    readonly contract: Contract;
+  }[] = [];
   #clockWrongAt = Number.NEGATIVE_INFINITY;
   readonly #accounts = new Map<string, AccountLimits>();
   readonly #blindUntil = new WeakMap<Machine, number>();
@@ -177,16 +182,21 @@ export class LimitWatch {
 
   /**
    * By the calls that left before. What a person has laid hands on may be forgotten, and what stands in a namespace that
-   * is not watched any more is not known.
+   * is not watched any more is not known. A rental that was carried out late is on no record: it counts while it is there.
    */
-  #checkRate(contract: Contract, { at, account, mostRentals }: Allowed): void {
+  #checkRate(contract: Contract, { at, account, mostRentals, isFresh }: Allowed): void {
     const uid = this.#scene.purchaseOf(contract)?.uid ?? '';
-    this.#begun.push({ key: rentedKey(uid), account, at });
+    this.#begun.push({ key: rentedKey(uid), account, at, contract });
     if (at - this.#clockWrongAt < HOUR_MS || this.#scene.isHandled(uid)) return;
     const before = this.#begun.filter(
       (other) => other.account === account && other.at <= at && other.at > at - HOUR_MS,
     );
-    const count = before.filter(({ key }) => this.#isRemembered(uidIn(key))).length;
+    const live = new Set(isFresh ? [] : this.#counted().map(({ id }) => id));
+    const count = before.filter(
+      (other) =>
+        this.#isRemembered(uidIn(other.key)) &&
+        (other.contract === contract || !isLate(other.contract) || live.has(other.contract.id)),
+    ).length;
     if (count <= mostRentals) return;
     this.#scene.broken(
       'I9',

@@ -52,6 +52,27 @@ const LATE_STORIES: readonly Story[] = [
     },
   },
   {
+    name: 'a rent call is carried out after 300 seconds, while the next one has brought nothing yet (H6)',
+    seconds: 4_600,
+    sweeps: true,
+    plot: (stage) => {
+      stage.strike({ call: 'rent', nth: 1, fate: { lateMs: 300_000 } });
+      stage.strike({ call: 'rent', nth: 2, fate: { lateMs: 4_000_000 } });
+      stage.at(10, () => raisePrice(stage, CHEAPEST_OFFER, 600_000));
+    },
+  },
+  {
+    name: 'an account that may rent twice an hour has rented once, and once more by a call that was carried out late (H6)',
+    seconds: 1_000,
+    flags: { maxRentalsPerHour: 2 },
+    mayLeave: true,
+    plot: (stage) => {
+      stage.strike({ call: 'rent', nth: 1, fate: { lateMs: 300_000 } });
+      stage.at(10, () => raisePrice(stage, CHEAPEST_OFFER, 600_000));
+      stage.at(600, () => stage.users.createInstance('b'));
+    },
+  },
+  {
     name: 'a rent call is carried out after the window of its label and before it settles (H6)',
     seconds: 4_300,
     sweeps: true,

@@ -104,6 +104,11 @@ describe('an object without a machine waits', () => {
       { rule: 'late-machine-listed', phase: 'Pending', says: 'RentalUncertain', onList: true },
     ],
     [
+      'while a machine of an earlier purchase is listed that was carried out late (H6)',
+      { ...found, status: { attempt: 2 }, intent: intent({ attempt: 2 }), machines: [listed(late)] },
+      { rule: 'late-machine-listed', phase: 'Pending', says: 'RentalUncertain', onList: true },
+    ],
+    [
       'while one list lacks the machine of its last purchase that came late (H6)',
       lateMissingFrom([at(-1)], [at(-11), at(-1)]),
       { rule: 'late-machine-listed', phase: 'Pending', says: 'RentalUncertain', onList: true },

@@ -79,7 +79,7 @@ const RULES: readonly Rule<Unrented>[] = [
   },
   {
     name: 'late-machine-listed',
-    because: 'A machine of the last purchase may have come after all.',
+    because: 'A machine of an earlier purchase may have come after all.',
     decide: (facts, stage) => {
       const late = lateMachineOfClosed(facts);
       return (
