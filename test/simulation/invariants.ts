@@ -342,7 +342,6 @@ export class Invariants {
   }
 
   #listed(machine: Machine, login: number | undefined): void {
-    this.#sweeps.listed(login);
     this.#limits.listed(machine);
     this.#idleSlots.listed(machine, login);
     const { faults } = this.#scene.world.market.store.current().tables;
@@ -366,7 +365,6 @@ export class Invariants {
     const offer = Number(path.split('/')[4]);
     const isRefused = refusal !== undefined && refusal.status < 500;
     const login = this.#scene.loginOf(request);
-    this.#checkLateMachines(machine, request, purchase);
     this.#idleSlots.rentSent(login);
     this.#attempts.rentSent(machine, { offer, login, isRefused }, purchase);
     this.#limits.rentSent(machine, purchase);
@@ -374,23 +372,6 @@ export class Invariants {
     this.#machines.rentSent(purchase);
     this.#sweeps.rentSent(purchase);
     this.#scene.rentSent(offer, purchase);
-  }
-
-  /** H6: nothing is rented for an object while a list shows a machine of one of its earlier purchases, carried out late. */
-  #checkLateMachines(machine: Machine, request: Call['request'], { uid, attempt }: Purchase): void {
-    if (this.#scene.isHandled(uid)) return;
-    const late = this.#scene.live().find((contract) => {
-      const earlier = this.#scene.purchaseOf(contract);
-      const isEarlier = earlier?.uid === uid && earlier.attempt < attempt;
-      return (
-        isEarlier && this.#scene.isLateRental(contract) && this.#newest.show(machine, request, contract.id)
-      );
-    });
-    if (late)
-      this.#scene.broken(
-        'H6',
-        `purchase ${attempt} is sent beside machine ${late.id} of an earlier one, which came late`,
-      );
   }
 
   #destroySent(machine: Machine, request: Call['request']): void {

@@ -11,8 +11,6 @@ export type ShownList = ReadonlyMap<number, unknown>;
 interface Newest {
   readonly shown: ShownList;
   readonly readAt: number;
-  /** By id: since when each list has shown it. */
-  readonly since: ReadonlyMap<number, number>;
 }
 
 /** What the newest complete list shows that each process has read with each key, whatever the ledger says. */
@@ -28,10 +26,7 @@ export class NewestLists {
   read(machine: Machine, request: TransportRequest, shown: ShownList | undefined): void {
     if (!shown || shown.size === 0) return;
     const ofMachine = this.#byReader.get(machine) ?? new Map<string, Newest>();
-    const readAt = this.#now();
-    const before = ofMachine.get(keyOf(request))?.since;
-    const since = new Map([...shown.keys()].map((id) => [id, before?.get(id) ?? readAt]));
-    ofMachine.set(keyOf(request), { shown, readAt, since });
+    ofMachine.set(keyOf(request), { shown, readAt: this.#now() });
     this.#byReader.set(machine, ofMachine);
   }
 
@@ -39,12 +34,6 @@ export class NewestLists {
   showRunning(machine: Machine, request: TransportRequest, id: number): boolean {
     const newest = this.#byReader.get(machine)?.get(keyOf(request));
     return newest?.shown.get(id) === 'running' && this.#now() - newest.readAt >= HEEDED_MS;
-  }
-
-  /** Whether a process that sends that request has to know that there is such a machine. */
-  show(machine: Machine, request: TransportRequest, id: number): boolean {
-    const since = this.#byReader.get(machine)?.get(keyOf(request))?.since.get(id);
-    return since !== undefined && this.#now() - since >= HEEDED_MS;
   }
 }
 

@@ -38,7 +38,7 @@ interface Mass {
 /** A contract without an owner. */
 interface Unowned {
   readonly since: number;
-  /** How many lists were asked for since. */
+  /** How many lists have been read since that show it. */
   readonly lists: number;
 }
 
@@ -91,18 +91,18 @@ export class SweepWatch {
       if (!this.#lists.has(id)) this.#lists.set(id, { since: this.#scene.now, lists: 0 });
   }
 
-  /** Some process sends for the list of that login, or of any. */
-  listed(userId: number | undefined): void {
-    for (const [id, unowned] of this.#lists)
-      if (this.#scene.isListedFor(id, userId)) this.#lists.set(id, { ...unowned, lists: unowned.lists + 1 });
-  }
-
   /**
    * A process has read a list of that login. A mass that no status names, since its process died before, is none any more
    * where a person allows as many meanwhile.
    */
   listRead(userId: number | undefined, shown: ShownList | undefined): void {
-    if (!shown || this.#lists.size <= MIN_MASS) return;
+    if (!shown) return;
+    for (const [id, unowned] of this.#lists)
+      if (shown.has(id)) this.#lists.set(id, { ...unowned, lists: unowned.lists + 1 });
+    if (this.#lists.size > MIN_MASS) this.#noteMass(userId, shown);
+  }
+
+  #noteMass(userId: number | undefined, shown: ShownList): void {
     const orphans = [...shown.keys()].filter((id) => this.#isKnownOrphan(id));
     const accounts = this.#scene.accounts.ofLogin(userId);
     const allowed = accounts.map((account) => {
@@ -138,16 +138,15 @@ export class SweepWatch {
     return [...this.#lists.keys()];
   }
 
-  /** I2: nothing is bought while lists show a machine of the purchase before, which was carried out late. */
+  /** I2: nothing is bought while lists show a machine of an earlier purchase, which was carried out late (H6). */
   rentSent({ uid, attempt }: Purchase): void {
     for (const [id, { lists }] of this.#lists) {
       const contract = this.#scene.contracts()[id];
       const purchase = contract && this.#scene.isLateRental(contract) && this.#scene.purchaseOf(contract);
-      if (!purchase || purchase.uid !== uid || purchase.attempt !== attempt - 1 || lists < LISTS_TO_KNOW)
-        continue;
+      if (!purchase || purchase.uid !== uid || purchase.attempt >= attempt || lists < LISTS_TO_KNOW) continue;
       this.#scene.broken(
         'I2',
-        `purchase ${attempt} was sent while contract ${id} of the one before was listed`,
+        `purchase ${attempt} was sent while contract ${id} of purchase ${purchase.attempt} was listed`,
       );
     }
   }
