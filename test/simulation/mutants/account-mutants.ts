@@ -27,8 +27,8 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     name: 'unclaimed-not-counted',
     loses: 'machines that no object claims, in what an account has and spends',
     file: 'accounts/session.ts',
-    find: 'return row ? [row.pricePerHour ?? most] : [];',
-    replace: 'return row ? [row.pricePerHour ?? most].slice(1) : [];',
+    find: 'if (!row) return [];',
+    replace: 'if (!row || found.size > 0) return [];',
   },
   {
     name: 'account-adds-no-prices',
