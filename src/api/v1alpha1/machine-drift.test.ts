@@ -179,7 +179,7 @@ describe('the alternatives that a machine satisfies (M4)', () => {
 
 describe('the hash of a request', () => {
   test.each(['v0:x', 'v1:409d3253a6290c41', undefined])(
-    '%s says nothing, and is written anew',
+    '%s says nothing, and is written again',
     (recorded) => {
       const now = spec({ ...MANIFEST, image: 'example/image:2' });
       expect(driftOf({ specHash: recorded }, now)).toBeUndefined();

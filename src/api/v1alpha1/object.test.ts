@@ -7,7 +7,7 @@ import { MAX_TOKEN_LENGTH, requestToken } from './object.ts';
 const asked = (value: string) => requestToken({ name: 'a', annotations: { word: value } }, 'word');
 
 describe('what a person asks for by an annotation', () => {
-  test('is echoed as it stands', () => {
+  test('is echoed unchanged', () => {
     expect(asked('now')).toBe('now');
   });
 

@@ -37,17 +37,17 @@ export interface Requirement {
   /** What is not known passes. */
   readonly passes: (facts: OfferFacts) => boolean;
   /** Whether it is known. */
-  readonly tells: (facts: OfferFacts) => boolean;
+  readonly isKnown: (facts: OfferFacts) => boolean;
   readonly filters: readonly RequirementFilter[];
 }
 
 /** What of a spec decides how many direct ports a machine needs. */
-export type WantedPorts = Partial<Pick<GpuInstanceSpec, 'ports' | 'ssh'>>;
+export type DeclaredPorts = Partial<Pick<GpuInstanceSpec, 'ports' | 'ssh'>>;
 
 /** Requirements on the machine itself, in the order of the fields of an alternative. */
 export function machineRequirements(
   { gpuNames, gpuCount, minGpuMemory, minDirectPorts }: OfferRequirements,
-  wanted: WantedPorts,
+  declared: DeclaredPorts,
 ): readonly Requirement[] {
   const memoryMB =
     minGpuMemory === undefined ? undefined : Math.floor((parseQuantity(minGpuMemory) ?? 0) / 1e6);
@@ -56,19 +56,19 @@ export function machineRequirements(
     {
       label: `gpuCount ${gpuCount}`,
       passes: (facts) => facts.gpuCount === undefined || facts.gpuCount === gpuCount,
-      tells: (facts) => facts.gpuCount !== undefined,
+      isKnown: (facts) => facts.gpuCount !== undefined,
       filters: [{ field: 'num_gpus', operator: 'eq', value: gpuCount }],
     },
     ...atLeast(
       { label: `minGpuMemory ${minGpuMemory}`, field: 'gpu_ram', least: memoryMB },
       (facts) => facts.gpuMemoryMB,
     ),
-    ...directPortsRequirement(minDirectPorts, neededDirectPorts(wanted)),
+    ...directPortsRequirement(minDirectPorts, neededDirectPorts(declared)),
   ];
 }
 
 /** Direct ports without which a declared port, or SSH, could not be reached from outside: one for each of them. */
-export function neededDirectPorts({ ports = [], ssh }: WantedPorts): number {
+export function neededDirectPorts({ ports = [], ssh }: DeclaredPorts): number {
   const needed = ports.map(({ containerPort, protocol }) => `${containerPort}/${protocol}`);
   return new Set([...needed, ...(ssh ? ['22/TCP'] : [])]).size;
 }
@@ -85,7 +85,7 @@ function namesRequirement(gpuNames: readonly string[]): Requirement {
   return {
     label: `gpuNames ${gpuNames.join(', ')}`,
     passes: ({ gpuName }) => gpuName === undefined || gpuNames.includes(gpuName),
-    tells: ({ gpuName }) => gpuName !== undefined,
+    isKnown: ({ gpuName }) => gpuName !== undefined,
     filters: [oneOf('gpu_name', gpuNames)],
   };
 }
@@ -115,7 +115,7 @@ export function hostRequirements({
           {
             label: 'verified true',
             passes: (facts: OfferFacts) => facts.verified !== false,
-            tells: (facts: OfferFacts) => facts.verified !== undefined,
+            isKnown: (facts: OfferFacts) => facts.verified !== undefined,
             filters: [{ field: 'verified', operator: 'eq', value: true } as const],
           },
         ]
@@ -129,7 +129,7 @@ function regionRequirement(regions: readonly string[]): Requirement {
     label: `regions ${regions.join(', ')}`,
     passes: ({ region }) =>
       region === undefined || regions.includes(region.slice(region.lastIndexOf(',') + 1).trim()),
-    tells: ({ region }) => region !== undefined,
+    isKnown: ({ region }) => region !== undefined,
     filters: [oneOf('geolocation', regions)],
   };
 }
@@ -150,7 +150,7 @@ export function atLeast(
     {
       label,
       passes: (facts) => (value(facts) ?? least) >= least,
-      tells: (facts) => value(facts) !== undefined,
+      isKnown: (facts) => value(facts) !== undefined,
       filters: [{ field, operator: 'gte', value: least }],
     },
   ];
@@ -186,12 +186,12 @@ function filterRequirement(filter: OfferFilter): Requirement {
   const values = listed.map(factValue);
   const label = `filter ${field} ${operator} ${listed.join(', ')}`;
   if (operator === 'In' || operator === 'NotIn') {
-    const wanted = operator === 'In';
+    const isIn = operator === 'In';
     return {
       label,
-      passes: ({ fields }) => fields[field] === undefined || values.includes(fields[field]) === wanted,
-      tells: ({ fields }) => fields[field] !== undefined,
-      filters: [{ field, operator: wanted ? 'in' : 'notin', value: values }],
+      passes: ({ fields }) => fields[field] === undefined || values.includes(fields[field]) === isIn,
+      isKnown: ({ fields }) => fields[field] !== undefined,
+      filters: [{ field, operator: isIn ? 'in' : 'notin', value: values }],
     };
   }
   const [wireOperator, compares] = OPERATORS[operator];
@@ -199,7 +199,7 @@ function filterRequirement(filter: OfferFilter): Requirement {
   return {
     label,
     passes: ({ fields }) => fields[field] === undefined || compares(fields[field], value),
-    tells: ({ fields }) => fields[field] !== undefined,
+    isKnown: ({ fields }) => fields[field] !== undefined,
     filters: [{ field, operator: wireOperator, value }],
   };
 }

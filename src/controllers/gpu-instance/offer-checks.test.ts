@@ -249,7 +249,7 @@ describe('direct ports (S6, D-op1)', () => {
 describe('whether an offer tells what a check asks for', () => {
   const tells = (change: Record<string, unknown>, candidate: Offer) =>
     offerChecks(requirements(change), context)
-      .filter((check) => check.tells(candidate))
+      .filter((check) => check.isKnown(candidate))
       .map(({ label }) => label);
   const asked = { maxPricePerHour: '0.40', bid: '0.20', pricing: 'Interruptible', verified: false };
 

@@ -2,11 +2,11 @@ import type { OfferSet } from '../../accounts/admission.ts';
 import { type AccountLimits, refusesUnknownPrice } from '../../accounts/spend-limits.ts';
 import type { OfferRequirements } from '../../api/v1alpha1/offer-requirements.ts';
 import {
+  type DeclaredPorts,
   filterRequirements,
   hostRequirements,
   machineRequirements,
   type Requirement,
-  type WantedPorts,
 } from '../../api/v1alpha1/requirements.ts';
 import { formatDollars, type MicroDollars, parseDollars } from '../../lib/money.ts';
 import type {
@@ -30,7 +30,7 @@ export interface ChoiceInput {
   readonly limits: AccountLimits;
   readonly diskGB: number;
   /** Ports that have to be reached from outside. */
-  readonly wanted: WantedPorts;
+  readonly wanted: DeclaredPorts;
   readonly offers: readonly Offer[];
   readonly excluded: Exclusions;
   /** The search was wider than the requirements: what an offer does not tell does not count as asked for. */
@@ -81,7 +81,7 @@ export function wouldMatchWithout(
 /** The offers that tell everything that is required. */
 function telling(input: ChoiceInput): readonly Offer[] {
   const checks = offerChecks(input.requirements, input);
-  return input.offers.filter((offer) => checks.every((check) => check.tells(offer)));
+  return input.offers.filter((offer) => checks.every((check) => check.isKnown(offer)));
 }
 
 function passes(checks: readonly OfferCheck[], offer: Offer): boolean {
@@ -141,7 +141,7 @@ interface OfferCheck {
   /** What a service does not tell passes, since it was asked for; a price alone must be told. */
   readonly passes: (offer: Offer) => boolean;
   /** Whether the offer says what {@link passes} looks at. */
-  readonly tells: (offer: Offer) => boolean;
+  readonly isKnown: (offer: Offer) => boolean;
   readonly filters: readonly QueryFilter[];
 }
 
@@ -149,7 +149,7 @@ interface Context {
   readonly limits: AccountLimits;
   readonly diskGB: number;
   /** What has to be reached from outside, and so needs direct ports. */
-  readonly wanted: WantedPorts;
+  readonly wanted: DeclaredPorts;
 }
 
 /** The requirements of one alternative, in the order of its fields. */
@@ -198,7 +198,7 @@ function diskCheck({ diskGB }: Context): readonly OfferCheck[] {
       kind: 'fit',
       label: `disk ${diskGB}G`,
       passes: (offer) => (offer.diskGB ?? diskGB) >= diskGB,
-      tells: (offer) => offer.diskGB !== undefined,
+      isKnown: (offer) => offer.diskGB !== undefined,
       filters: [{ field: 'disk_space', operator: 'gte', value: diskGB }],
     },
   ];
@@ -219,7 +219,7 @@ function priceChecks(requirements: OfferRequirements, { limits }: Context): read
       kind: 'knownPrice',
       label: `allowUnknownPrice false${requirements.allowUnknownPrice ? ' of the account' : ''}`,
       passes: (offer) => (requirements.allowUnknownPrice && !isForbidden) || price(offer) !== undefined,
-      tells: () => true,
+      isKnown: () => true,
       filters: [],
     },
     ...(cap === undefined
@@ -229,7 +229,7 @@ function priceChecks(requirements: OfferRequirements, { limits }: Context): read
             kind: 'price' as const,
             label: `maxPricePerHour ${formatDollars(cap)}`,
             passes: (offer: Offer) => (price(offer) ?? 0) <= cap,
-            tells: (offer: Offer) => price(offer) !== undefined,
+            isKnown: (offer: Offer) => price(offer) !== undefined,
             filters: priceFilter(requirements, cap),
           },
         ]),
@@ -240,7 +240,7 @@ function priceChecks(requirements: OfferRequirements, { limits }: Context): read
             kind: 'fit' as const,
             label: `bid ${formatDollars(bid)}`,
             passes: (offer: Offer) => (offer.minBid ?? 0) <= bid,
-            tells: (offer: Offer) => offer.minBid !== undefined,
+            isKnown: (offer: Offer) => offer.minBid !== undefined,
             filters: [{ field: 'min_bid', operator: 'lte', value: bid / 1_000_000 } as const],
           },
         ]),
