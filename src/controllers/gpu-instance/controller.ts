@@ -1,7 +1,7 @@
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { gpuInstanceResource } from '../../api/v1alpha1/names.ts';
 import type { Env } from '../../lib/env.ts';
-import { type Controller, conflict, done, type Result, requeueAfter } from '../../runtime/controller.ts';
+import type { Controller, Result } from '../../runtime/controller.ts';
 import { AccessReviews } from '../../runtime/kube/access-review.ts';
 import { uidOf } from '../../runtime/kube/kube-object.ts';
 import type { ControllerMetrics, QueueMetrics } from '../../runtime/metrics-ports.ts';
@@ -117,10 +117,8 @@ class InstanceLoop {
   async reconcile(object: GpuInstance, { key, log, aside }: ObjectContext): Promise<Result> {
     const memory = this.#memories.of(uidOf(object));
     memory.probe = this.#probes.view(key, object);
-    const deps = depsOf(object, this.#shared, { memory, log, aside, wake: () => this.#enqueue(key) });
-    const { afterMs, onList, lostRace } = await reconcile(object, deps);
-    if (onList) this.#watches.onNextList(key, object);
-    if (lostRace) return conflict(afterMs);
-    return afterMs === undefined ? done : requeueAfter(afterMs);
+    const wake = () => this.#enqueue(key);
+    const onNextList = () => this.#watches.onNextList(key, object);
+    return reconcile(object, depsOf(object, this.#shared, { memory, log, aside, wake, onNextList }));
   }
 }

@@ -46,6 +46,8 @@ interface ObjectDeps {
   readonly aside: ReconcileContext['aside'];
   /** Enqueues the object: an answer or a rental slot that it waited for is there. */
   readonly wake: () => void;
+  /** Enqueues the object after the next complete list of its login. */
+  readonly onNextList: () => void;
 }
 
 /** Everything outside the object that a reconcile uses: every step takes this one value, or part of it. */

@@ -28,6 +28,7 @@ import { MarketplaceError, type MarketplaceErrorKind } from '../../marketplace/e
 import type { CallOptions } from '../../marketplace/http/call.ts';
 import type { Offer } from '../../marketplace/offers/offers.ts';
 import { defaultConstants } from '../../ownership/constants.ts';
+import { conflict, requeueAfter } from '../../runtime/controller.ts';
 import { AccessReviews } from '../../runtime/kube/access-review.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
@@ -191,6 +192,7 @@ function situation(setting: Setting = {}) {
       : { get: () => lookup, statusWriter: () => book, sessions: () => [session], permits: () => true }
   ) as never;
   const withoutStart = new Set<string>();
+  let waitsForList = false;
   const deps = depsOf(
     observed.object,
     {
@@ -218,9 +220,17 @@ function situation(setting: Setting = {}) {
       },
       log: { ...silentLogger, info: (message, fields) => setting.logged?.push([message, fields]) },
       wake() {},
+      onNextList: () => {
+        waitsForList = true;
+      },
     },
   );
-  return { run: () => reconcile(observed.object, deps), done, memory, withoutStart, steady };
+  /** The result, and whether the next list is waited for. */
+  const run = async () => {
+    const result = await reconcile(observed.object, deps);
+    return { ...result, ...(waitsForList && { onNextList: true }) };
+  };
+  return { run, done, memory, withoutStart, steady };
 }
 
 /** Says yes to what is written, but for the one verb that is told to lose its race. */
@@ -265,14 +275,14 @@ function withKind(body: GpuInstance): GpuInstance {
 describe('a pass that buys', () => {
   test('writes the intent, then rents, then writes the result', async () => {
     const { run, done, memory } = situation();
-    expect(await run()).toEqual({ onList: true });
+    expect(await run()).toEqual({ type: 'done', onNextList: true });
     expect(done).toEqual(['patch', 'rent 100', 'count rented', 'replace', 'event InstanceRented']);
     expect(memory).toMatchObject({ rented: undefined, intent: { attempt: 1, offer: 100 } });
   });
 
   test('buys nothing whose id it may not write down', async () => {
     const { run, done, memory } = situation({ allowed: false });
-    expect(await run()).toEqual({ afterMs: 10_000 });
+    expect(await run()).toEqual(requeueAfter(10_000));
     expect(done).toEqual(['event NotPermitted']);
     expect(memory).toMatchObject({ notBefore: NOW + 10_000, refusal: { reason: 'NotPermitted' } });
   });
@@ -298,17 +308,17 @@ describe('a pass that buys', () => {
     const status = { observedGeneration: 1, conditions: [readyCondition('AccountNotReady')] };
     for (const object of [{}, { status }]) {
       const { run, done, memory } = situation({ ticket, place: PLACE, object, searched: true });
-      expect(await run()).toEqual({ afterMs: 10_000 });
+      expect(await run()).toEqual(requeueAfter(10_000));
       expect(done).toEqual(['replace']);
       expect(memory.queued).toMatchObject({ reason: 'Queued', at: NOW, expectedMs: 9_000 });
     }
     const outrun = situation({ ticket, place: PLACE, searched: true, conflict: 'replace' });
-    expect(await outrun.run()).toEqual({ afterMs: 50, lostRace: true });
+    expect(await outrun.run()).toEqual(conflict(50));
   });
 
   test('says that its search is queued, counts no failure for it, and keeps its place', async () => {
     const { run, done, memory } = situation({ place: PLACE });
-    expect(await run()).toEqual({ afterMs: 10_000 });
+    expect(await run()).toEqual(requeueAfter(10_000));
     expect(done).toEqual(['replace']);
     expect(memory.failures).toBe(0);
   });
@@ -336,7 +346,7 @@ describe('a pass that buys', () => {
 
   test('rents nothing where someone else wrote first', async () => {
     const { run, done } = situation({ conflict: 'patch' });
-    expect(await run()).toEqual({ afterMs: 50, lostRace: true });
+    expect(await run()).toEqual(conflict(50));
     expect(done).toEqual(['patch']);
   });
 
@@ -344,7 +354,7 @@ describe('a pass that buys', () => {
     const unwanted = held({}, { spec: { powerState: 'Stopped' } });
     for (const object of [unwanted, held({ actualStatus: 'stopped' }), { ...held(), deleting: true }]) {
       const { run, done } = situation({ object, leaseMs: 3_000 });
-      expect(await run()).toEqual({ afterMs: 1_000 });
+      expect(await run()).toEqual(requeueAfter(1_000));
       expect(done).toEqual([]);
     }
   });
@@ -352,7 +362,7 @@ describe('a pass that buys', () => {
   test('destroys nothing where the lease ended while that was recorded', async () => {
     const object = held({}, { annotations: { 'gpurental.dev/replace-at': time(-1) } });
     const { run, done } = situation({ object, leaseLooks: 2 });
-    expect(await run()).toEqual({ afterMs: 1_000 });
+    expect(await run()).toEqual(requeueAfter(1_000));
     expect(done).toEqual(['replace', 'event ReplaceRequested']);
   });
 
@@ -364,14 +374,14 @@ describe('a pass that buys', () => {
     await before.run();
     expect(before.done).toContain('stop 1');
     const { run, done } = situation({ object, later: stopped ?? [] });
-    expect(await run()).toEqual({ afterMs: 0 });
+    expect(await run()).toEqual(requeueAfter(0));
     expect(done).not.toContain('stop 1');
   });
 
   test('takes a call back if its object is gone while it waits, unless it was being deleted (H1)', async () => {
     const object = held({}, { spec: { powerState: 'Stopped' } });
     const { run, done } = situation({ object, isGone: true });
-    expect(await run()).toEqual({ afterMs: 0 });
+    expect(await run()).toEqual(requeueAfter(0));
     expect(done).not.toContain('stop 1');
     const leaving = situation({ object: { ...held(), deleting: true }, isGone: true });
     await leaving.run();
@@ -382,7 +392,7 @@ describe('a pass that buys', () => {
     const object: Given = { ...held(), deleting: true };
     for (const meanwhile of [{ leaseLooks: 3 }, { newestGeneration: 9 }]) {
       const { run, done, memory } = situation({ object, ...meanwhile });
-      expect(await run()).toEqual({ afterMs: 0 });
+      expect(await run()).toEqual(requeueAfter(0));
       expect(done).toEqual([]);
       expect(memory.view()).toMatchObject({ destroys: [], destroyFailures: 0 });
     }
@@ -411,19 +421,19 @@ describe('a pass that buys', () => {
 
   test('begins nothing that the lease would not outlast', async () => {
     const { run, done } = situation({ leaseMs: 3_500 });
-    expect(await run()).toEqual({ afterMs: 1_000 });
+    expect(await run()).toEqual(requeueAfter(1_000));
     expect(done).toEqual([]);
   });
 
   test.for([
-    ['OfferReserved', 1_000, { afterMs: 50 }, undefined],
-    ['Queued', 1_000, { afterMs: 1_000 }, undefined],
-    ['TooManyRentals', 5_000, { afterMs: 0 }, { reason: 'TooManyRentals', detail: 'm' }],
+    ['OfferReserved', 1_000, 50, undefined],
+    ['Queued', 1_000, 1_000, undefined],
+    ['TooManyRentals', 5_000, 0, { reason: 'TooManyRentals', detail: 'm' }],
   ] as const)(
     'without a ticket (%s) writes nothing and asks again',
-    async ([reason, retryAfterMs, look, said]) => {
+    async ([reason, retryAfterMs, afterMs, said]) => {
       const { run, done, memory } = situation({ ticket: { reason, retryAfterMs } });
-      expect(await run()).toEqual(look);
+      expect(await run()).toEqual(requeueAfter(afterMs));
       expect(done).toEqual([]);
       expect(memory.refusal).toEqual(said);
       expect(memory.notBefore).toBe(said ? NOW + retryAfterMs : 0);
@@ -434,7 +444,7 @@ describe('a pass that buys', () => {
 
   test('does nothing while this installation does not know who it is', async () => {
     const { run, done } = situation({ identityKnown: false });
-    expect(await run()).toEqual({ afterMs: 1_000 });
+    expect(await run()).toEqual(requeueAfter(1_000));
     expect(done).toEqual([]);
   });
 });
@@ -442,26 +452,26 @@ describe('a pass that buys', () => {
 describe('a rental that failed', () => {
   const rentFailing = async (rent: () => unknown) => {
     const made = situation({ calls: { rent } });
-    return { requeue: await made.run(), ...made };
+    return { result: await made.run(), ...made };
   };
 
   test('with an unknown outcome is left to the lists: nothing says that it was refused', async () => {
-    const { requeue, done, memory } = await rentFailing(fails('timeout', 'unknown'));
-    expect(requeue).toEqual({ afterMs: 0 });
+    const { result, done, memory } = await rentFailing(fails('timeout', 'unknown'));
+    expect(result).toEqual(requeueAfter(0));
     expect(done).toEqual(['patch', 'rent 100', 'count failed timeout']);
     expect(memory).toMatchObject({ refused: undefined, rented: undefined, intent: { attempt: 1 } });
   });
 
   test('for sure settles its purchase, and keeps off the offer that is gone', async () => {
-    const { requeue, done, memory } = await rentFailing(fails('offerGone', 'refused'));
-    expect(requeue).toEqual({ afterMs: 0 });
+    const { result, done, memory } = await rentFailing(fails('offerGone', 'refused'));
+    expect(result).toEqual(requeueAfter(0));
     expect(done).toContain('avoid offer 100 (offerGone)');
     expect(memory).toMatchObject({ refused: { attempt: 1, issuedAt: NOW }, notBefore: 0 });
   });
 
   test('for a reason worth a condition is tried again after its time', async () => {
-    const { requeue, memory } = await rentFailing(fails('insufficientCredit', 'refused'));
-    expect(requeue).toEqual({ afterMs: 0 });
+    const { result, memory } = await rentFailing(fails('insufficientCredit', 'refused'));
+    expect(result).toEqual(requeueAfter(0));
     expect(memory).toMatchObject({ failures: 1, refusal: { reason: 'InsufficientCredit' } });
     expect(memory.notBefore).toBeGreaterThan(NOW);
     memory.accountChanged();
@@ -469,8 +479,8 @@ describe('a rental that failed', () => {
   });
 
   test('and named its machine all the same is saved as one that worked', async () => {
-    const { requeue, done } = await rentFailing(fails('malformedReply', 'unknown', 9));
-    expect(requeue).toEqual({ onList: true });
+    const { result, done } = await rentFailing(fails('malformedReply', 'unknown', 9));
+    expect(result).toEqual({ type: 'done', onNextList: true });
     expect(done.slice(-3)).toEqual(['count rented', 'replace', 'event InstanceRented']);
   });
 });
@@ -481,7 +491,7 @@ test('a machine that is proven gone is counted, kept off and forgotten, once tha
   const { intent: bought, status } = held();
   const object = { intent: bought, status } as Given;
   const { run, done, memory } = situation({ object, memory: destroyed, missingSince: [at(-12), at(-2)] });
-  expect(await run()).toEqual({ afterMs: 0 });
+  expect(await run()).toEqual(requeueAfter(0));
   expect(done).toEqual([
     'replace',
     'event InstanceDestroyed',
@@ -553,7 +563,8 @@ describe('a pass that ends machines', () => {
       object: two,
       calls: { destroy: firstFails },
     });
-    expect((await run()).afterMs).toBeLessThan(6_000);
+    const result = await run();
+    expect(result.type === 'requeueAfter' && result.ms < 6_000).toBe(true);
     expect(done).toContain('destroy 5');
     expect(memory.view().destroys.map(({ instanceId }) => instanceId)).toEqual([5]);
   });
@@ -571,7 +582,7 @@ describe('a pass that ends machines', () => {
     await run();
     expect(done.slice(0, 3)).toEqual(['replace', 'event LimitReached', 'destroy 1']);
     const lost = situation({ object, conflict: 'replace' });
-    expect(await lost.run()).toEqual({ afterMs: 50, lostRace: true });
+    expect(await lost.run()).toEqual(conflict(50));
     expect(lost.done).toEqual(['replace']);
   });
 });
@@ -592,7 +603,7 @@ test('a start that the service does not know is remembered of the whole login', 
     calls: { start: fails('invalidRequest', 'refused') },
     memory: (before) => before.backOff(NOW - 6_000, 5_000, { reason: 'InvalidRequest', detail: 'no' }),
   });
-  expect(await run()).toEqual({ afterMs: 0 });
+  expect(await run()).toEqual(requeueAfter(0));
   expect(done).toContain('start 1');
   expect([...withoutStart]).toEqual(['account']);
 });

@@ -5,6 +5,7 @@ import { annotations, gpuInstanceResource } from '../../api/v1alpha1/names.ts';
 import { accountKey, accountRefOf } from '../../instance/account-ref.ts';
 import { parseDollars } from '../../lib/money.ts';
 import { makeLabel } from '../../ownership/label.ts';
+import { conflict, done, type Result, requeueAfter } from '../../runtime/controller.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
 import { objectKey, refOf } from '../../runtime/kube/kube-object.ts';
 import type { Receipt } from '../../runtime/writes.ts';
@@ -30,15 +31,15 @@ const NOT_PERMITTED_RETRY_MS = 10_000;
 /** A result that cannot be saved now is saved by the next reconcile, out of memory or by the label. */
 const SAVE_TRIES = 4;
 
-const LOST_RACE: Requeue = { afterMs: LOST_RACE_RETRY_MS, lostRace: true };
+const LOST_RACE = conflict(LOST_RACE_RETRY_MS);
 
 /**
  * Reconciles one object: observe, decide, record, act, apply the outcome. Level triggered: it looks at the state as it is
- * now, and any call may be the first after a crash. Returns when the next one is due at the latest.
+ * now, and any call may be the first after a crash.
  */
-export async function reconcile(object: GpuInstance, deps: Deps): Promise<Requeue> {
+export async function reconcile(object: GpuInstance, deps: Deps): Promise<Result> {
   const first = observe(object, deps);
-  if (!first) return { afterMs: IDENTITY_RETRY_MS };
+  if (!first) return requeueAfter(IDENTITY_RETRY_MS);
   reportLabelEcho(first, deps);
   requestListIfAsked(deps);
 
@@ -56,7 +57,7 @@ export async function reconcile(object: GpuInstance, deps: Deps): Promise<Requeu
     case 'lost':
       return LOST_RACE;
     case 'leaseTooShort':
-      return { afterMs: SHORT_LEASE_RETRY_MS };
+      return requeueAfter(SHORT_LEASE_RETRY_MS);
     case 'refused':
       return applyRefusal(observed, recorded.refusal, deps);
     case 'recorded':
@@ -112,9 +113,9 @@ async function whileBlocked(
   { object }: Observed,
   { actions, record: { type } }: Decision,
   deps: Deps,
-): Promise<Requeue | undefined> {
+): Promise<Result | undefined> {
   const { reviews, memory, steady, log, showEvent } = deps;
-  if (actions.length > 0 && !isLeading(deps)) return { afterMs: SHORT_LEASE_RETRY_MS };
+  if (actions.length > 0 && !isLeading(deps)) return requeueAfter(SHORT_LEASE_RETRY_MS);
   if (type !== 'intent') return undefined;
   // A machine whose id cannot be written down is not worth having.
   const namespace = object.metadata.namespace ?? '';
@@ -124,7 +125,7 @@ async function whileBlocked(
   log.warn('Nothing is rented', { detail });
   showEvent({ type: 'Warning', reason: 'NotPermitted', action: 'Rent', note: detail });
   memory.backOff(steady.now(), NOT_PERMITTED_RETRY_MS, { reason: 'NotPermitted', detail });
-  return { afterMs: NOT_PERMITTED_RETRY_MS };
+  return requeueAfter(NOT_PERMITTED_RETRY_MS);
 }
 
 /** Another process may act by now: it has seen what this one has not. A rent call has a deadline of its own. */
@@ -139,27 +140,27 @@ async function applyRefusal(
   observed: Observed,
   { reason, message, retryAfterMs }: Extract<TicketDecision, { type: 'refused' }>,
   deps: Deps,
-): Promise<Requeue> {
+): Promise<Result> {
   const { memory, steady } = deps;
-  if (reason === 'OfferReserved') return { afterMs: Math.min(retryAfterMs, 50) };
+  if (reason === 'OfferReserved') return requeueAfter(Math.min(retryAfterMs, 50));
   if (reason === 'Queued') return waitForSlot(observed, retryAfterMs, deps);
   leaveQueues(observed, deps);
   memory.refusedByAccount(steady.now(), retryAfterMs, { reason, detail: message });
-  return { afterMs: 0 };
+  return requeueAfter(0);
 }
 
 /** The object waits for a rental slot; the queue enqueues it when it has one. */
-async function waitForSlot(observed: Observed, afterMs: number, deps: Deps): Promise<Requeue> {
+async function waitForSlot(observed: Observed, afterMs: number, deps: Deps): Promise<Result> {
   const facts = deriveFacts(observed);
   const { uid, object } = facts;
   const stage = classify(facts);
   const place = deps.session?.queue.place(uid, object.metadata.generation ?? 0);
-  if (stage.type !== 'unrented' || !place) return { afterMs };
+  if (stage.type !== 'unrented' || !place) return requeueAfter(afterMs);
   const waits = sayQueued(facts, stage, place);
   const recorded = await record(observed, waits, deps);
   if (recorded.type === 'lost') return LOST_RACE;
   applyDecision(observed, waits, deps);
-  return waits.requeue;
+  return resultOf(waits.requeue, deps);
 }
 
 /** What a recorded decision means for people, for the account and for this process's memory. */
@@ -195,21 +196,27 @@ interface RecordedDecision {
   readonly receipt: Receipt<GpuInstance>;
 }
 
-async function actOnAll({ observed, decision, receipt }: RecordedDecision, deps: Deps): Promise<Requeue> {
-  let again: Requeue | undefined;
+async function actOnAll({ observed, decision, receipt }: RecordedDecision, deps: Deps): Promise<Result> {
+  let again: Result | undefined;
   for (const action of decision.actions) {
-    if (action.type !== 'rent' && !isLeading(deps)) return { afterMs: SHORT_LEASE_RETRY_MS };
+    if (action.type !== 'rent' && !isLeading(deps)) return requeueAfter(SHORT_LEASE_RETRY_MS);
     deps.log.info('Acting', { rule: decision.rule, action: action.type, ...actionFields(action) });
     const recorded = { observed, action, receipt };
     const ports = { ...deps, isStillDecided: (of: RecordedAction) => isStillDecided(of, deps) };
     const carryOut = () => act(recorded, ports);
     const acted = await (WAITS.has(action.type) ? deps.aside(carryOut) : carryOut());
-    const requeue = await applyOutcome(recorded, acted, deps);
+    const result = await applyOutcome(recorded, acted, deps);
     // One machine that cannot be destroyed must not let the next one bill on.
-    if (requeue && !(action.type === 'destroy' && acted.type === 'failed')) return requeue;
-    again = requeue ?? again;
+    if (result && !(action.type === 'destroy' && acted.type === 'failed')) return result;
+    again = result ?? again;
   }
-  return again ?? decision.requeue;
+  return again ?? resultOf(decision.requeue, deps);
+}
+
+/** Requests the next reconcile as decided: after a time, or after the next list, whichever is first. */
+function resultOf({ afterMs, onList }: Requeue, { onNextList }: Pick<Deps, 'onNextList'>): Result {
+  if (onList) onNextList();
+  return afterMs === undefined ? done : requeueAfter(afterMs);
 }
 
 /** What a log line says of an action beside its type. */
@@ -264,11 +271,7 @@ const hasHold = ({ metadata }: GpuInstance): boolean =>
 // Apply the outcome
 
 /** What this process saves, remembers and counts of an action. Undefined if the next action may follow at once. */
-async function applyOutcome(
-  recorded: RecordedAction,
-  acted: Acted,
-  deps: Deps,
-): Promise<Requeue | undefined> {
+async function applyOutcome(recorded: RecordedAction, acted: Acted, deps: Deps): Promise<Result | undefined> {
   const { memory, metrics } = deps;
   const { action, observed } = recorded;
   switch (acted.type) {
@@ -278,7 +281,7 @@ async function applyOutcome(
     case 'failed':
       return applyFailure(recorded, acted, deps);
     case 'withdrawn':
-      return { afterMs: 0 };
+      return requeueAfter(0);
     case 'done':
       if (action.type !== 'destroy') memory.succeeded();
       else metrics.destroyFailing(objectKey(observed.object.metadata), 0);
@@ -290,20 +293,20 @@ async function applyFailure(
   recorded: RecordedAction,
   { after, failure }: { readonly after: AfterFailure; readonly failure: Failure },
   deps: Deps,
-): Promise<Requeue> {
+): Promise<Result> {
   const { memory, metrics, clock } = deps;
   const { action, observed } = recorded;
   const account = accountOf(observed.object);
   if (action.type === 'rent') metrics.rentalFailed(account, failure.kind);
   switch (after.type) {
     case 'settle':
-      return { afterMs: 0 };
+      return requeueAfter(0);
     case 'retry':
       if (action.type === 'rent') memory.refused = action.purchase;
       if (action.type === 'destroy') return retryDestroy(observed, after.afterMs, deps);
       return retryLater(observed, { after, kind: failure.kind }, deps);
     case 'rented': {
-      if (action.type !== 'rent') return { afterMs: 0 };
+      if (action.type !== 'rent') return requeueAfter(0);
       metrics.rented(account);
       return saveResult(recorded, rentedFacts(action.purchase, after.instanceId, clock.now()), deps);
     }
@@ -317,7 +320,7 @@ function retryLater(
     kind,
   }: { readonly after: Extract<AfterFailure, { type: 'retry' }>; readonly kind: Failure['kind'] },
   { memory, steady, session, withoutStart }: Deps,
-): Requeue {
+): Result {
   // That an offer is taken is a fact; that it was refused may be the fault of what was asked for.
   const witness = kind === 'offerGone' ? undefined : reporterOf(object, kind);
   if (avoid) session?.avoid.add(avoid, kind, witness);
@@ -325,14 +328,14 @@ function retryLater(
   const now = steady.now();
   if (kind === 'refused' && refusal) memory.refusedByAccount(now, afterMs, refusal);
   else if (afterMs > 0) memory.backOff(now, afterMs, refusal);
-  return { afterMs: refusal ? 0 : afterMs };
+  return requeueAfter(refusal ? 0 : afterMs);
 }
 
-function retryDestroy({ object }: Observed, afterMs: number, { memory, metrics, steady }: Deps): Requeue {
+function retryDestroy({ object }: Observed, afterMs: number, { memory, metrics, steady }: Deps): Result {
   memory.destroyFailed(steady.now(), afterMs);
   const pricePerHour = parseDollars(object.status?.cost?.pricePerHour) ?? 0;
   metrics.destroyFailing(objectKey(object.metadata), pricePerHour);
-  return { afterMs };
+  return requeueAfter(afterMs);
 }
 
 /** What a rental was decided on, and the object as the intent was written. */
@@ -349,25 +352,26 @@ type SaveDeps = Pick<
   | 'leaseRemainingMs'
   | 'wake'
   | 'showEvent'
+  | 'onNextList'
 >;
 
 /**
  * Saves the result of a rental and the key of its machine side by side: neither waits for the other. Rejects if
  * the status could not be written; the result stays in memory then.
  */
-export async function saveResult(rental: Rental, rented: RentedFacts, deps: SaveDeps): Promise<Requeue> {
+export async function saveResult(rental: Rental, rented: RentedFacts, deps: SaveDeps): Promise<Result> {
   deps.memory.rented = rented;
   deps.memory.succeeded();
-  const [requeue] = await Promise.all([saveStatus(rental, rented, deps), saveKey(rental, rented, deps)]);
-  return requeue;
+  const [isSaved] = await Promise.all([saveStatus(rental, rented, deps), saveKey(rental, rented, deps)]);
+  return resultOf(isSaved ? { onList: true } : { afterMs: 0 }, deps);
 }
 
-/** The next write of the object after a rental is its result; tried again on newer versions. */
+/** The next write of the object after a rental is its result; tried again on newer versions. False if it was not saved. */
 async function saveStatus(
   { observed, receipt }: Rental,
   rented: RentedFacts,
   deps: SaveDeps,
-): Promise<Requeue> {
+): Promise<boolean> {
   const { cluster, memory, clock, showEvent } = deps;
   let object: GpuInstance | undefined = receipt.object;
   for (let tries = 0; object && tries < SAVE_TRIES; tries++) {
@@ -378,12 +382,12 @@ async function saveStatus(
     if (recorded.type === 'recorded') {
       for (const note of decision.events) showEvent(note);
       memory.rented = undefined;
-      return { onList: true };
+      return true;
     }
     object = await cluster.get<GpuInstance>(gpuInstanceResource, refOf(object));
     if (object?.metadata.uid !== observed.uid) object = undefined;
   }
-  return { afterMs: 0 };
+  return false;
 }
 
 /** A key that cannot be written now is written with the address, out of memory. */

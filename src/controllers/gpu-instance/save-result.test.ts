@@ -5,6 +5,7 @@ import type { GpuInstance, GpuInstanceStatus } from '../../api/v1alpha1/gpu-inst
 import { silentLogger } from '../../lib/logger.ts';
 import { Secret } from '../../lib/secret.ts';
 import { claimVerifies } from '../../ownership/claim.ts';
+import { requeueAfter } from '../../runtime/controller.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { KubeError, type KubeErrorKind } from '../../runtime/kube/kube-error.ts';
 import { receiptOf } from '../../runtime/writes.ts';
@@ -75,15 +76,22 @@ function situation({ conflicts = 0, newer, statusFailure, secretFailure }: Clust
     wrote: (object: GpuInstance) => cached.push(object),
     leaseRemainingMs: () => 0,
     wake() {},
+    onNextList: () => {
+      waitsForList = true;
+    },
   };
-  const save = () => saveResult({ observed, receipt: receiptOf(observed.object) }, RENTED, ports);
+  let waitsForList = false;
+  const save = async () => {
+    const result = await saveResult({ observed, receipt: receiptOf(observed.object) }, RENTED, ports);
+    return { ...result, ...(waitsForList && { onNextList: true }) };
+  };
   return { save, memory, statuses, secrets, events, cached };
 }
 
 describe('the result of a rental', () => {
   test('is id, attempt and a claim that verifies, in the next write of the object', async () => {
     const { save, memory, statuses, events, cached } = situation();
-    expect(await save()).toEqual({ onList: true });
+    expect(await save()).toEqual({ type: 'done', onNextList: true });
     expect(statuses).toHaveLength(1);
     const { version, status } = statuses[0] ?? {};
     expect(version).toBe('5');
@@ -107,7 +115,7 @@ describe('the result of a rental', () => {
 
   test('is tried again on the newer version where someone else wrote in between', async () => {
     const { save, memory, statuses, events } = situation({ conflicts: 3 });
-    expect(await save()).toEqual({ onList: true });
+    expect(await save()).toEqual({ type: 'done', onNextList: true });
     expect(statuses.map(({ version }) => version)).toEqual(['5', '6', '7', '8']);
     expect(events).toEqual(['InstanceRented']);
     expect(memory.rented).toBeUndefined();
@@ -115,7 +123,7 @@ describe('the result of a rental', () => {
 
   test('stays in memory for the next pass where every try lost', async () => {
     const { save, memory, statuses, events } = situation({ conflicts: 99 });
-    expect(await save()).toEqual({ afterMs: 0 });
+    expect(await save()).toEqual(requeueAfter(0));
     expect(statuses).toHaveLength(4);
     expect(memory.rented).toEqual(RENTED);
     expect(events).toEqual([]);
@@ -130,7 +138,7 @@ describe('the result of a rental', () => {
   test('is not written over one that was saved already', async () => {
     const newer = (object: GpuInstance) => ({ ...object, status: { ...object.status, attempt: 1 } });
     const { save, statuses } = situation({ conflicts: 1, newer });
-    expect(await save()).toEqual({ afterMs: 0 });
+    expect(await save()).toEqual(requeueAfter(0));
     expect(statuses).toHaveLength(1);
   });
 
@@ -142,7 +150,7 @@ describe('the result of a rental', () => {
     ],
   ])('is not written to an object that %s', async ([, newer]) => {
     const { save, memory, statuses } = situation({ conflicts: 1, newer: newer ?? (() => undefined) });
-    expect(await save()).toEqual({ afterMs: 0 });
+    expect(await save()).toEqual(requeueAfter(0));
     expect(statuses).toHaveLength(1);
     expect(memory.rented).toEqual(RENTED);
   });
@@ -158,7 +166,7 @@ describe('the key of the machine, which is given out once,', () => {
 
   test('does not keep the result from being saved, and stays in memory, where that fails', async () => {
     const { save, memory, statuses } = situation({ secretFailure: 'unavailable' });
-    expect(await save()).toEqual({ onList: true });
+    expect(await save()).toEqual({ type: 'done', onNextList: true });
     expect(statuses).toHaveLength(1);
     expect(memory.instanceApiKey).toBeDefined();
     expect(memory.keptKeyOf).toBeUndefined();

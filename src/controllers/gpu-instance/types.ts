@@ -391,14 +391,12 @@ export interface Verdict {
   readonly Stalled?: Says;
 }
 
-/** When to look again. Changes of the object, the account and its rows come by themselves. */
+/** When to reconcile again. Changes of the object, the account and its rows enqueue it by themselves. */
 export interface Requeue {
   /** At the latest after this time. */
   readonly afterMs?: number;
   /** After the next complete list. */
   readonly onList?: boolean;
-  /** A write met a newer version: the copy of the object is not to be believed next time. */
-  readonly lostRace?: boolean;
 }
 
 /** What has to stand on the object before the actions may be carried out. */
