@@ -2,6 +2,7 @@ import { type ServiceTime, serviceNow } from '../../accounts/service-clock.ts';
 import type { Instance } from '../../marketplace/instances/instance.ts';
 import { claimVerifies } from '../../ownership/claim.ts';
 import { isForLogin, type RentalIntent } from '../../ownership/intent.ts';
+import type { Login } from '../../ownership/login.ts';
 import type { AccountFacts, ListedMachine, Observed } from './types.ts';
 
 /** What was observed and what follows from it, derived once in each round: rules take this and their stage. */
@@ -18,7 +19,10 @@ export interface Facts extends Observed {
   readonly intentOutcome: IntentOutcome;
   /** Ids that this object once held and gave up: a list may still show them for a while. */
   readonly endedIds: ReadonlySet<number>;
-  /** The time by which costs are dated and rentals refused. */
+  /**
+   * The time by which costs are dated and rentals refused: the service's clock if it says one, since our own may have been
+   * set ahead by a day. Undefined while it is stale; later replies decide.
+   */
   readonly serviceNow: number | undefined;
   /** The time by which a machine may be ended for its age, its cost or an annotation. */
   readonly confirmedNow: number | undefined;
@@ -32,61 +36,44 @@ export interface OwnedMachine {
 
 /** Everything that more than one rule asks of an observation. Pure: the same observation gives the same facts. */
 export function deriveFacts(observed: Observed): Facts {
-  const { object, memory } = observed;
-  const openIntent = openIntentOf(observed);
+  const { object, memory, account, now } = observed;
+  const accountFacts = account.state === 'missing' ? undefined : account.facts;
+  const settledAttempt = object.status?.attempt ?? 0;
+  const openIntent = openIntentOf(observed, settledAttempt);
+  const serviceTime = accountFacts?.serviceTime ?? { type: 'unknown' };
   const ended = [...(object.status?.history ?? []), ...memory.destroys];
   return {
     ...observed,
     isDeleting: object.metadata.deletionTimestamp !== undefined,
-    accountFacts: accountFactsOf(observed),
-    ownedMachine: ownedMachineOf(observed),
-    settledAttempt: settledAttemptOf(observed),
+    accountFacts,
+    ownedMachine: ownedMachineOf(observed, accountFacts?.login, settledAttempt),
+    settledAttempt,
     openIntent,
-    intentOutcome: outcomeOf(observed, openIntent),
+    intentOutcome: outcomeOf(observed, openIntent, accountFacts?.login),
     endedIds: new Set(ended.map(({ instanceId }) => instanceId)),
-    serviceNow: serviceNowOf(observed),
-    confirmedNow: confirmedNowOf(observed),
+    serviceNow: serviceNow(serviceTime, now),
+    confirmedNow: confirmedNowOf(serviceTime, observed),
   };
 }
 
-function accountFactsOf({ account }: Observed): AccountFacts | undefined {
-  return account.state === 'missing' ? undefined : account.facts;
-}
-
-function ownedMachineOf(observed: Observed): OwnedMachine | undefined {
-  const { status } = observed.object;
-  const account = accountFactsOf(observed);
-  if (status?.instanceId === undefined || account === undefined) return undefined;
-  const attempt = settledAttemptOf(observed);
-  const claimed = { login: account.login, uid: observed.uid, attempt, instanceId: status.instanceId };
-  if (!claimVerifies(observed.identity.keys, claimed, status.claim)) return undefined;
-  return { instanceId: status.instanceId, attempt };
-}
-
-function settledAttemptOf({ object }: Observed): number {
-  return object.status?.attempt ?? 0;
-}
-
-/**
- * The time by which costs are dated and rentals refused: the service's clock if it says one, since our own may have been
- * set ahead by a day. Undefined while it is stale; later replies decide.
- */
-function serviceNowOf(observed: Observed): number | undefined {
-  return serviceNow(serviceTimeOf(observed), observed.now);
+function ownedMachineOf(
+  { object: { status }, uid, identity }: Observed,
+  login: Login | undefined,
+  attempt: number,
+): OwnedMachine | undefined {
+  const { instanceId, claim } = status ?? {};
+  if (instanceId === undefined || login === undefined) return undefined;
+  const isProven = claimVerifies(identity.keys, { login, uid, attempt, instanceId }, claim);
+  return isProven ? { instanceId, attempt } : undefined;
 }
 
 /**
  * The time by which a machine may be ended for its age, its cost or an annotation: one that two complete lists agree on.
  * For a service that never says its time, ours, as long as no jump of the wall clock brought it there. Undefined until then.
  */
-function confirmedNowOf(observed: Observed): number | undefined {
-  const time = serviceTimeOf(observed);
-  if (time.type === 'unknown') return Math.min(observed.now, observed.steadyNow);
+function confirmedNowOf(time: ServiceTime, { now, steadyNow }: Observed): number | undefined {
+  if (time.type === 'unknown') return Math.min(now, steadyNow);
   return time.type === 'known' && time.isConfirmed ? time.at : undefined;
-}
-
-function serviceTimeOf(observed: Observed): ServiceTime {
-  return accountFactsOf(observed)?.serviceTime ?? { type: 'unknown' };
 }
 
 /** How the outcome of an open intent stands. */
@@ -106,16 +93,11 @@ export type IntentOutcome =
  * The newest intent of this object whose result is not recorded. The annotation counts, and what this process
  * wrote last where someone took the annotation away.
  */
-function openIntentOf(observed: Observed): RentalIntent | undefined {
-  const { intent, memory, uid } = observed;
+function openIntentOf({ intent, memory, uid }: Observed, settledAttempt: number): RentalIntent | undefined {
   const written = intent.type === 'intent' && intent.intent.uid === uid ? intent.intent : undefined;
-  const newest = [written, memory.intent]
-    .filter((candidate) => candidate !== undefined)
-    .reduce<RentalIntent | undefined>(
-      (best, next) => (next.attempt > (best?.attempt ?? 0) ? next : best),
-      undefined,
-    );
-  return newest && newest.attempt > settledAttemptOf(observed) ? newest : undefined;
+  const isWrittenNewest = written && written.attempt >= (memory.intent?.attempt ?? 0);
+  const newest = isWrittenNewest ? written : memory.intent;
+  return newest && newest.attempt > settledAttempt ? newest : undefined;
 }
 
 /** From when on a complete list that does not show the machine proves that none will come. */
@@ -130,7 +112,11 @@ export function deadlineOf(intent: RentalIntent, { memory }: Observed): number {
 }
 
 /** What is known about the open intent (never from one answer alone, unless it was a definite refusal). */
-function outcomeOf(observed: Observed, intent: RentalIntent | undefined): IntentOutcome {
+function outcomeOf(
+  observed: Observed,
+  intent: RentalIntent | undefined,
+  login: Login | undefined,
+): IntentOutcome {
   if (!intent) return { type: 'none' };
   const { rented } = observed.memory;
   if (rented?.attempt === intent.attempt) return { type: 'found', intent, instanceId: rented.instanceId };
@@ -140,8 +126,7 @@ function outcomeOf(observed: Observed, intent: RentalIntent | undefined): Intent
   if (late) return { type: 'late', intent, machine: late };
   if (isRefused(observed, intent)) return { type: 'nothingCame', intent };
   const at = settlesAt(intent, observed);
-  const account = accountFactsOf(observed);
-  const countable = account !== undefined && isForLogin(intent, account.login);
+  const countable = login !== undefined && isForLogin(intent, login);
   if (countable && observed.listsBegun.some((begun) => begun > at)) return { type: 'nothingCame', intent };
   return { type: 'unknown', intent, settlesAt: at };
 }
@@ -161,23 +146,22 @@ export interface LateMachine {
   readonly attempt: number;
 }
 
-/** The same for every purchase that was closed without a machine: nothing else is rented while its late machine is listed. */
+/** Of any purchase that was closed without a machine: nothing else is rented while its late machine is listed. */
 export function lateMachineOfClosed(facts: Facts): LateMachine | undefined {
   return lateMachineOfNewest(facts) ?? lateMachineOfEarlier(facts);
 }
 
 function lateMachineOfNewest(facts: Facts): LateMachine | undefined {
-  const { intent, uid, openIntent } = facts;
-  if (intent.type !== 'intent' || intent.intent.uid !== uid || openIntent) return undefined;
-  const { attempt } = intent.intent;
-  const machine = hadMachine(facts, attempt) ? undefined : lateMachine(facts, intent.intent);
-  return machine && { machine, attempt };
+  const intent = closedWithoutMachine(facts);
+  if (!intent) return undefined;
+  const machine = lateMachine(facts, intent);
+  return machine && { machine, attempt: intent.attempt };
 }
 
 /** It may come while a later purchase is open, and would otherwise be hidden behind that for good. */
 function lateMachineOfEarlier(facts: Facts): LateMachine | undefined {
-  const { intent, object, list } = facts;
-  const newest = Math.max(object.status?.attempt ?? 0, intent.type === 'intent' ? intent.intent.attempt : 0);
+  const { intent, settledAttempt, list } = facts;
+  const newest = Math.max(settledAttempt, intent.type === 'intent' ? intent.intent.attempt : 0);
   for (const { row, ownership } of list?.labelled ?? []) {
     if (ownership.type !== 'labelCopied' || !ownership.isLate) continue;
     const { attempt } = ownership.facts;
@@ -186,12 +170,19 @@ function lateMachineOfEarlier(facts: Facts): LateMachine | undefined {
   return undefined;
 }
 
+/** The newest purchase, if it was closed without a machine. */
+function closedWithoutMachine(facts: Facts): RentalIntent | undefined {
+  const { intent, uid, openIntent } = facts;
+  if (intent.type !== 'intent' || intent.intent.uid !== uid || openIntent) return undefined;
+  return hadMachine(facts, intent.intent.attempt) ? undefined : intent.intent;
+}
+
 /** If a machine of that purchase has ended, another one with its label is a copy. */
 function hadMachine({ object }: Facts, attempt: number): boolean {
   return object.status?.history?.some((past) => past.attempt === attempt) ?? false;
 }
 
-/** The same while a list that lacks it is no proof that it is gone. */
+/** A listed late machine, or one listed before, while a list that lacks it is no proof that it is gone. */
 function lateMachine(observed: Observed, intent: RentalIntent): Instance | undefined {
   const listed = listedLate(observed.list?.labelled ?? [], intent);
   const { late } = observed.memory;
@@ -225,10 +216,8 @@ function isLongMissing({ absences, constants }: Observed, instanceId: number): b
  * a late machine which lists have shown before.
  */
 export function needsSecondList(facts: Facts): boolean {
-  const { intent, uid, listsBegun, openIntent } = facts;
-  if (intent.type !== 'intent' || intent.intent.uid !== uid || openIntent) return false;
-  const { attempt } = intent.intent;
-  return !hadMachine(facts, attempt) && !isRefused(facts, intent.intent) && listsBegun.length < 2;
+  const intent = closedWithoutMachine(facts);
+  return intent !== undefined && !isRefused(facts, intent) && facts.listsBegun.length < 2;
 }
 
 /**

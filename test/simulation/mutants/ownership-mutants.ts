@@ -78,8 +78,8 @@ export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
     name: 'late-machine-forgotten',
     loses: 'the same for a purchase that was closed without a machine',
     file: 'controllers/gpu-instance/facts.ts',
-    find: 'const machine = hadMachine(facts, attempt) ? undefined : lateMachine(facts, intent.intent);',
-    replace: 'const machine = hadMachine(facts, attempt) ? lateMachine(facts, intent.intent) : undefined;',
+    find: 'return hadMachine(facts, intent.intent.attempt) ? undefined : intent.intent;',
+    replace: 'return hadMachine(facts, intent.intent.attempt) ? intent.intent : undefined;',
   },
   {
     name: 'late-rental-not-counted',
@@ -106,8 +106,8 @@ export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
     name: 'one-list-after-restart',
     loses: 'the second list of a process before the purchase that follows one without a machine',
     file: 'controllers/gpu-instance/facts.ts',
-    find: '!isRefused(facts, intent.intent) && listsBegun.length < 2;',
-    replace: '!isRefused(facts, intent.intent) && listsBegun.length < 1;',
+    find: '!isRefused(facts, intent) && facts.listsBegun.length < 2;',
+    replace: '!isRefused(facts, intent) && facts.listsBegun.length < 1;',
   },
   {
     name: 'late-machine-never-swept',

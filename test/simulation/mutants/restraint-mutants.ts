@@ -67,12 +67,12 @@ export const RESTRAINT_MUTANTS: readonly Mutant[] = [
     loses: "the service's clock for the limits of an object",
     file: 'controllers/gpu-instance/facts.ts',
     find: "return time.type === 'known' && time.isConfirmed ? time.at : undefined;",
-    replace: 'return observed.now;',
+    replace: 'return now;',
     also: [
       {
         file: 'controllers/gpu-instance/facts.ts',
-        find: '  return serviceNow(serviceTimeOf(observed), observed.now);',
-        replace: "  return serviceNow({ type: 'unknown' }, observed.now);",
+        find: 'serviceNow: serviceNow(serviceTime, now),',
+        replace: "serviceNow: serviceNow({ type: 'unknown' }, now),",
       },
     ],
   },
