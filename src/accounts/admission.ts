@@ -159,7 +159,10 @@ export class Admission {
   /** Admits the start of a stopped machine by limits and credit, without slot or reservation. It counts at once. */
   requestStart(request: StartRequest): StartDecision {
     const account = this.#underWay(request.objectUid);
-    const objects = account.objects.map((object) => withoutPrice(object, request));
+    // Who asks for a start asks for the whole price of its machine, of which the disk is a part.
+    const objects = account.objects.map((object) =>
+      object.uid === request.objectUid ? { ...object, pricePerHour: 0 } : object,
+    );
     const pricePerHour = this.#countedPrice(request, account.objects);
     const refused = this.#accountRefusal() ?? this.#brake(mayStart, pricePerHour, { ...account, objects });
     if (refused) return refused;
@@ -290,11 +293,6 @@ export class Admission {
 /** Who asks for a rental knows that its last one came to nothing, also where its record does not say so yet. */
 function settledFor(object: InstanceSummary, { objectUid }: TicketRequest): InstanceSummary {
   return object.uid === objectUid ? { ...object, hasOpenIntent: false } : object;
-}
-
-/** Who asks for a start asks for the whole price of its machine, of which the disk is a part. */
-function withoutPrice(object: InstanceSummary, { objectUid }: StartRequest): InstanceSummary {
-  return object.uid === objectUid ? { ...object, pricePerHour: 0 } : object;
 }
 
 type Refused = Extract<TicketDecision, { type: 'refused' }>;

@@ -136,14 +136,11 @@ export class LoginConnections {
     this.#byLogin.delete(loginText(login));
     shared.connection.feed.stop();
     shared.connection.queue.stop();
-    this.#stop(shared.connection.pacer);
-    this.#left.set(loginText(login), shared.connection.pacer);
-  }
-
-  /** Who is still proving the login gets another one, which goes on at the same pace. */
-  #stop(pacer: Pacer): void {
+    const { pacer } = shared.connection;
     pacer.stop();
+    // Who is still proving the login gets another pacer, which goes on at the same pace.
     for (const [uid, proof] of this.#unproved) if (proof.pacer === pacer) this.#unproved.delete(uid);
+    this.#left.set(loginText(login), pacer);
   }
 
   closeAll(): void {

@@ -55,20 +55,17 @@ export class MachineInventory {
     this.#identity = identity;
     const claimsById = Map.groupBy(input.claims, (claim) => claim.instanceId);
     const seen = new Map<string, Ownership>();
+    const context = { identity, login: this.#login, constants: this.#constants };
     const owned = [...input.rows].map((row) => {
       const claims = claimsById.get(row.id) ?? [];
       const key = JSON.stringify([row.id, row.label, row.startedAt, claims]);
-      const ownership = this.#known.get(key) ?? this.#ownership(identity, row, claims);
+      const ownership = this.#known.get(key) ?? whose(row, { ...context, claims });
       seen.set(key, ownership);
       return { row, ownership };
     });
     this.#known = seen;
     const purchases = machinesByPurchase(owned, input.claims);
     return owned.map(({ row, ownership }) => entryOf(row, ownership, { ...input, purchases }));
-  }
-
-  #ownership(identity: Identity, row: Instance, claims: readonly RecordedClaim[]): Ownership {
-    return whose(row, { identity, claims, login: this.#login, constants: this.#constants });
   }
 }
 

@@ -221,7 +221,7 @@ export class SearchScheduler {
       const now = clock.monotonic();
       const busy = new Set([...this.#inFlight].flatMap(({ members }) => [...members]));
       const urgent = this.#nextUrgent(busy, now);
-      const next = urgent ?? this.#nextPatient(busy) ?? this.#nextBackground();
+      const next = urgent ?? this.#line.next(({ uid }) => !busy.has(uid)) ?? this.#nextBackground();
       if (!next) return;
       const waitMs = Math.max(pacer.nextSlotMs('search'), urgent ? 0 : this.#nextPatientAt - now);
       if (waitMs > 0) {
@@ -239,10 +239,6 @@ export class SearchScheduler {
     return this.#line.next((each) => !busy.has(each.uid) && (!each.patient || isOverdue(each)));
   }
 
-  #nextPatient(busy: ReadonlySet<string>): Waiting | undefined {
-    return this.#line.next(({ uid }) => !busy.has(uid));
-  }
-
   #nextBackground(): OfferQuery | undefined {
     const begun = new Set([...this.#inFlight].map(({ key }) => key));
     for (const [key, query] of this.#background) if (!begun.has(key)) return query;
@@ -258,9 +254,9 @@ export class SearchScheduler {
 
   /** The search of the next object, wide enough for all others that wait and may share it. */
   #beginFor(next: Waiting, busy: ReadonlySet<string>): void {
-    const { uid, namespace, queries } = next;
+    const { uid, namespace, queries, exact } = next;
     this.#line.served(namespace);
-    if (this.#isAlone(next)) {
+    if (exact === true || this.#shares.get(uid) === 1) {
       this.#begin(queries[0], new Set([uid]));
       return;
     }
@@ -290,10 +286,6 @@ export class SearchScheduler {
       .map(({ each }) => each);
     const from = sorted.findIndex(({ uid }) => uid === next.uid);
     return [...sorted.slice(from), ...sorted.slice(0, from)].slice(0, most);
-  }
-
-  #isAlone({ uid, exact }: Waiting): boolean {
-    return exact === true || this.#shares.get(uid) === 1;
   }
 
   /** A search answered too little, or was called wrong: half as many share the next one of those that it was begun for. */

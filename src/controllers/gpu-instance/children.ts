@@ -174,7 +174,7 @@ function sliceOf(
 
 function servicePorts({ spec }: GpuInstance): readonly ServicePort[] {
   const declared = (spec.ports ?? []).map(({ name, containerPort, protocol }) => ({
-    name: name ?? portName(containerPort, protocol),
+    name: name ?? `${protocol.toLowerCase()}-${containerPort}`,
     port: containerPort,
     protocol,
   }));
@@ -202,10 +202,6 @@ function sshPort(owner: GpuInstance, fields: StatusFields): ServicePort | undefi
 /** The port whose public address the marketplace tells by itself; another one may be called ssh, too. */
 function isSsh({ name, port }: Pick<ServicePort, 'name' | 'port'>): boolean {
   return name === SSH_PORT_NAME && port === SSH_PORT;
-}
-
-function portName(port: number, protocol: string): string {
-  return `${protocol.toLowerCase()}-${port}`;
 }
 
 function childMeta(owner: GpuInstance, name: string): KubeObject['metadata'] {

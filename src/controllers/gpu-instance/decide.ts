@@ -27,10 +27,10 @@ export function decide(observed: Observed): Step {
   const facts = deriveFacts(observed);
   const stage = classify(facts);
   if (stage.type === 'deleting') return whileDeleting(facts);
-  if (mayHaveSurplus(stage)) {
-    const surplus = destroySurplus(facts);
-    if (surplus) return surplus;
-  }
+  // A result that is not yet saved, or a record in doubt, comes before any tidying up.
+  const mayHaveSurplus = stage.type === 'machine' || stage.type === 'pending' || stage.type === 'unrented';
+  const surplus = mayHaveSurplus ? destroySurplus(facts) : undefined;
+  if (surplus) return surplus;
   return restoreGuard(facts, stage) ?? publishFirst(facts, byStage(facts, stage));
 }
 
@@ -39,11 +39,6 @@ function restoreGuard({ object }: Facts, stage: Stage): Step | undefined {
   const bills = stage.type === 'machine' || stage.type === 'pending' || stage.type === 'found';
   if (!bills || object.metadata.finalizers?.includes(MACHINE_FINALIZER)) return undefined;
   return decision({ rule: 'restore-guard', record: { type: 'finalizer' }, requeue: { afterMs: 0 } });
-}
-
-/** A result that is not yet saved, or a record in doubt, comes before any tidying up. */
-function mayHaveSurplus(stage: Stage): boolean {
-  return stage.type === 'machine' || stage.type === 'pending' || stage.type === 'unrented';
 }
 
 function byStage(facts: Facts, stage: Exclude<Stage, { type: 'deleting' }>): Step {

@@ -25,7 +25,8 @@ export function goneProof(facts: Facts, instanceId: number): GoneProof {
   if (absence.read === 'present') return { type: 'present' };
   if (absence.lists.length === 0) return { type: facts.list ? 'present' : 'waiting' };
   const lists = countingLists(facts, absence.lists, mark);
-  if (!farApart(lists, spacing(facts, mark))) return { type: 'waiting' };
+  const { goneSpacingMs, listLagMs } = facts.constants;
+  if (!farApart(lists, mark ? goneSpacingMs : listLagMs)) return { type: 'waiting' };
   return afterLists(facts, absence.read, mark);
 }
 
@@ -56,10 +57,6 @@ function visibleFrom(facts: Facts): number {
   const { intent, constants, object } = facts;
   if (intent.type !== 'intent' || intent.intent.attempt !== object.status?.attempt) return 0;
   return deadlineOf(intent.intent, facts) + constants.listLagMs;
-}
-
-function spacing({ constants }: Facts, mark: DestroyMark | undefined): number {
-  return mark ? constants.goneSpacingMs : constants.listLagMs;
 }
 
 function farApart(begun: readonly number[], spacingMs: number): boolean {

@@ -217,7 +217,8 @@ export function observeSnapshot(
   const login = sessionOf(snapshot.account);
   const intent = readIntent(identity.keys, object.metadata.annotations?.[annotations.rentalIntent]);
   const list = login?.list;
-  const recorded = recordedRow(object, list);
+  const instanceId = object.status?.instanceId;
+  const recorded = instanceId === undefined ? undefined : list?.rows.get(instanceId);
   memory.note({
     object,
     intent,
@@ -257,11 +258,6 @@ function noteLate(memory: ObjectMemory, labelled: readonly ListedMachine[], read
     const machine = intent && listedLate(labelled, intent);
     if (machine) memory.late = { attempt: intent.attempt, issuedAt: intent.issuedAt, machine };
   }
-}
-
-function recordedRow(object: GpuInstance, list: CompleteList | undefined): Instance | undefined {
-  const id = object.status?.instanceId;
-  return id === undefined ? undefined : list?.rows.get(id);
 }
 
 function accountView({ account, isAllowed }: Snapshot): AccountView {
@@ -354,8 +350,8 @@ function unownedRows(
   if (reading.type !== 'intent' || !reading.intent.knownIds) return { unowned: [], doubtful: [] };
   const { intent } = reading;
   const rivals = rivalsOf(object, others.all(), others.loginOf);
-  const recorded = recordedIds(rivals);
-  const adopted = adoptedIds(rivals);
+  const recorded = new Set(rivals.map(({ status }) => status?.instanceId));
+  const adopted = new Set(rivals.map(({ spec }) => spec.adopt?.instanceId));
   const free = [...list.rows.values()].filter(({ id }) => !recorded.has(id));
   const echo = login.facts.labelEcho;
   const sent = makeLabel(identity, intent);
@@ -420,16 +416,6 @@ function rivalsOf(
     const theirs = loginOf(other);
     return own === undefined || theirs === undefined || own === theirs;
   });
-}
-
-/** Ids that objects record. */
-function recordedIds(objects: readonly GpuInstance[]): ReadonlySet<number | undefined> {
-  return new Set(objects.map(({ status }) => status?.instanceId));
-}
-
-/** Ids that objects want to take over, whether or not they may. */
-function adoptedIds(objects: readonly GpuInstance[]): ReadonlySet<number | undefined> {
-  return new Set(objects.map(({ spec }) => spec.adopt?.instanceId));
 }
 
 /** The index of a cache: GpuInstances by the id of the machine that they record. */

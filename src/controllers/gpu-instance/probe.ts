@@ -56,13 +56,9 @@ export function probeTarget({ spec, status }: GpuInstance): ProbeTarget | undefi
   const action = probe?.httpGet ?? probe?.tcpSocket;
   if (!probe || !action || status?.runningAt === undefined) return undefined;
   const address = addressOf(spec, status, action.port);
-  return address && { ...address, timeoutMs: probe.timeoutSeconds * 1000, http: httpOf(probe) };
-}
-
-type Probe = NonNullable<GpuInstance['spec']['readinessProbe']>;
-
-function httpOf({ httpGet }: Probe): ProbeTarget['http'] {
-  return httpGet && { scheme: httpGet.scheme, path: httpGet.path, headers: httpGet.httpHeaders ?? [] };
+  const { httpGet, timeoutSeconds } = probe;
+  const http = httpGet && { scheme: httpGet.scheme, path: httpGet.path, headers: httpGet.httpHeaders ?? [] };
+  return address && { ...address, timeoutMs: timeoutSeconds * 1000, http };
 }
 
 /** The public side of a declared port; of SSH where the port is not declared. */

@@ -27,7 +27,8 @@ export function publishFirst(facts: Facts, step: Step): Step {
   const wanted = { ...step, status: { ...step.status, fields } };
   const ready = isReady((type) => verdict[type]) && !step.actions.some(({ type }) => ENDS_SERVICE.has(type));
   const publication = { fields, serving, ready };
-  const isDue = serving && isCheckDue(facts);
+  // Someone may have deleted or changed a child since it was written.
+  const isDue = serving && (facts.memory.childrenDueAt ?? Number.POSITIVE_INFINITY) <= facts.steadyNow;
   if (!isDue && !needsPublishing(facts, publication)) return untilChildrenCheck(facts, wanted);
   if (!facts.published) return { type: 'publish', publication };
   return untilChildrenCheck(facts, afterPublishing(facts, wanted, publication));
@@ -64,11 +65,6 @@ function isLeaving(told: Told): boolean {
 /** Whether conditions, as they are or as they will be, let a Service lead to the machine. */
 function isReady(told: Told): boolean {
   return told('Booted')?.status === 'True' && told('Reachable')?.status === 'True' && !isLeaving(told);
-}
-
-/** Someone may have deleted or changed a child since it was written. */
-function isCheckDue({ memory, steadyNow }: Facts): boolean {
-  return (memory.childrenDueAt ?? Number.POSITIVE_INFINITY) <= steadyNow;
 }
 
 /** At the latest when the children are to be looked at. */

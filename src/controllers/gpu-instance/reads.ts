@@ -8,7 +8,6 @@ import type { Deps } from './deps.ts';
 import { EXPLAINED_MS } from './memory.ts';
 import { readInputs } from './rental-inputs.ts';
 import type {
-  AbsenceView,
   ConfirmedView,
   Decision,
   InputsView,
@@ -100,7 +99,8 @@ async function readOne(observed: Observed, request: ReadRequest, reader: Reader)
       return { offers: new Map([...observed.offers, [request.index, found]]) };
     }
     case 'machine': {
-      const read = presenceOf(await rowOrFailure(request.instanceId, reader));
+      const row = await rowOrFailure(request.instanceId, reader);
+      const read = row === 'failed' ? 'failed' : row === null ? 'absent' : 'present';
       const lists = observed.absences.get(request.instanceId)?.lists ?? [];
       return { absences: new Map([...observed.absences, [request.instanceId, { lists, read }]]) };
     }
@@ -122,10 +122,6 @@ async function rowOrFailure(instanceId: number, reader: Reader): Promise<Instanc
     if (!(error instanceof MarketplaceError)) throw error;
     return 'failed';
   }
-}
-
-function presenceOf(row: Instance | null | 'failed'): AbsenceView['read'] {
-  return row === 'failed' ? 'failed' : row === null ? 'absent' : 'present';
 }
 
 /** A list may be minutes old, and a host that answers again does not lose its machine. */

@@ -414,12 +414,13 @@ export function endedFields(facts: Facts, ending: Ending): StatusFields {
   const { status } = facts.object;
   const fields = withoutMachine(carriedFields(facts));
   const cost = endCost(status?.cost, ending.endedAt);
+  const avoid = withAvoided(status?.avoid, avoidTarget(facts, ending.reason), facts.now);
   return {
     ...fields,
     attempt: ending.machine.attempt,
     ...(cost === undefined ? {} : { cost }),
     history: [...(fields.history ?? []), pastMachine(status, ending)].slice(-HISTORY_LENGTH),
-    ...avoidField(facts, ending.reason),
+    ...(avoid.length > 0 && { avoid }),
   };
 }
 
@@ -437,9 +438,4 @@ function pastMachine(status: GpuInstanceStatus = {}, { machine, reason, endedAt 
     minutes: Math.max(0, Math.round((endedAt - begun) / 60_000)),
     cost: formatDollars(machineCost(status, endedAt)),
   };
-}
-
-function avoidField(facts: Facts, reason: Reason): Pick<StatusFields, 'avoid'> {
-  const avoid = withAvoided(facts.object.status?.avoid, avoidTarget(facts, reason), facts.now);
-  return avoid.length === 0 ? {} : { avoid };
 }

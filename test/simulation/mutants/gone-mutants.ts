@@ -93,7 +93,7 @@ export const GONE_MUTANTS: readonly Mutant[] = [
     name: 'surplus-kept',
     loses: 'the destroy of a second machine',
     file: `${GPU}/decide.ts`,
-    find: '    if (surplus) return surplus;\n',
+    find: '  if (surplus) return surplus;\n',
     replace: '',
   },
   {

@@ -322,10 +322,6 @@ function unhandled({ object }: Facts, { status }: Decision): Pick<Decision, 'sta
   };
 }
 
-function isOneAtATime(facts: Facts, { isSerial }: QueuePosition): boolean {
-  return isSerial && facts.accountFacts?.labelEcho === 'notEchoed';
-}
-
 /** Another cause is told at once, and another position or time when it is far from what was said. */
 function isStillTrue(said: QueueNotice, now: QueueNotice): boolean {
   if (said.reason !== now.reason || said.isSerial !== now.isSerial) return false;
@@ -339,7 +335,8 @@ function isFar(said: number, now: number, least: number): boolean {
 
 function noticeOf(facts: Facts, place: QueuePosition): QueueNotice {
   const { ahead, expectedMs, isSerial } = place;
-  const reason = isOneAtATime(facts, place) ? 'LabelsNotEchoed' : 'Queued';
+  const isOneAtATime = isSerial && facts.accountFacts?.labelEcho === 'notEchoed';
+  const reason = isOneAtATime ? 'LabelsNotEchoed' : 'Queued';
   const detail = detailOf(place, reason);
   return { ...{ reason, detail, ahead, expectedMs, isSerial }, at: facts.steadyNow };
 }

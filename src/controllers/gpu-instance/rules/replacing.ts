@@ -103,15 +103,10 @@ function unwanted(
 export function risenPrice(
   facts: Facts,
   { state }: RecordedMachine<Listed>,
-  cap = capOf(facts),
+  cap = highestCap(alternativesOf(facts), facts.accountFacts?.limits ?? {}),
 ): string | undefined {
   if (state.type !== 'running' && state.type !== 'booting') return undefined;
   return priceRise(facts, state.row.pricePerHour, cap);
-}
-
-/** Of the alternatives that the machine satisfies, not of a position in `offers`, which an edit may move. */
-function capOf(facts: Facts): number | undefined {
-  return highestCap(alternativesOf(facts), facts.accountFacts?.limits ?? {});
 }
 
 /** What a machine may be given up for: limits of an account stop rentals, and no machine that runs. */
@@ -119,6 +114,7 @@ function ownCap(facts: Facts): number {
   return highestCap(alternativesOf(facts), {}) ?? Number.POSITIVE_INFINITY;
 }
 
+/** Those that the machine satisfies, not a position in `offers`, which an edit may move. */
 function alternativesOf({ object }: Facts) {
   return satisfiedOffers(object.status ?? {}, object.spec);
 }
