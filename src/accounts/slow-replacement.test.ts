@@ -98,6 +98,13 @@ describe('whose turn it is while machines are replaced slowly (C2)', () => {
     expect(account()(10, objects, [500])).toBe('u000');
   });
 
+  test('counts what was replaced before its object forbade another replacement', () => {
+    const ended = { instanceId: undefined, lastEndedAt: START - MINUTE, isReplaceable: false };
+    const objects = changed(fleet(10), 3, ended);
+    expect(account()(0, objects)).toBeUndefined();
+    expect(account()(10, objects)).toBe('u000');
+  });
+
   test('a replacement that does not come to an end keeps the others waiting for ten minutes', () => {
     const at = account();
     const objects = changed(fleet(30), 0, { leaving: true });

@@ -64,7 +64,8 @@ export class SlowReplacements {
     );
     this.#note(underWay, monotonic);
     const blocks = underWay.some(({ uid }) => monotonic - (this.#underWay.get(uid)?.since ?? 0) < WINDOW_MS);
-    const recent = replaceable.filter((object) => hasEndedLately(object, poll));
+    // Also one that is not to be replaced any more: its machine has been.
+    const recent = objects.filter((object) => !object.deleting && hasEndedLately(object, poll));
     const most = Math.max(1, Math.floor(replaceable.length * SHARE));
     const isSpent = new Set([...recent, ...underWay].map(({ uid }) => uid)).size >= most;
     const waiting = replaceable.filter((object) => isBad(object, poll) && !underWay.includes(object));

@@ -110,6 +110,13 @@ export const OUTAGE_MUTANTS: readonly Mutant[] = [
     replace: 'return lastEndedAt !== undefined && now - lastEndedAt < 0 * WINDOW_MS;',
   },
   {
+    name: 'slow-turns-of-never-forgotten',
+    loses: 'the same for objects that are not to be replaced any more',
+    file: 'accounts/slow-replacement.ts',
+    find: 'objects.filter((object) => !object.deleting && hasEndedLately(object, poll));',
+    replace: 'replaceable.filter((object) => !object.deleting && hasEndedLately(object, poll));',
+  },
+  {
     name: 'swept-orphans-forgotten',
     loses: 'the count of orphans that were destroyed within the hour, which outlives the process',
     file: 'controllers/orphan-sweep/observe.ts',

@@ -221,6 +221,29 @@ export const OUTAGE_STORIES: readonly Story[] = [
     }),
   ),
   {
+    name: 'containers of six machines end for good, and objects forbid another replacement after their first (C2)',
+    fleet: 6,
+    seconds: START + 890,
+    mayLeave: true,
+    plot: (stage) => {
+      const machines = new Map<string, number>();
+      stage.users.account.set({ maxUnhealthyHold: '5m' });
+      stage.at(START, () => {
+        for (const name of namesOf(6)) {
+          machines.set(name, stage.machineOf(name));
+          strike(stage, name, 'exited', 100_000);
+        }
+      });
+      noneDestroyed(stage, START, START + 300, 'the maximum hold is not over');
+      stage.at(START + 400, () => {
+        const replaced = namesOf(6).filter((name) => stage.machineOf(name) !== machines.get(name));
+        for (const name of replaced) stage.users.setPolicies(name, { replacement: { policy: 'Never' } });
+        stage.killAll();
+      });
+      stage.at(START + 880, () => atMostDestroyed(stage, 1));
+    },
+  },
+  {
     name: 'containers of six machines end for good, and a destroy after the hold is refused and carried out (C2)',
     fleet: 6,
     seconds: START + 890,
