@@ -363,7 +363,7 @@ export class Invariants {
     if (inputs > MAX_INPUT_BYTES)
       this.#scene.broken('I15', `a machine is asked for with ${inputs} bytes of environment and script`);
     const offer = Number(path.split('/')[4]);
-    const isRefused = refusal !== undefined && refusal.status < 500;
+    const isRefused = (refusal !== undefined && refusal.status < 500) || this.#isMarketFaulty('rent');
     const login = this.#scene.loginOf(request);
     this.#idleSlots.rentSent(login);
     this.#attempts.rentSent(machine, { offer, login, isRefused }, purchase);
@@ -372,6 +372,12 @@ export class Invariants {
     this.#machines.rentSent(purchase);
     this.#sweeps.rentSent(purchase);
     this.#scene.rentSent(offer, purchase);
+  }
+
+  /** Whether the next call of that kind may be answered by a fault that the marketplace was told to have. */
+  #isMarketFaulty(endpoint: string): boolean {
+    const { faults } = this.#scene.world.market.store.current().tables;
+    return Object.values(faults).some((fault) => fault.endpoint === null || fault.endpoint === endpoint);
   }
 
   #destroySent(machine: Machine, request: Call['request']): void {

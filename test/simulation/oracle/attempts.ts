@@ -15,7 +15,7 @@ export interface RentSent {
   readonly offer: number;
   /** By whose key; undefined where it has none. */
   readonly login: number | undefined;
-  /** The answer will be a certain no, and the offer is anybody's again. */
+  /** The answer will be a certain no, or may be one, and the offer is anybody's again. */
   readonly isRefused: boolean;
 }
 
