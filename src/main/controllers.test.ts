@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { JsonObject } from '../../test/simulation/memory-kube/json.ts';
+import { MACHINE } from '../../test/simulation/specs.ts';
 import { Users } from '../../test/simulation/users.ts';
-import { MACHINE } from '../../test/simulation/wishes.ts';
 import { NAMESPACE, SimulatedWorld } from '../../test/simulation/world.ts';
 import { seededRandom } from '../lib/random.ts';
 import type { Controller } from '../runtime/controller.ts';

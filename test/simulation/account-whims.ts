@@ -109,7 +109,7 @@ export class AccountWhims {
   /** Somebody of another namespace wants a machine that people rented themselves; the account lets nobody take one. */
   #steal(): void {
     const { users } = this.#options;
-    const instanceId = users.unlabelledStranger();
+    const instanceId = users.unlabelledMachine();
     if (instanceId === undefined) return;
     users.visit(`thief.${OTHER_NAMESPACE}`, { adopt: { instanceId, policy: 'Manage' } }, VISIT_SECONDS);
   }

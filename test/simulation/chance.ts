@@ -1,7 +1,7 @@
 import type { Random } from '../../src/lib/random.ts';
 
 /** How often beside others, and what. */
-export type Deed = readonly [weight: number, act: () => unknown];
+export type Act = readonly [weight: number, act: () => unknown];
 
 /** Choices that people make, drawn from a seed. */
 export class Chance {
@@ -30,9 +30,9 @@ export class Chance {
     return choices[this.below(choices.length)] ?? choices[0];
   }
 
-  doOneOf(deeds: readonly Deed[]): void {
-    let roll = this.#random.next() * deeds.reduce((sum, [weight]) => sum + weight, 0);
-    for (const [weight, act] of deeds) {
+  doOneOf(acts: readonly Act[]): void {
+    let roll = this.#random.next() * acts.reduce((sum, [weight]) => sum + weight, 0);
+    for (const [weight, act] of acts) {
       roll -= weight;
       if (roll < 0) return void act();
     }

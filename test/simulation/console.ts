@@ -20,7 +20,7 @@ export class Console {
   async rent(offerId: number, label: string | undefined): Promise<string> {
     const request = { image: BY_HAND, disk: 10, ...(label ? { label } : {}) };
     const outcome = await this.#outcome('PUT', `/api/v0/asks/${offerId}/`, request);
-    this.#world.tell(`a user rents offer ${offerId} by hand with the label ${label ?? 'none'}: ${outcome}`);
+    this.#world.note(`a user rents offer ${offerId} by hand with the label ${label ?? 'none'}: ${outcome}`);
     return outcome;
   }
 
@@ -30,14 +30,14 @@ export class Console {
     const rented = this.call('PUT', `/api/v0/asks/${offerId}/`, request);
     const body = await rented.then(({ body }) => body).catch(() => undefined);
     const { new_contract: id } = isObject(body) ? body : {};
-    this.#world.tell(`a user rents offer ${offerId} to hand it over: contract ${String(id)}`);
+    this.#world.note(`a user rents offer ${offerId} to hand it over: contract ${String(id)}`);
     return typeof id === 'number' ? id : undefined;
   }
 
   /** Writes a label on a machine, whoever rented it; answers the status, or why there is none. */
   async label(id: number, label: string): Promise<string> {
     const outcome = await this.#outcome('PUT', `/api/v0/instances/${id}/`, { label }, this.#keyOf(id));
-    this.#world.tell(`a user labels contract ${id} "${label}" in the console: ${outcome}`);
+    this.#world.note(`a user labels contract ${id} "${label}" in the console: ${outcome}`);
     return outcome;
   }
 
@@ -49,13 +49,13 @@ export class Console {
       { state: 'stopped' },
       this.#keyOf(id),
     );
-    this.#world.tell(`a user stops contract ${id} in the console: ${outcome}`);
+    this.#world.note(`a user stops contract ${id} in the console: ${outcome}`);
   }
 
   /** Destroys a machine, whoever rented it. */
   async destroy(id: number): Promise<void> {
     const outcome = await this.#outcome('DELETE', `/api/v0/instances/${id}/`, undefined, this.#keyOf(id));
-    this.#world.tell(`a user destroys contract ${id} in the console: ${outcome}`);
+    this.#world.note(`a user destroys contract ${id} in the console: ${outcome}`);
   }
 
   /** Another key of the login that has this one; undefined where a fault kept it from being made, or its reply from being read. */
@@ -70,7 +70,7 @@ export class Console {
   async revokeKey(id: number, apiKey: string): Promise<void> {
     const revoked = this.call('DELETE', `/api/v0/auth/apikeys/${id}/`, undefined, apiKey);
     const outcome = await revoked.then(({ status }) => String(status), String);
-    this.#world.tell(`a user revokes the key ${id}: ${outcome}`);
+    this.#world.note(`a user revokes the key ${id}: ${outcome}`);
   }
 
   /** Ids of all machines that are rented now. */

@@ -29,12 +29,12 @@ class Seeds {
   readonly #options: CoresOptions;
   readonly #early = new Map<number, PlayedSeed>();
   #next: number;
-  #told: number;
+  #reported: number;
 
   constructor(options: CoresOptions) {
     this.#options = options;
     this.#next = options.firstSeed;
-    this.#told = options.firstSeed;
+    this.#reported = options.firstSeed;
   }
 
   take(): number | undefined {
@@ -46,9 +46,9 @@ class Seeds {
 
   played(played: PlayedSeed): void {
     this.#early.set(played.seed, played);
-    for (let due = this.#early.get(this.#told); due; due = this.#early.get(this.#told)) {
-      this.#early.delete(this.#told);
-      this.#told += 1;
+    for (let due = this.#early.get(this.#reported); due; due = this.#early.get(this.#reported)) {
+      this.#early.delete(this.#reported);
+      this.#reported += 1;
       this.#options.onPlayed(due);
     }
   }

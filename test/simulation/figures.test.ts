@@ -56,5 +56,5 @@ test('figures of a run count the faults of each kind that struck', () => {
   figures.add({ ...finished, faultKinds: ['outage', 'late'] });
   figures.add({ ...finished, faultKinds: ['late'] });
   figures.add(finished);
-  expect(figures.summary().struck).toEqual({ late: 2, outage: 1 });
+  expect(figures.summary().faults).toEqual({ late: 2, outage: 1 });
 });

@@ -13,7 +13,7 @@ export interface Summary {
   readonly schedulesPerMinutePerCore: number;
   readonly virtualHoursPerMinute: number;
   /** How many faults of each kind struck, for modes that draw them. */
-  readonly struck: Readonly<Record<string, number>>;
+  readonly faults: Readonly<Record<string, number>>;
   readonly traceHash: string;
 }
 
@@ -48,8 +48,8 @@ export interface Finished {
 }
 
 const NONE: Share = { covered: 0, total: 0 };
-const LEAST_PAIRS = 0.95;
-const MOST_WASTED_SECONDS = 60;
+const MIN_PAIRS = 0.95;
+const MAX_WASTED_SECONDS = 60;
 /** Below, one freak more or less decides. */
 const ENOUGH_CONTRACTS = 5000;
 
@@ -65,11 +65,11 @@ export class Figures {
   #violations = 0;
   #virtualSeconds = 0;
   #cpuMicros = 0;
-  readonly #struck = new Map<string, number>();
+  readonly #faults = new Map<string, number>();
 
   add(finished: Finished): void {
     const { mode, violations, wastedSeconds, virtualSeconds, faultKinds = [], traceHash } = finished;
-    for (const kind of faultKinds) this.#struck.set(kind, (this.#struck.get(kind) ?? 0) + 1);
+    for (const kind of faultKinds) this.#faults.set(kind, (this.#faults.get(kind) ?? 0) + 1);
     this.#schedules += 1;
     this.#violations += violations;
     this.#virtualSeconds += virtualSeconds;
@@ -94,12 +94,12 @@ export class Figures {
       ...(singles.covered < singles.total
         ? [`Only ${singles.covered} of ${singles.total} single points were struck; all are owed`]
         : []),
-      ...(pairs.covered < LEAST_PAIRS * pairs.total
-        ? [`Only ${pairs.covered} of ${pairs.total} pairs were struck; ${LEAST_PAIRS * 100} % are owed`]
+      ...(pairs.covered < MIN_PAIRS * pairs.total
+        ? [`Only ${pairs.covered} of ${pairs.total} pairs were struck; ${MIN_PAIRS * 100} % are owed`]
         : []),
-      ...(this.#bounded.length >= ENOUGH_CONTRACTS && p99 > MOST_WASTED_SECONDS
+      ...(this.#bounded.length >= ENOUGH_CONTRACTS && p99 > MAX_WASTED_SECONDS
         ? [
-            `Without a sweeper p99 of wasted seconds is ${p99}; ${MOST_WASTED_SECONDS} is the most that is owed`,
+            `Without a sweeper p99 of wasted seconds is ${p99}; ${MAX_WASTED_SECONDS} is the most that is owed`,
           ]
         : []),
     ];
@@ -145,7 +145,7 @@ export class Figures {
       pairsTotal: singles.total + pairs.total,
       schedulesPerMinutePerCore: Math.round(this.#schedules / minutes),
       virtualHoursPerMinute: Math.round(this.#virtualSeconds / 360 / minutes) / 10,
-      struck: Object.fromEntries([...this.#struck].toSorted(([left], [right]) => (left < right ? -1 : 1))),
+      faults: Object.fromEntries([...this.#faults].toSorted(([left], [right]) => (left < right ? -1 : 1))),
       traceHash: this.#hash.copy().digest('hex').slice(0, 16),
     };
   }

@@ -8,7 +8,7 @@ const LABEL_WINDOW_MS = 300_000;
 
 /** The marketplace refuses two rentals at once. */
 const PAUSE_MS = 7_000;
-const MOST_TRIES = 6;
+const MAX_TRIES = 6;
 
 /** The dearest offers, which nobody else rents. */
 const OFFERS = { unlabelled: 8_000_024, otherInstall: 8_000_023, edited: 8_000_022, copied: 8_000_021 };
@@ -53,7 +53,7 @@ export class Foreigners {
   }
 
   /** Again and again where a call came too soon after another, or failed; an offer that is taken by then is left. */
-  async #rent(offerId: number, label: string | undefined, triesLeft = MOST_TRIES): Promise<void> {
+  async #rent(offerId: number, label: string | undefined, triesLeft = MAX_TRIES): Promise<void> {
     const outcome = await this.#users.console.rent(offerId, label);
     if (outcome === '200' || outcome === '404' || triesLeft === 0) return;
     this.#world.scheduler.after(PAUSE_MS, () => void this.#rent(offerId, label, triesLeft - 1));

@@ -1,7 +1,7 @@
 import type { Kubectl } from './kubectl.ts';
 import type { Address } from './memory-kube/address.ts';
 import { type JsonObject, objectAt } from './memory-kube/json.ts';
-import { GROUP_SPEC, MACHINE } from './wishes.ts';
+import { GROUP_SPEC, MACHINE } from './specs.ts';
 import type { SimulatedWorld } from './world.ts';
 
 const GROUPS = 'endpointgroups';
@@ -49,7 +49,7 @@ export class GroupOwner {
     const { gateway } = this.#world;
     if (gateway) {
       gateway.offer(name, load);
-      this.#world.tell(`the load ${load} comes for the group ${name}`);
+      this.#world.note(`the load ${load} comes for the group ${name}`);
       return;
     }
     this.#edit(name, `the load ${load}`, { load: { type: 'Static', static: { load: String(load) } } });
@@ -87,7 +87,7 @@ export class GroupOwner {
   /** Whether the Prometheus answers that knows their load, where there is one. */
   setPrometheus(isUp: boolean): void {
     this.#world.gateway?.setUp(isUp);
-    if (this.#world.gateway) this.#world.tell(`Prometheus ${isUp ? 'answers' : 'does not answer'}`);
+    if (this.#world.gateway) this.#world.note(`Prometheus ${isUp ? 'answers' : 'does not answer'}`);
   }
 
   delete(name: string): void {

@@ -1,7 +1,7 @@
 import type { Chance } from './chance.ts';
 import type { Invariants } from './invariants.ts';
+import { GROUP_SPEC } from './specs.ts';
 import type { Users } from './users.ts';
-import { GROUP_SPEC } from './wishes.ts';
 
 export interface GroupWhimsOptions {
   /** Does something in so many milliseconds, unless everybody has left by then. */
@@ -17,7 +17,7 @@ export interface GroupWhimsOptions {
 }
 
 /** Hundreds of work per second that a user asks a group for; a worker does one of them, and four are too many. */
-const MOST_LOAD = 4;
+const MAX_LOAD = 4;
 /** By then the first of the workers that a load asks for have a machine. */
 const GROWING_MS = 25_000;
 
@@ -64,13 +64,13 @@ export class GroupWhims {
   }
 
   #load(): number {
-    return Math.round(this.#options.chance.below(MOST_LOAD * 100));
+    return Math.round(this.#options.chance.below(MAX_LOAD * 100));
   }
 
   /** A group goes while workers of it are made, rented and boot. */
   #deleteWhileGrowing(name: string): void {
     const { users, chance, later } = this.#options;
-    users.groups.setLoad(name, MOST_LOAD * 100);
+    users.groups.setLoad(name, MAX_LOAD * 100);
     later(chance.below(GROWING_MS), () => users.groups.delete(name));
   }
 

@@ -11,7 +11,6 @@ import { type Shortfall, shortfallsOf } from './oracle/converged.ts';
 import { waitsForOffers } from './oracle/free-offers.ts';
 import { GroupWatch } from './oracle/groups.ts';
 import { rememberedNames } from './oracle/heap.ts';
-import { HeldBackWatch } from './oracle/held-back.ts';
 import { IdleSlotWatch } from './oracle/idle-slots.ts';
 import { inputBytes, MAX_INPUT_BYTES } from './oracle/inputs.ts';
 import { KeptWatch } from './oracle/kept.ts';
@@ -24,6 +23,7 @@ import { PaceWatch } from './oracle/pace.ts';
 import { PermitWatch } from './oracle/permits.ts';
 import { type Purchase, readPurchase } from './oracle/purchase.ts';
 import { RecordWatch } from './oracle/records.ts';
+import { RestraintWatch } from './oracle/restraints.ts';
 import { keyOf, nameOf, Scene, type SceneOptions, type Violation } from './oracle/scene.ts';
 import { loggedText, SecretWatch } from './oracle/secrets.ts';
 import { ServingWatch } from './oracle/serving.ts';
@@ -67,7 +67,7 @@ export class Invariants {
   readonly #workers: WorkerWatch;
   readonly #limits: LimitWatch;
   readonly #kept: KeptWatch;
-  readonly #heldBack: HeldBackWatch;
+  readonly #restraints: RestraintWatch;
   readonly #statuses: StatusWatch;
   readonly #serving: ServingWatch;
   readonly #permits: PermitWatch;
@@ -76,7 +76,7 @@ export class Invariants {
   readonly #newest: NewestLists;
   #lastWriteAt = 0;
   /** By name, since the memory of processes is asked for uids: when an object was last written that rightly waits for offers. */
-  readonly #searchToldAt = new Map<string, number>();
+  readonly #vainSearchAt = new Map<string, number>();
   #isByPerson = false;
 
   constructor(world: SimulatedWorld, options: SceneOptions) {
@@ -97,7 +97,7 @@ export class Invariants {
     this.#workers = new WorkerWatch(this.#scene);
     this.#limits = new LimitWatch(this.#scene);
     this.#kept = new KeptWatch(this.#scene);
-    this.#heldBack = new HeldBackWatch(this.#scene);
+    this.#restraints = new RestraintWatch(this.#scene);
     this.#statuses = new StatusWatch(this.#scene);
     this.#serving = new ServingWatch(this.#scene);
     this.#permits = new PermitWatch(this.#scene);
@@ -128,20 +128,21 @@ export class Invariants {
   }
 
   /** A person laid hands on that object, so that promises about hand-made states no longer hold for it. */
-  handsOn(name: string): void {
-    for (const [uid, object] of this.#scene.objects) if (calledOf(object) === name) this.#scene.handsOn(uid);
+  markHandled(name: string): void {
+    for (const [uid, object] of this.#scene.objects)
+      if (calledOf(object) === name) this.#scene.markHandled(uid);
   }
 
   /** The cluster is about to be restored to a moment before that object was made. */
   forgotten(name: string): void {
-    this.handsOn(name);
+    this.markHandled(name);
     for (const [uid, object] of this.#scene.objects)
       if (calledOf(object) === name) this.#sweeps.forgotten(uid);
   }
 
   /** A person removes all objects in one moment, those of these names by force. */
   removedInMass(byForce: readonly string[]): void {
-    for (const name of byForce) this.handsOn(name);
+    for (const name of byForce) this.markHandled(name);
     this.#waste.removedInMass(byForce.flatMap((name) => this.#uidsOf(name)));
   }
 
@@ -193,7 +194,7 @@ export class Invariants {
 
   /** Looks at everything that can be wrong now. */
   check(): void {
-    if (this.#scene.look()) {
+    if (this.#scene.refresh()) {
       this.#machines.changed();
       this.#waste.changed();
       this.#truth.changed();
@@ -226,8 +227,8 @@ export class Invariants {
 
   #shortfalls(): readonly Shortfall[] {
     const { ownLimits } = this.#machines;
-    const isHeldBack = (uid: string) => this.#brake.isHeldBack(uid);
-    const ofObjects = shortfallsOf(this.#scene, { isHeldBack, ownLimits });
+    const isBlockedByBrake = (uid: string) => this.#brake.isBlockedByBrake(uid);
+    const ofObjects = shortfallsOf(this.#scene, { isBlockedByBrake, ownLimits });
     return [...ofObjects, ...this.#groups.shortfalls(), ...this.#serving.shortfalls()];
   }
 
@@ -390,19 +391,19 @@ export class Invariants {
   }
 
   /** Whether a write tells what came of one more search where there is nothing to find: no more than one a minute. */
-  #tellsVainSearch(object: JsonObject): boolean {
+  #reportsVainSearch(object: JsonObject): boolean {
     if (!waitsForOffers(this.#scene, object)) return false;
     const name = nameOf(object);
-    const before = this.#searchToldAt.get(name) ?? Number.NEGATIVE_INFINITY;
-    this.#searchToldAt.set(name, this.#scene.now);
+    const before = this.#vainSearchAt.get(name) ?? Number.NEGATIVE_INFINITY;
+    this.#vainSearchAt.set(name, this.#scene.now);
     return this.#scene.now - before >= 60_000;
   }
 
   #onCommit(commit: Commit): void {
     const { kind, object, type } = commit;
     if (kind.plural !== 'leases') {
-      if (!this.#tellsVainSearch(object)) this.#lastWriteAt = this.#scene.now;
-      this.#scene.world.tell(`cluster: ${type} ${kind.plural} ${nameOf(object)} at ${commit.revision}`);
+      if (!this.#reportsVainSearch(object)) this.#lastWriteAt = this.#scene.now;
+      this.#scene.world.note(`cluster: ${type} ${kind.plural} ${nameOf(object)} at ${commit.revision}`);
     }
     if (kind.plural === 'secrets') this.#secrets.stored(object);
     else this.#secrets.read(`${kind.plural} ${nameOf(object)}`, textOf(object));
@@ -433,7 +434,7 @@ export class Invariants {
     this.#breaker.rewritten(uid, object);
     if (!before || this.#isByPerson || this.#scene.isHandled(uid)) return;
     this.#records.rewritten(before, object);
-    this.#heldBack.rewritten(before, object);
+    this.#restraints.rewritten(before, object);
     this.#workers.rewritten(before, object);
     this.#attempts.rewritten(before, object);
   }

@@ -54,10 +54,10 @@ export class Kubectl {
   try(what: string, act: () => unknown): void {
     try {
       act();
-      this.#world.tell(`a user ${what}`);
+      this.#world.note(`a user ${what}`);
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
-      this.#world.tell(`a user ${what}: ${error.reason}`);
+      this.#world.note(`a user ${what}: ${error.reason}`);
     }
   }
 }

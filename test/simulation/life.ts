@@ -29,13 +29,13 @@ export interface LifeOptions {
 export interface LifeResult extends Outcome {
   readonly effects: readonly Effect[];
   /** Indexes of the strikes that found their effect. */
-  readonly struck: ReadonlySet<number>;
+  readonly hit: ReadonlySet<number>;
 }
 
 const SECOND = 1000;
 const STEP_SECONDS = 10;
 /** By then everything has to be gone: the longest settle, backoff and audit of the cache together. */
-const MOST_SECONDS = 2400;
+const MAX_SECONDS = 2400;
 const STALE_MS = 30 * SECOND;
 const FIRST_LOAD = 150;
 
@@ -50,7 +50,7 @@ class Life {
   readonly #users: Users;
   readonly #invariants: Invariants;
   readonly #effects: Effect[] = [];
-  readonly #struck = new Set<number>();
+  readonly #hit = new Set<number>();
   #hides = 0;
   /** Whose watch: a process that begins later reads a whole state. */
   #hidesFrom: Machine | undefined;
@@ -81,14 +81,14 @@ class Life {
     for (const act of this.#options.acts)
       world.scheduler.after(act.second * SECOND, () => this.#userActs(act));
     const lastAct = this.#options.acts.at(-1)?.second ?? 0;
-    for (let second = STEP_SECONDS; second <= MOST_SECONDS; second += STEP_SECONDS) {
+    for (let second = STEP_SECONDS; second <= MAX_SECONDS; second += STEP_SECONDS) {
       await world.scheduler.runUntil(begin + second * SECOND, () => this.#check());
       if (second > lastAct && this.#isOver()) break;
     }
     this.#invariants.checkConverged();
     return {
       effects: this.#effects,
-      struck: this.#struck,
+      hit: this.#hit,
       violations: this.#invariants.violations,
       wastedSeconds: [...this.#invariants.wastedMs.values()].map((ms) => ms / SECOND),
       trace: world.trace.lines,
@@ -121,7 +121,7 @@ class Life {
     const what = nameOfCall(request);
     const strike = this.#reached({ side, what });
     if (!strike) return { requestMs: 2, responseMs: 2 };
-    this.#world.tell(`${machine.name}: ${strike} at ${what}`);
+    this.#world.note(`${machine.name}: ${strike} at ${what}`);
     return fateOf(strike, side);
   }
 
@@ -131,7 +131,7 @@ class Life {
     this.#effects.push({ index, ...effect });
     const strike = this.#options.strikes.get(index);
     if (!strike) return undefined;
-    this.#struck.add(index);
+    this.#hit.add(index);
     if (strike === 'hide') {
       this.#hides += 1;
       this.#hidesFrom = this.#world.processes[0]?.machine;
@@ -156,7 +156,7 @@ class Life {
 
   #userActs({ what, act }: UserAct): void {
     const strike = this.#reached({ side: 'user', what });
-    if (strike) this.#world.tell(`${strike} at ${what}`);
+    if (strike) this.#world.note(`${strike} at ${what}`);
     act(this.#users);
   }
 }

@@ -27,7 +27,7 @@ type WronglyDated = (typeof WRONGLY_DATED)[number];
 interface Outage {
   readonly at: number;
   /** Of the machines that are rented then; `mass` strikes all hosts. */
-  readonly word: 'mass' | 'offline' | 'unknown' | 'exited';
+  readonly status: 'mass' | 'offline' | 'unknown' | 'exited';
   readonly share: number;
   /** For good if undefined. */
   readonly seconds: number | undefined;
@@ -131,16 +131,16 @@ function drawWrongDates(chance: Chance): WrongDates {
 }
 
 function drawOutage(chance: Chance): Outage {
-  const word = chance.oneOf(['mass', 'mass', 'offline', 'unknown', 'exited'] as const);
+  const status = chance.oneOf(['mass', 'mass', 'offline', 'unknown', 'exited'] as const);
   const share = chance.oneOf([1, 1, 0.6] as const);
   const length = chance.oneOf(['short', 'long', 'good'] as const);
   const seconds = length === 'short' ? 75 + chance.below(75) : 150 + chance.below(350);
   const deathsAt = [0, 1, 2].filter(() => chance.isWithin(0.25)).map(() => chance.below(seconds * SECOND));
   return {
     at: 150 * SECOND + chance.below(250 * SECOND),
-    word,
+    status,
     share,
-    seconds: length === 'good' && word !== 'mass' ? undefined : seconds,
+    seconds: length === 'good' && status !== 'mass' ? undefined : seconds,
     deathsAt,
   };
 }
@@ -181,7 +181,7 @@ export class LongFaults {
     const { outage, removal } = plan;
     if (outage)
       world.scheduler.after(outage.at, () => {
-        if (strikes(`outage-${outage.word}`)) this.#fail(outage);
+        if (strikes(`outage-${outage.status}`)) this.#fail(outage);
       });
     if (removal)
       world.scheduler.after(removal.at, () => {
@@ -210,7 +210,7 @@ export class LongFaults {
     const longest = Math.min(LATE_MS.max, this.#begin + LATE_UNTIL_MS - world.now);
     const lateMs = LATE_MS.min + this.#random.next() * (longest - LATE_MS.min);
     if (longest <= LATE_MS.min || !strikes('late-rental')) return undefined;
-    world.tell(`${machine.name}: ${nameOf(request)} is carried out ${(lateMs / SECOND).toFixed(0)} s later`);
+    world.note(`${machine.name}: ${nameOf(request)} is carried out ${(lateMs / SECOND).toFixed(0)} s later`);
     return { requestMs: 2, responseMs: 2, lateMs };
   }
 
@@ -222,7 +222,7 @@ export class LongFaults {
     const failing = this.#failing(wrong, fate);
     if (!this.#isWrong(wrong, request, failing) || !strikes(`wrong-date-${wrong.of}`)) return fate;
     const { offsetMs, isCached } = wrong;
-    world.tell(
+    world.note(
       `${machine.name}: the reply to ${nameOf(request)} has a date ${Math.round(offsetMs / SECOND)} s off`,
     );
     return {
@@ -244,16 +244,16 @@ export class LongFaults {
     return { ...fate, refusal: { status: 502, body: 'Bad Gateway' } };
   }
 
-  #fail({ word, share, seconds, deathsAt }: Outage): void {
+  #fail({ status, share, seconds, deathsAt }: Outage): void {
     const { world } = this.#options;
-    world.tell(`an outage: ${word}, ${share * 100}%, ${seconds ?? 'for good'} s`);
+    world.note(`an outage: ${status}, ${share * 100}%, ${seconds ?? 'for good'} s`);
     this.#outageEndsAt = world.now + (seconds ?? 0) * SECOND;
     const length = seconds === undefined ? {} : { seconds };
-    if (word === 'mass')
+    if (status === 'mass')
       befall(world, { name: 'mass-outage', ...length, ...(share < 1 && { probability: share }) });
     else
       for (const id of this.#rented())
-        if (this.#random.next() < share) befall(world, { name: word, instance: id, ...length });
+        if (this.#random.next() < share) befall(world, { name: status, instance: id, ...length });
     for (const at of deathsAt)
       world.scheduler.after(at, () => {
         for (const { machine } of [...world.processes]) world.crash(machine, 'during the outage');
@@ -271,7 +271,7 @@ export class LongFaults {
   #remove({ isByForce, isUndone }: Removal): void {
     const { world, users, invariants } = this.#options;
     const names = users.names();
-    world.tell(`all objects go at once${isByForce ? ', by force' : ''}`);
+    world.note(`all objects go at once${isByForce ? ', by force' : ''}`);
     invariants.removedInMass(isByForce ? names : []);
     if (!isByForce) users.deleteEverything();
     else

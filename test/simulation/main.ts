@@ -22,10 +22,10 @@ import { type Planned, replayPlan, runSystematic } from './systematic.ts';
 import { Watchdog } from './watchdog.ts';
 
 /** Stories are long; more of them than this help nobody. */
-const MOST_STORIES = 3;
+const MAX_STORIES = 3;
 const PROGRESS_EVERY_MS = 30_000;
 
-const say = (text: string): void => void process.stderr.write(`${text}\n`);
+const print = (text: string): void => void process.stderr.write(`${text}\n`);
 
 /** One run: what is looked for, for how long, and what was found. */
 interface Run {
@@ -45,7 +45,7 @@ async function playStories(
   { figures, goOn, watchdog }: Run,
   stories: readonly Story[] = STORIES,
 ): Promise<void> {
-  say(`${stories.length} stories`);
+  print(`${stories.length} stories`);
   for (const story of stories) {
     if (!goOn()) return;
     watchdog.running(`the story "${story.name}"`);
@@ -55,7 +55,7 @@ async function playStories(
       ...played.unstruck.map((call) => `the call that it strikes never came: ${call}`),
     ];
     figures.violated(problems.length);
-    if (problems.length > 0) tellStory(`Story "${story.name}": ${problems.join('; ')}`, played.trace);
+    if (problems.length > 0) printStory(`Story "${story.name}": ${problems.join('; ')}`, played.trace);
   }
 }
 
@@ -67,35 +67,35 @@ function outages(run: Run): Promise<void> {
 async function swarm({ settings, figures, goOn, watchdog }: Run): Promise<void> {
   const { firstSeed, cores } = settings;
   const where = cores > 1 ? `, on ${cores} cores` : '';
-  say(`Seeds from ${firstSeed}, each with and without the sweeper${where}`);
+  print(`Seeds from ${firstSeed}, each with and without the sweeper${where}`);
   const broken: Broken[] = [];
   await playSwarm({
     ...{ settings, figures, goOn },
     onBegin: (what) => watchdog.running(what),
     onBroken: (schedule) => {
       broken.push(schedule);
-      say(`Seed ${schedule.seed}, ${schedule.mode}: a promise is broken; its story is told at the end`);
+      print(`Seed ${schedule.seed}, ${schedule.mode}: a promise is broken; its story is told at the end`);
     },
   });
-  for (const { seed, mode } of broken) await tellSeed(seed, mode);
+  for (const { seed, mode } of broken) await printSeed(seed, mode);
 }
 
-async function tellSeed(seed: number, mode: Mode): Promise<void> {
-  say(`\nSeed ${seed}, ${mode}: looking for the shortest fault list that breaks the promise`);
+async function printSeed(seed: number, mode: Mode): Promise<void> {
+  print(`\nSeed ${seed}, ${mode}: looking for the shortest fault list that breaks the promise`);
   const { faults, result } = await shrink({ seed, mode });
   const list = faults.map(({ index, kind }) => `${index} ${kind}`);
   const [first] = result.violations;
   const title = `Seed ${seed}, ${mode}: ${first?.invariant} ${first?.text}`;
-  tellStory(`${title}\nShortest fault list: ${JSON.stringify(list)}`, result.trace);
-  say(`Replay: SEED=${seed} make simulate`);
+  printStory(`${title}\nShortest fault list: ${JSON.stringify(list)}`, result.trace);
+  print(`Replay: SEED=${seed} make simulate`);
 }
 
 let stories = 0;
-function tellStory(title: string, trace: readonly string[]): void {
-  say(`\n${title}`);
+function printStory(title: string, trace: readonly string[]): void {
+  print(`\n${title}`);
   stories += 1;
-  if (stories > MOST_STORIES) return;
-  for (const line of trace) say(line);
+  if (stories > MAX_STORIES) return;
+  for (const line of trace) print(line);
 }
 
 async function systematic({ settings: { pairs }, figures, goOn, watchdog }: Run): Promise<void> {
@@ -112,12 +112,12 @@ async function systematic({ settings: { pairs }, figures, goOn, watchdog }: Run)
       if (result.violations.length > 0) broken.push(planned);
     },
   });
-  say(`Single points ${coverage.singles.covered} of ${coverage.singles.total}`);
-  say(`Pairs within one life ${coverage.pairs.covered} of ${coverage.pairs.total}`);
+  print(`Single points ${coverage.singles.covered} of ${coverage.singles.total}`);
+  print(`Pairs within one life ${coverage.pairs.covered} of ${coverage.pairs.total}`);
   figures.coverage = coverage;
   for (const planned of broken) {
     const { trace, violations } = await replayPlan(planned);
-    tellStory(`Plan ${planInWords(planned)}: ${violations[0]?.text}`, trace);
+    printStory(`Plan ${planInWords(planned)}: ${violations[0]?.text}`, trace);
   }
 }
 
@@ -127,7 +127,7 @@ const planInWords = ({ strikes, life }: Planned): string => `${JSON.stringify(st
 async function sequences({ settings, figures, goOn, watchdog }: Run): Promise<void> {
   const { firstSeed, seeds, isReplay } = settings;
   if (!isReplay) await playHostiles({ figures, goOn, watchdog });
-  say(`${isReplay ? 'The chain' : 'Every edit alone, then chains of edits'} of seed ${firstSeed}`);
+  print(`${isReplay ? 'The chain' : 'Every edit alone, then chains of edits'} of seed ${firstSeed}`);
   await runSequences({
     ...{ firstSeed, seeds, singles: !isReplay, goOn },
     measure: (run) => figures.measure(run),
@@ -136,15 +136,15 @@ async function sequences({ settings, figures, goOn, watchdog }: Run): Promise<vo
       figures.add({ ...result, mode: 'sweeperOff', violations: result.violations.length });
       const [first] = result.violations;
       if (!first) return;
-      tellStory(`Sequence ${name}: ${first.invariant} ${first.text}`, result.trace);
-      if (isChain) say(`Replay: MODE=sequences SEED=${seed} make simulate`);
+      printStory(`Sequence ${name}: ${first.invariant} ${first.text}`, result.trace);
+      if (isChain) print(`Replay: MODE=sequences SEED=${seed} make simulate`);
     },
   });
 }
 
 /** Every hostile text in every field of every kind. */
 async function playHostiles({ figures, goOn, watchdog }: Omit<Run, 'settings'>): Promise<void> {
-  say('Hostile texts in every field');
+  print('Hostile texts in every field');
   for (const edited of SUBJECTS.map(editedOf))
     for (const [name, text] of Object.entries(HOSTILE_TEXTS)) {
       if (!goOn()) return;
@@ -152,22 +152,22 @@ async function playHostiles({ figures, goOn, watchdog }: Omit<Run, 'settings'>):
       watchdog.running(what);
       const { problems } = await playHostile(edited, () => text);
       figures.violated(problems.length);
-      if (problems.length > 0) tellStory(`Hostile texts, ${what}: ${problems.join('; ')}`, []);
+      if (problems.length > 0) printStory(`Hostile texts, ${what}: ${problems.join('; ')}`, []);
     }
 }
 
 /** True until time is up or Ctrl-C was pressed; what was found so far is told then. Says now and then how far it is. */
 function untilStopped(figures: Figures, minutes: number): () => boolean {
   let isStopped = false;
-  let toldAt = performance.now();
+  let printedAt = performance.now();
   process.once('SIGINT', () => {
     isStopped = true;
-    say('Ending after this schedule; Ctrl-C again ends at once');
+    print('Ending after this schedule; Ctrl-C again ends at once');
   });
   return () => {
-    if (performance.now() - toldAt > PROGRESS_EVERY_MS) {
-      toldAt = performance.now();
-      say(
+    if (performance.now() - printedAt > PROGRESS_EVERY_MS) {
+      printedAt = performance.now();
+      print(
         `${figures.schedules} schedules, ${figures.violations} violations, ${figures.minutes.toFixed(1)} min`,
       );
     }
@@ -183,7 +183,7 @@ async function main(): Promise<void> {
   if (!settings.isReplay && settings.mode !== 'outages') await playStories(run);
   await SEARCHES[settings.mode](run);
   const missed = goOn() ? figures.missed() : [];
-  for (const text of missed) say(text);
+  for (const text of missed) print(text);
   process.stdout.write(`${JSON.stringify(figures.summary())}\n`);
   process.exitCode = figures.violations + missed.length > 0 ? 1 : 0;
 }

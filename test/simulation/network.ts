@@ -162,7 +162,7 @@ class OneCall {
   #overheard(response: TransportResponse): TransportResponse {
     const listener = this.#options.listenerOf?.(this.#request);
     return listener && response.status === 200
-      ? { ...response, body: toldTo(listener, response.body) }
+      ? { ...response, body: copiedTo(listener, response.body) }
       : response;
   }
 
@@ -185,7 +185,7 @@ class OneCall {
   }
 }
 
-async function* toldTo(
+async function* copiedTo(
   listener: (body: string) => void,
   body: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<Uint8Array> {

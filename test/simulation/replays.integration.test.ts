@@ -29,7 +29,7 @@ describe('breaks a promise without the mending when', () => {
     const finding: Finding = { type: 'story', name: story };
     const known = { simulation: { finding, broken: '', seconds: 0 } };
     const mutant = { ...without, name, loses: found };
-    const { simulation } = await judge(mutant, { workspace, known, seconds: SECONDS, look: 'simulation' });
+    const { simulation } = await judge(mutant, { workspace, known, seconds: SECONDS, scope: 'simulation' });
     expect(simulation?.finding).toEqual(finding);
   });
 });

@@ -61,17 +61,17 @@ const FAULTS_MS = 600 * SECOND;
 const RECOVERY_MS = 900 * SECOND;
 /** How long nothing may be written once all is well. */
 const QUIET_MS = 600 * SECOND;
-const LOOK_EVERY_MS = 20 * SECOND;
+const CHECK_EVERY_MS = 20 * SECOND;
 /** How often a person looks at what is reported, and acts as the messages ask. */
-const PERSON_LOOKS_EVERY_MS = 120 * SECOND;
+const PERSON_CHECKS_EVERY_MS = 120 * SECOND;
 /** Every so many seeds silence is watched to the end of the time that recovery may take, however soon all was well. */
 const LONG_WATCH_EVERY = 7;
 /** Every so many seeds, each a long one, the heap is asked what it still holds: as dear as one and a half schedules. */
 const MEMORY_EVERY = 35;
 /** Every so many seeds all is deleted in the end, the account as well. */
-const FAREWELL_EVERY = 5;
-const FAREWELL_MS = 440 * SECOND;
-const FAREWELL_TAKES_MS = 20 * SECOND;
+const TEARDOWN_EVERY = 5;
+const TEARDOWN_MS = 440 * SECOND;
+const TEARDOWN_TAKES_MS = 20 * SECOND;
 const COPY_LABELS_AT_MS = 120 * SECOND;
 /** The third object of every second schedule is a group, which has up to three workers. */
 const hasGroup = (seed: number): boolean => seed % 2 === 0;
@@ -107,7 +107,7 @@ const HOSTILE_EVERY_MS = 25 * SECOND;
 const FIRST_LOAD = 150;
 /** The default: low enough to hold at times. */
 const TIGHT_BRAKE = { maxPerHour: 5 };
-const LOOKS_BEFORE_CONSOLE = 3;
+const CHECKS_BEFORE_CONSOLE = 3;
 const CONSOLE_EVERY_MS = 7 * SECOND;
 const FIRST_NAMES = ['a', 'b'];
 /** Beyond every schedule: only a wrong time reaches them. */
@@ -129,7 +129,7 @@ class Schedule {
   readonly #whims: Whims;
   readonly #plan: LongFaultPlan;
   /** How often a person has looked since the faults stopped. */
-  #looks = 0;
+  #checks = 0;
 
   constructor(options: ScheduleOptions) {
     const { seed, mode, allow, keepTrace } = options;
@@ -166,7 +166,7 @@ class Schedule {
       world,
       invariants,
       chance: new Chance(random),
-      mayNarrow: hasFar(seed) && !this.#isFarewell,
+      mayNarrow: hasFar(seed) && !this.#isTeardown,
     });
     this.#storm = new Storm({
       ...{ world, climate, random, invariants, whims, installer, users, seed, plan, allow },
@@ -210,10 +210,10 @@ class Schedule {
     this.#storm.begin();
     if (hasCrowd(seed)) this.#planCrowd();
     if (isHostile(seed)) this.#planHostilities();
-    if (this.#isFarewell) this.#planFarewell();
+    if (this.#isTeardown) this.#planTeardown();
     await world.scheduler.runUntil(begin + FAULTS_MS, check);
     this.#storm.end();
-    this.#personLooks();
+    this.#personChecks();
     await this.#recover(check);
     this.#invariants.checkConverged();
     await this.#invariants.checkMetrics();
@@ -231,7 +231,7 @@ class Schedule {
       trace: world.trace.lines,
       steps: world.scheduler.steps,
       virtualSeconds: world.second,
-      faults: this.#storm.struck,
+      faults: this.#storm.faults,
       isMassive: this.#plan.outage !== undefined || this.#plan.removal !== undefined,
     };
   }
@@ -274,19 +274,19 @@ class Schedule {
   }
 
   /** Not where hands have removed finalizers: an account goes before orphans that nobody has swept yet. */
-  get #isFarewell(): boolean {
+  get #isTeardown(): boolean {
     const { mode, seed } = this.#options;
-    return mode === 'sweeperOff' && seed % FAREWELL_EVERY === FAREWELL_EVERY - 1;
+    return mode === 'sweeperOff' && seed % TEARDOWN_EVERY === TEARDOWN_EVERY - 1;
   }
 
   /** Somebody wants none of it any more, and deletes everything; the account a little before, with, or after the rest. */
-  #planFarewell(): void {
+  #planTeardown(): void {
     const { scheduler } = this.#world;
-    const accountGoesAt = FAREWELL_MS + ((this.#options.seed % 3) - 1) * FAREWELL_TAKES_MS;
+    const accountGoesAt = TEARDOWN_MS + ((this.#options.seed % 3) - 1) * TEARDOWN_TAKES_MS;
     scheduler.after(accountGoesAt, () => {
       for (const account of this.#users.accounts) account.delete();
     });
-    scheduler.after(FAREWELL_MS, () => {
+    scheduler.after(TEARDOWN_MS, () => {
       this.#whims.leave();
       this.#users.deleteEverything();
     });
@@ -306,7 +306,7 @@ class Schedule {
     const calmFrom = this.#world.now;
     const inTimeUntil = this.#storm.recoversUntil(calmFrom, RECOVERY_MS);
     for (;;) {
-      await scheduler.runUntil(this.#world.now + LOOK_EVERY_MS, check);
+      await scheduler.runUntil(this.#world.now + CHECK_EVERY_MS, check);
       if (this.#invariants.isUnsettledAfter(inTimeUntil)) return;
       if (this.#world.now > inTimeUntil + QUIET_MS) return;
       const silentFrom = Math.max(calmFrom, this.#invariants.lastWriteAt);
@@ -324,37 +324,37 @@ class Schedule {
 
   /** What processes log is looked through for secrets; what they do is told, and all of it where that is asked for. */
   #logOf(machine: Machine): Logger {
-    const hear = (level: string) => (message: string, fields?: LogFields) => {
+    const logAt = (level: string) => (message: string, fields?: LogFields) => {
       const text = this.#invariants.logged(machine, message, fields);
-      if (level === 'info') this.#world.tell(`${machine.name}: ${text}`);
-      else if (this.#options.logLines) this.#world.tell(`${machine.name} ${level}: ${text}`);
+      if (level === 'info') this.#world.note(`${machine.name}: ${text}`);
+      else if (this.#options.logLines) this.#world.note(`${machine.name} ${level}: ${text}`);
     };
     const log: Logger = {
-      debug: hear('debug'),
-      info: hear('info'),
-      warn: hear('warn'),
-      error: hear('error'),
+      debug: logAt('debug'),
+      info: logAt('info'),
+      warn: logAt('warn'),
+      error: logAt('error'),
       child: () => log,
     };
     return log;
   }
 
-  #personLooks(): void {
-    this.#world.scheduler.after(PERSON_LOOKS_EVERY_MS, () => {
+  #personChecks(): void {
+    this.#world.scheduler.after(PERSON_CHECKS_EVERY_MS, () => {
       for (const account of this.#users.accounts) if (account.seesRollback()) account.confirmRollback();
       for (const id of this.#users.machinesInDoubt()) void this.#labelOwn(id);
       this.#endInConsole(this.#users.lateMachines());
-      this.#looks += 1;
-      if (this.#plan.removal?.isByForce) this.#lookAtOrphans();
-      this.#personLooks();
+      this.#checks += 1;
+      if (this.#plan.removal?.isByForce) this.#handleOrphans();
+      this.#personChecks();
     });
   }
 
   /** At first a person confirms that they may go; later they destroy those that are left in the console. */
-  #lookAtOrphans(): void {
+  #handleOrphans(): void {
     const latched = this.#users.accounts.filter((account) => account.seesMassOrphans());
     for (const account of latched) account.confirmOrphans();
-    if (this.#looks >= LOOKS_BEFORE_CONSOLE) this.#endInConsole(this.#invariants.orphans());
+    if (this.#checks >= CHECKS_BEFORE_CONSOLE) this.#endInConsole(this.#invariants.orphans());
   }
 
   /** One after the other: the service refuses calls that come too soon after others. */

@@ -27,11 +27,11 @@ describe('settings of a simulation', () => {
     [{ PAIRS: 'no' }, 'PAIRS=no means nothing here: write one of 0, 1'],
     [{ SEED: '1', SEEDS: '2' }, 'SEED replays one seed: leave SEEDS and FIRST_SEED out'],
     [{ MODE: 'systematic', SEED: '1' }, 'MODE=systematic strikes every effect in turn and knows no seeds'],
-  ] as const)('that are wrong are told with the remedy: %o', ([environment, message]) => {
+  ] as const)('that are wrong are refused with the remedy: %o', ([environment, message]) => {
     expect(() => readSettings(environment)).toThrow(message);
   });
 
-  test('that are all wrong are told at once', () => {
+  test('that are all wrong are reported at once', () => {
     expect(() => readSettings({ MODE: 'x', SEEDS: 'y' })).toThrow(/MODE=x.*\nSEEDS=y/);
   });
 });

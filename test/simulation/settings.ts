@@ -21,7 +21,7 @@ export interface Settings {
 }
 
 const USUAL_SEEDS = 100;
-const MOST_CORES = 256;
+const MAX_CORES = 256;
 
 /** Reads MODE, SEEDS, SEED, FIRST_SEED, MINUTES, PAIRS and CORES. Without a seed, fresh ones are drawn. */
 export function readSettings(environment: Given): Settings {
@@ -32,7 +32,7 @@ export function readSettings(environment: Given): Settings {
   const seeds = reader.whole('SEEDS', 1, LARGEST_SEED);
   const minutes = reader.positive('MINUTES');
   const pairs = reader.oneOf('PAIRS', ['0', '1']) !== '0';
-  const cores = reader.whole('CORES', 1, MOST_CORES);
+  const cores = reader.whole('CORES', 1, MAX_CORES);
   if (only !== undefined && (seeds !== undefined || first !== undefined)) {
     reader.problems.push(
       'SEED replays one seed: leave SEEDS and FIRST_SEED out, or write FIRST_SEED instead',

@@ -45,7 +45,7 @@ export class Storm {
   readonly #longFaults: LongFaults;
   #lasts = true;
   #drawn = 0;
-  readonly #struck: Fault[] = [];
+  readonly #faults: Fault[] = [];
 
   constructor(options: StormOptions) {
     this.#options = options;
@@ -56,8 +56,8 @@ export class Storm {
   }
 
   /** The faults that struck, in order. */
-  get struck(): readonly Fault[] {
-    return this.#struck;
+  get faults(): readonly Fault[] {
+    return this.#faults;
   }
 
   begin(): void {
@@ -83,7 +83,7 @@ export class Storm {
   /** Everything works again and stays so. */
   end(): void {
     this.#lasts = false;
-    this.#world.tell('the faults stop');
+    this.#world.note('the faults stop');
     clearFaults(this.#world);
     this.#options.whims.settle();
     this.#options.installer.settle();
@@ -111,7 +111,7 @@ export class Storm {
     if (name === undefined) return fate;
     if (!this.#strikes(name)) return quiet;
     const path = call.request.path.split('?')[0];
-    this.#world.tell(
+    this.#world.note(
       `${call.machine.name}: ${name} at ${call.request.method} ${path} (fault ${this.#drawn})`,
     );
     return this.#whileItLasts(fate, call);
@@ -145,10 +145,10 @@ export class Storm {
 
   #marketFault(): void {
     const { contracts } = this.#world.market.store.current().tables;
-    const ours = Object.keys(contracts)
+    const ids = Object.keys(contracts)
       .map(Number)
       .filter((id) => !this.#invariants.isForeign(id));
-    const fault = drawMarketFault(ours, this.#random);
+    const fault = drawMarketFault(ids, this.#random);
     if (fault['name'] === 'destroyed-elsewhere')
       this.#invariants.destroyedElsewhere(Number(fault['instance']));
     if (fault['name'] === 'credit-out')
@@ -160,7 +160,7 @@ export class Storm {
     const { store } = this.#world.market;
     for (const user of Object.values(store.current().tables.users))
       store.put('users', { ...user, depositedMicros: user.depositedMicros + PAID_IN_MICROS });
-    this.#world.tell('a person pays credit in');
+    this.#world.note('a person pays credit in');
   }
 
   #anyProcess() {
@@ -177,7 +177,7 @@ export class Storm {
     const process = this.#anyProcess();
     if (!process) return;
     const seconds = 5 + this.#random.next() * 60;
-    this.#world.tell(`${process.machine.name} freezes for ${seconds.toFixed(0)} s`);
+    this.#world.note(`${process.machine.name} freezes for ${seconds.toFixed(0)} s`);
     process.machine.freeze(seconds * SECOND);
     this.#world.scheduler.after(seconds * SECOND, () => this.#invariants.hindered());
   }
@@ -188,7 +188,7 @@ export class Storm {
     const hours = this.#random.next() < 0.5 ? 1 : -1;
     process.machine.wallSkewMs += hours * 3_600_000;
     this.#invariants.clockJumped();
-    this.#world.tell(`the clock of ${process.machine.name} jumps by ${hours} h`);
+    this.#world.note(`the clock of ${process.machine.name} jumps by ${hours} h`);
   }
 
   /** Whether the next fault strikes; numbered, so that a shrinking run can leave some out. */
@@ -196,7 +196,7 @@ export class Storm {
     this.#drawn += 1;
     const fault = { index: this.#drawn, kind };
     if (this.#options.allow?.(fault) === false) return false;
-    this.#struck.push(fault);
+    this.#faults.push(fault);
     return true;
   }
 }

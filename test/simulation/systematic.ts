@@ -97,7 +97,7 @@ async function runSingles(
   for (const point of points) {
     if (!goOn()) return;
     const result = await measure(() => live(life, new Map([point])));
-    if (result.struck.has(point[0])) coverage.singles.covered += 1;
+    if (result.hit.has(point[0])) coverage.singles.covered += 1;
     onPlan({ life, strikes: [point], effects, result });
   }
 }
@@ -115,7 +115,7 @@ async function runPairs(
   for (const strikes of pairs) {
     if (!goOn()) return;
     const result = await measure(() => live('short', new Map(strikes)));
-    if (strikes.every(([index]) => result.struck.has(index))) coverage.pairs.covered += 1;
+    if (strikes.every(([index]) => result.hit.has(index))) coverage.pairs.covered += 1;
     onPlan({ life: 'short', strikes, effects, result });
   }
 }

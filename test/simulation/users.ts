@@ -6,7 +6,7 @@ import { calledOf, Kubectl } from './kubectl.ts';
 import type { Address } from './memory-kube/address.ts';
 import { isObject, type JsonObject, listAt, metadataOf, objectAt } from './memory-kube/json.ts';
 import { ownerUids } from './memory-kube/writes.ts';
-import { MACHINE } from './wishes.ts';
+import { MACHINE } from './specs.ts';
 import { NAMESPACE, type SimulatedWorld } from './world.ts';
 
 const SECOND_ACCOUNT = 'second';
@@ -27,7 +27,7 @@ const USUAL_POLICIES: JsonObject = {
   timeouts: MACHINE['timeouts'] ?? {},
 };
 
-interface InstanceWish {
+interface InstanceChoice {
   readonly maxPerHour?: number;
   /** It rents by the second account. */
   readonly isOfSecond?: boolean;
@@ -60,7 +60,7 @@ export class Users {
     this.#random = random;
   }
 
-  createInstance(name: string, { maxPerHour = 30, isOfSecond, ...spec }: InstanceWish = {}): void {
+  createInstance(name: string, { maxPerHour = 30, isOfSecond, ...spec }: InstanceChoice = {}): void {
     const accountRef = { name: SECOND_ACCOUNT, namespace: NAMESPACE };
     this.#create(name, { replacement: { maxPerHour }, ...(isOfSecond && { accountRef }), ...spec });
   }
@@ -72,7 +72,7 @@ export class Users {
   }
 
   /** A machine that people rented themselves and that carries no label; undefined where there is none. */
-  unlabelledStranger(): number | undefined {
+  unlabelledMachine(): number | undefined {
     const contracts = Object.values(this.#world.market.store.current().tables.contracts);
     return contracts.find(({ image, label }) => image === BY_HAND && label === null)?.id;
   }
@@ -343,8 +343,10 @@ export class Users {
   /** Machines that an object takes for purchases of its own perhaps, since they carry no label: `RentalUncertain`. */
   machinesInDoubt(): readonly number[] {
     const kind = this.#world.kube.kind(GPU_INSTANCES);
-    const said = this.#world.kube.store.all(kind).map((object) => JSON.stringify(objectAt(object, 'status')));
-    const named = said.flatMap((status) => IN_DOUBT.exec(status)?.[1]?.split(', ') ?? []);
+    const statuses = this.#world.kube.store
+      .all(kind)
+      .map((object) => JSON.stringify(objectAt(object, 'status')));
+    const named = statuses.flatMap((status) => IN_DOUBT.exec(status)?.[1]?.split(', ') ?? []);
     const { contracts } = this.#world.market.store.current().tables;
     return named.map(Number).filter((id) => contracts[id]?.label === null);
   }

@@ -13,7 +13,7 @@ const given = z.strictObject({
 const { beats, tickMs, ticks } = given.parse(workerData);
 const counter = new Int32Array(beats);
 let running = 'nothing yet';
-let heard = 0;
+let last = 0;
 let silent = 0;
 
 parentPort?.on('message', (what) => {
@@ -23,8 +23,8 @@ parentPort?.on('message', (what) => {
 /** Ticks are counted, not the time of day: a machine that slept has not hung. */
 setInterval(() => {
   const now = Atomics.load(counter, 0);
-  silent = now === heard ? silent + 1 : 0;
-  heard = now;
+  silent = now === last ? silent + 1 : 0;
+  last = now;
   if (silent === ticks) endProcess();
 }, tickMs);
 

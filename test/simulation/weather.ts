@@ -166,7 +166,7 @@ interface MarketFault {
 }
 
 /** Whatever call they strike; half of them one of these, where the next call at all is rarely one that matters. */
-const STRUCK_ENDPOINTS = ['rent', 'list', 'destroy'] as const;
+const FAULTY_ENDPOINTS = ['rent', 'list', 'destroy'] as const;
 
 /**
  * Faults of the marketplace that a swarm draws from. Those that cost a minute of real time (100 MB, a byte a second) are
@@ -241,7 +241,7 @@ export async function causeFault(
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(fault),
   });
-  world.tell(`the marketplace: ${JSON.stringify(fault)} (${response.status})`);
+  world.note(`the marketplace: ${JSON.stringify(fault)} (${response.status})`);
 }
 
 /** Strikes machines with a fault, and leaves none at the service: what is not struck is as it was. */
@@ -269,7 +269,7 @@ export function drawMarketFault(
   if (instance !== undefined && random.next() < 0.5)
     return { count: 1, ...oneOf(MACHINE_FAULTS, random), instance };
   const drawn = oneOf([...CALL_FAULTS, ...SERVICE_FAULTS], random) ?? { name: '5xx' };
-  const endpoint = random.next() < 0.5 ? oneOf(STRUCK_ENDPOINTS, random) : undefined;
+  const endpoint = random.next() < 0.5 ? oneOf(FAULTY_ENDPOINTS, random) : undefined;
   return { count: 1, ...drawn, ...(CALL_FAULTS.includes(drawn) && endpoint ? { endpoint } : {}) };
 }
 

@@ -5,9 +5,9 @@ import { GroupWhims } from './group-whims.ts';
 import { OTHER_NAMESPACE } from './installer.ts';
 import type { Invariants } from './invariants.ts';
 import type { JsonObject } from './memory-kube/json.ts';
+import { AT_ANY_PRICE, BY_BID } from './specs.ts';
 import { TakeoverWhims } from './takeover-whims.ts';
 import type { Users } from './users.ts';
-import { AT_ANY_PRICE, BY_BID } from './wishes.ts';
 import type { SimulatedWorld } from './world.ts';
 
 export interface WhimsOptions {
@@ -32,7 +32,7 @@ export interface WhimsOptions {
 
 const HURRY_MS = 8_000;
 /** More instances that stand alone are not made. */
-const MOST_INSTANCES = 4;
+const MAX_INSTANCES = 4;
 
 /** What users come to do with their objects, drawn from a seed. */
 export class Whims {
@@ -101,7 +101,7 @@ export class Whims {
       [4, () => this.#stopInConsole(users.machineOf(name))],
       [3, () => users.setDeletionPolicy(name, this.#chance.oneOf(['Destroy', 'Stop', 'Retain']))],
       [15, () => this.#restrain(name)],
-      [13, () => this.#layHandsOn(name)],
+      [13, () => this.#editByHand(name)],
     ]);
   }
 
@@ -137,7 +137,7 @@ export class Whims {
 
   #create(): void {
     const { users } = this.#options;
-    if (users.names().length >= MOST_INSTANCES) return;
+    if (users.names().length >= MAX_INSTANCES) return;
     const name = this.#anyName();
     const isOfSecond = this.#options.hasSecond && this.#chance.isWithin(0.5);
     this.#chance.doOneOf([
@@ -207,12 +207,12 @@ export class Whims {
   }
 
   /** What only a sweeper can mend, so that it happens where one runs. */
-  #layHandsOn(name: string): void {
+  #editByHand(name: string): void {
     const { users, invariants, isSwept } = this.#options;
     if (!isSwept) return;
     const backup = this.#backups.get(name);
     this.#backups.set(name, users.backup(name));
-    invariants.handsOn(name);
+    invariants.markHandled(name);
     this.#chance.doOneOf([
       [25, () => users.removeFinalizers(name)],
       [10, () => users.removeIntent(name)],

@@ -172,7 +172,7 @@ export class SimulatedWorld {
     this.#onList = listener;
   }
 
-  tell(text: string): void {
+  note(text: string): void {
     this.trace.add(this.scheduler.now, text);
   }
 
@@ -212,7 +212,7 @@ export class SimulatedWorld {
     });
     const process: Process = { machine, pod, operator, registry };
     this.processes.push(process);
-    this.tell(`${machine.name} starts`);
+    this.note(`${machine.name} starts`);
     void operator.manager.run().then(
       (end) => machine.alive && this.ended(process, end),
       (error) => machine.alive && this.ended(process, `failed: ${String(error)}`),
@@ -224,14 +224,14 @@ export class SimulatedWorld {
   crash(machine: Machine, why: string): void {
     if (!machine.alive) return;
     machine.kill();
-    this.tell(`${machine.name} dies ${why}`);
+    this.note(`${machine.name} dies ${why}`);
     this.#replace(machine);
   }
 
   /** New pods, with these flags beside the defaults, take the place of those that run. */
   reinstall(flags: RawOptions): void {
     this.flags = flags;
-    this.tell(`the operator is installed anew with ${JSON.stringify(flags)}`);
+    this.note(`the operator is installed anew with ${JSON.stringify(flags)}`);
     for (const { machine } of [...this.processes]) {
       machine.kill();
       this.#replace(machine, { inItsPod: false });
@@ -242,11 +242,11 @@ export class SimulatedWorld {
   forgetHistory(): void {
     this.kube.store.compact();
     this.kube.closeWatches();
-    this.tell('etcd is compacted and the API server restarts');
+    this.note('etcd is compacted and the API server restarts');
   }
 
   ended(process: Process, how: string): void {
-    this.tell(`${process.machine.name} ended: ${how}`);
+    this.note(`${process.machine.name} ended: ${how}`);
     process.machine.kill();
     this.#replace(process.machine);
   }

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, metadataOf, objectsAt, textAt } from '../memory-kube/json.ts';
 import { Canonical } from './canonical.ts';
 import { Known } from './known.ts';
-import { makeLast, tellsOf } from './last-object.ts';
+import { isEventOf, makeLast } from './last-object.ts';
 import { type OpenWatch, requireBookmarks } from './open-watch.ts';
 import type { Operation, Program } from './operations.ts';
 import { notOlderThan, type Place, requestOf, watchPath } from './requests.ts';
@@ -31,7 +31,7 @@ class Run {
   readonly #server: Server;
   readonly #place: Place;
   readonly #canonical = new Canonical();
-  readonly #said: JsonObject[] = [];
+  readonly #replies: JsonObject[] = [];
   /** By the step that opened them. */
   readonly #watches = new Map<number, OpenWatch>();
 
@@ -47,23 +47,23 @@ class Run {
     const reply =
       operation.type === 'list' ? await this.#allPages(request) : await this.#server.send(request);
     if (operation.type !== 'list') this.#place.known.remember(operation.client, operation.name, reply);
-    this.#said.push(this.#canonical.reply(operation.type, reply));
+    this.#replies.push(this.#canonical.reply(operation.type, reply));
   }
 
   /** What was said to each step. Watches are read up to an object that is made for them to tell. */
   async end(): Promise<readonly JsonObject[]> {
-    if (this.#watches.size === 0) return this.#said;
+    if (this.#watches.size === 0) return this.#replies;
     const { id, plural } = this.#program;
     const last = `${id}-end`;
     const { namespace } = this.#place;
     await makeLast(this.#server, { plural, namespace, name: last, labels: { program: id, tier: 'gold' } });
     for (const [step, watch] of this.#watches) {
-      await watch.until(`end of the watch that step ${step} of ${id} opened`, tellsOf(last));
+      await watch.until(`end of the watch that step ${step} of ${id} opened`, isEventOf(last));
       requireBookmarks(watch.events, `${id} step ${step}`);
       const events = watch.events.map((event) => this.#canonical.event(event)).filter(isObject);
-      this.#said[step] = { status: 200, events };
+      this.#replies[step] = { status: 200, events };
     }
-    return this.#said;
+    return this.#replies;
   }
 
   async close(): Promise<void> {
@@ -79,8 +79,8 @@ class Run {
       await this.#server.send({ method: 'GET', path });
     }
     const watch = await this.#server.watch(watchPath(operation, this.#place));
-    this.#watches.set(this.#said.length, watch);
-    this.#said.push({ status: 200 });
+    this.#watches.set(this.#replies.length, watch);
+    this.#replies.push({ status: 200 });
   }
 
   /** All pages as one list: where a page ends differs, since the real server selects after it has cut. */

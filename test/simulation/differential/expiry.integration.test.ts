@@ -3,7 +3,7 @@ import { until } from '../../builders/until.ts';
 import type { ClusterAccess } from '../../cluster/connect.ts';
 import { compactEtcd } from '../../cluster/etcd.ts';
 import { sharedCluster } from '../../cluster/shared-cluster.ts';
-import { definition, GROUP, type Ground, LATER_PAGE, PLURAL, type Said, tellExpiry } from './expiry.ts';
+import { definition, GROUP, type Ground, LATER_PAGE, PLURAL, playExpiry, type StepResult } from './expiry.ts';
 import { memoryServer, realServer } from './servers.ts';
 
 const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
@@ -68,9 +68,9 @@ function realGround(etcdUrl: string | undefined): Ground {
 
 test('versions that expired and versions to come mean the same to both servers', async () => {
   const { etcdUrl } = cluster;
-  const [here, there] = [await tellExpiry(memoryGround()), await tellExpiry(realGround(etcdUrl))];
+  const [here, there] = [await playExpiry(memoryGround()), await playExpiry(realGround(etcdUrl))];
   // Where etcd is somebody else's it is not compacted, and a later page is still to be had.
-  const comparable = ({ step }: Said): boolean => etcdUrl !== undefined || step !== LATER_PAGE;
+  const comparable = ({ step }: StepResult): boolean => etcdUrl !== undefined || step !== LATER_PAGE;
   expect(here.filter(comparable)).toEqual(there.filter(comparable));
   const refused = JSON.stringify(there.filter(comparable));
   for (const reason of ['Expired', 'Timeout']) expect(refused).toContain(`"reason":"${reason}"`);

@@ -39,9 +39,9 @@ export interface Ground extends Server {
 }
 
 /** What a server said in one step of the scenario, without what differs between two servers. */
-export interface Said {
+export interface StepResult {
   readonly step: string;
-  readonly said: JsonObject;
+  readonly result: JsonObject;
 }
 
 /** The step whose answer hangs on the store alone. */
@@ -54,7 +54,7 @@ const NOT_OLDER = { resourceVersionMatch: 'NotOlderThan' } as const;
 const STATE = { ...NOT_OLDER, sendInitialEvents: 'true' } as const;
 
 /** What becomes of versions, tokens and open watches where history is taken away, and of versions that are yet to come. */
-export async function tellExpiry(ground: Ground): Promise<readonly Said[]> {
+export async function playExpiry(ground: Ground): Promise<readonly StepResult[]> {
   const life = new Life(ground);
   for (const name of ['a', 'b', 'c']) await life.create(name);
   const page = await life.list('a first page', { limit: '1' });
@@ -62,7 +62,7 @@ export async function tellExpiry(ground: Ground): Promise<readonly Said[]> {
   const open = await life.watch({ resourceVersion: old });
   await ground.compact();
   await life.create('d');
-  await life.told('a watch that is open while the store is compacted', open, 'd');
+  await life.eventSeen('a watch that is open while the store is compacted', open, 'd');
   await ground.forget();
   await open.ended();
   await ground.ready();
@@ -77,16 +77,16 @@ export async function tellExpiry(ground: Ground): Promise<readonly Said[]> {
   const latest = await life.watch({ resourceVersion: versionOf(now) });
   const early = await life.watch({ resourceVersion: FUTURE });
   await life.create('e');
-  await life.told('a watch from the newest version', latest, 'e');
+  await life.eventSeen('a watch from the newest version', latest, 'e');
   life.note('a watch from a version to come', early);
   await life.list('a list of a version to come', { ...NOT_OLDER, resourceVersion: FUTURE });
   await life.ends('the state of a version to come', { ...STATE, resourceVersion: FUTURE });
   await Promise.all([latest, early].map((watch) => watch.close()));
-  return life.said;
+  return life.results;
 }
 
 class Life {
-  readonly said: Said[] = [];
+  readonly results: StepResult[] = [];
   readonly #ground: Ground;
   readonly #canonical = new Canonical();
   readonly #path: string;
@@ -99,13 +99,13 @@ class Life {
   async create(name: string): Promise<void> {
     const body = { apiVersion: `${GROUP}/v1`, kind: 'Leaf', metadata: { name } };
     const reply = await this.#ground.send({ method: 'POST', path: this.#path, body });
-    this.#say(`${name} is made`, this.#canonical.reply('create', reply));
+    this.#add(`${name} is made`, this.#canonical.reply('create', reply));
   }
 
   async list(step: string, query: Readonly<Record<string, string>>): Promise<JsonObject> {
     const path = `${this.#path}?${new URLSearchParams(query)}`;
     const reply = await this.#ground.send({ method: 'GET', path });
-    this.#say(step, this.#canonical.reply('list', reply));
+    this.#add(step, this.#canonical.reply('list', reply));
     return isObject(reply.body) ? reply.body : {};
   }
 
@@ -114,7 +114,7 @@ class Life {
     return this.#ground.watch(`${this.#path}?${new URLSearchParams(asked)}`);
   }
 
-  async told(step: string, watch: OpenWatch, name: string): Promise<void> {
+  async eventSeen(step: string, watch: OpenWatch, name: string): Promise<void> {
     await watch.until(`event of ${name}`, (event) => nameIn(event) === name);
     this.note(step, watch);
   }
@@ -134,11 +134,11 @@ class Life {
   }
 
   note(step: string, { events }: OpenWatch): void {
-    this.#say(step, { events: events.map((event) => this.#canonical.event(event)).filter(isObject) });
+    this.#add(step, { events: events.map((event) => this.#canonical.event(event)).filter(isObject) });
   }
 
-  #say(step: string, said: JsonObject): void {
-    this.said.push({ step, said });
+  #add(step: string, result: JsonObject): void {
+    this.results.push({ step, result });
   }
 }
 

@@ -27,6 +27,6 @@ export async function makeLast(
 }
 
 /** Whether an event of a watch tells it. */
-export function tellsOf(name: string): (event: JsonObject) => boolean {
+export function isEventOf(name: string): (event: JsonObject) => boolean {
   return (event) => metadataOf(objectAt(event, 'object'))['name'] === name;
 }

@@ -8,7 +8,7 @@ export class OpenWatch {
   readonly #close: () => void;
   readonly #done: Promise<void>;
   #isEnded = false;
-  #heard = Promise.withResolvers<void>();
+  #progressed = Promise.withResolvers<void>();
 
   constructor(body: AsyncIterable<Uint8Array>, close: () => void) {
     this.#close = close;
@@ -22,9 +22,12 @@ export class OpenWatch {
 
   /** Resolves once such an event was told, or the server has ended the watch; rejects after a minute. */
   async until(what: string, holds: (event: JsonObject) => boolean): Promise<void> {
-    const late = setTimeout(() => this.#heard.reject(new Error(`no ${what} within a minute`)), PATIENCE_MS);
+    const late = setTimeout(
+      () => this.#progressed.reject(new Error(`no ${what} within a minute`)),
+      PATIENCE_MS,
+    );
     try {
-      while (!this.#isEnded && !this.events.some(holds)) await this.#heard.promise;
+      while (!this.#isEnded && !this.events.some(holds)) await this.#progressed.promise;
     } finally {
       clearTimeout(late);
     }
@@ -55,8 +58,8 @@ export class OpenWatch {
   }
 
   #wake(): void {
-    this.#heard.resolve();
-    this.#heard = Promise.withResolvers();
+    this.#progressed.resolve();
+    this.#progressed = Promise.withResolvers();
   }
 }
 

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, metadataOf, objectAt, textAt } from '../memory-kube/json.ts';
 import { Canonical } from './canonical.ts';
-import { tellsOf } from './last-object.ts';
+import { isEventOf } from './last-object.ts';
 import { type OpenWatch, requireBookmarks } from './open-watch.ts';
 import type { Plural } from './operations.ts';
 import { collectionOf } from './resources.ts';
@@ -35,16 +35,16 @@ export async function eventsSince(
   const { plural, resourceVersion } = beginning;
   const watch = await endedWatch(server, beginning, { labelSelector, last });
   requireBookmarks(watch.events, `a watch of ${plural} from ${resourceVersion}`);
-  const told = new Map<string, JsonObject[]>();
+  const events = new Map<string, JsonObject[]>();
   const canonicals = new Map<string, Canonical>();
   for (const event of watch.events) {
     const program = String(metadataOf(objectAt(event, 'object'))['name']).replace(/-[^-]*$/, '');
     const canonical = canonicals.get(program) ?? new Canonical();
     canonicals.set(program, canonical);
     const plain = canonical.event(event);
-    if (plain) told.set(program, [...(told.get(program) ?? []), plain]);
+    if (plain) events.set(program, [...(events.get(program) ?? []), plain]);
   }
-  return told;
+  return events;
 }
 
 /** Of a watch that its server ends, bookmarks are seen as well. */
@@ -63,7 +63,7 @@ async function endedWatch(
     });
     const watch = await server.watch(`${collectionOf(plural, namespace)}?${query}`);
     await watch.ended();
-    if (watch.events.some(tellsOf(last))) return watch;
+    if (watch.events.some(isEventOf(last))) return watch;
   }
   throw new Error(
     `a watch of ${plural} from ${resourceVersion} has not told ${last} in ${WATCH_SECONDS.at(-1)} s`,

@@ -16,8 +16,8 @@ export function refuseNewFinalizers(address: Address, current: JsonObject, next:
 }
 
 /** A replacement for another incarnation is a conflict of writers, whatever else it says. */
-export function requireSameIncarnation(address: Address, current: JsonObject, wanted: JsonObject): void {
-  const uid = textAt(metadataOf(wanted), 'uid');
+export function requireSameIncarnation(address: Address, current: JsonObject, desired: JsonObject): void {
+  const uid = textAt(metadataOf(desired), 'uid');
   const is = metadataOf(current)['uid'];
   if (!uid || uid === is) return;
   throw failures.conflict(
@@ -27,8 +27,8 @@ export function requireSameIncarnation(address: Address, current: JsonObject, wa
 }
 
 /** An update for another version is a conflict of writers. */
-export function requireSameVersion(address: Address, current: JsonObject, wanted: JsonObject): void {
-  const version = textAt(metadataOf(wanted), 'resourceVersion');
+export function requireSameVersion(address: Address, current: JsonObject, desired: JsonObject): void {
+  const version = textAt(metadataOf(desired), 'resourceVersion');
   if (version && version !== metadataOf(current)['resourceVersion'])
     throw failures.conflict(targetOf(address), STALE);
 }

@@ -75,23 +75,23 @@ export function withOwners(object: JsonObject, owners: FieldOwners): JsonObject 
 /** Paths that the manager owned alone, and gives up. */
 export function givenUp(current: JsonObject, { manager, patch }: Applied): readonly string[] {
   const owners = ownersOf(current);
-  const [standing, wanted] = [fieldsOf(current), fieldsOf(patch)];
+  const [standing, applied] = [fieldsOf(current), fieldsOf(patch)];
   const others = [...owners].filter(([name]) => name !== manager).map(([, fields]) => fields);
   return [...(owners.get(manager) ?? [])].filter(
-    (path) => standing.has(path) && !wanted.has(path) && !others.some((fields) => fields.has(path)),
+    (path) => standing.has(path) && !applied.has(path) && !others.some((fields) => fields.has(path)),
   );
 }
 
 /** Owners after an apply that insists: what it changes is its own alone, what stood there already is shared. */
 export function ownersAfterApply(before: JsonObject, { manager, patch }: Applied): FieldOwners {
   const standing = fieldsOf(before);
-  const wanted = fieldsOf(patch);
+  const applied = fieldsOf(patch);
   const isTaken = (path: string): boolean =>
-    wanted.has(path) && !equalJson(wanted.get(path), standing.get(path));
+    applied.has(path) && !equalJson(applied.get(path), standing.get(path));
   const others = [...ownersOf(before)]
     .filter(([name]) => name !== manager)
     .map(([name, fields]) => [name, new Set([...fields].filter((path) => !isTaken(path)))] as const);
-  return new Map([...others, [manager, new Set(wanted.keys())]]);
+  return new Map([...others, [manager, new Set(applied.keys())]]);
 }
 
 /** Owners after any other write: what it changes is theirs, what it removes is nobody's. */

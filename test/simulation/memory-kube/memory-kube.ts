@@ -129,7 +129,7 @@ class Server {
       case 'GET':
         if (call.name !== undefined) return reply(200, this.#get(addressOf(call)));
         return call.query.get('watch') === 'true' || call.query.get('watch') === '1'
-          ? this.#watchOrTell(call)
+          ? this.#watchOrError(call)
           : reply(200, this.#list(call));
       case 'POST':
         return reply(
@@ -183,7 +183,7 @@ class Server {
   }
 
   /** A watch that cannot begin is accepted and ends with an event that says why, as the real server does it. */
-  #watchOrTell(call: Call): TransportResponse {
+  #watchOrError(call: Call): TransportResponse {
     try {
       return this.#watch(call);
     } catch (failure) {

@@ -11,8 +11,8 @@ function labelTerm(term: string): Selects {
   const set = /^(\S+)\s+(in|notin)\s+\(([^)]*)\)$/.exec(term);
   if (set) {
     const [, key = '', operator, values = ''] = set;
-    const wanted = values.split(',').map((value) => value.trim());
-    return (object) => wanted.includes(String(labels(object)[key] ?? '')) === (operator === 'in');
+    const listed = values.split(',').map((value) => value.trim());
+    return (object) => listed.includes(String(labels(object)[key] ?? '')) === (operator === 'in');
   }
   const equality = /^([^=!\s]+)\s*(==|=|!=)\s*(\S*)$/.exec(term);
   if (equality) {

@@ -115,10 +115,10 @@ export class Writes {
   update(address: Address, change: Change, subresource: string | undefined): JsonObject {
     const current = this.read(address);
     if (!current) throw failures.notFound(targetOf(address));
-    const wanted = change(current);
-    requireSameVersion(address, current, wanted);
-    if (subresource === undefined) requireSamePatched(address, current, wanted);
-    const merged = this.#merge({ address, current, wanted, subresource });
+    const desired = change(current);
+    requireSameVersion(address, current, desired);
+    if (subresource === undefined) requireSamePatched(address, current, desired);
+    const merged = this.#merge({ address, current, desired, subresource });
     const next = this.#validated(address, merged);
     const owned = isTracked(current) ? withOwners(next, ownersAfterWrite(current, next)) : next;
     return this.#commitUpdate(address, current, owned);
@@ -131,13 +131,13 @@ export class Writes {
     requireSameVersion(address, current, applied.patch);
     requireSamePatched(address, current, applied.patch);
     const rest = withoutFields(copyOf(current), givenUp(current, applied));
-    const wanted = mergePatch(rest, applied.patch);
-    if (!isObject(wanted)) throw failures.badRequest('an object is wanted');
-    const merged = this.#merge({ address, current, wanted, subresource: applied.subresource });
+    const desired = mergePatch(rest, applied.patch);
+    if (!isObject(desired)) throw failures.badRequest('an object is wanted');
+    const merged = this.#merge({ address, current, desired, subresource: applied.subresource });
     const next = this.#validated(address, merged);
-    const says =
+    const tracks =
       fieldsOf(applied.patch).size > 0 || ownersOf(current).has(applied.manager) || isOwnerless(current);
-    const owned = says ? withOwners(next, ownersAfterApply(current, applied)) : next;
+    const owned = tracks ? withOwners(next, ownersAfterApply(current, applied)) : next;
     return { object: this.#commitUpdate(address, current, owned), isNew: false };
   }
 
@@ -249,17 +249,17 @@ export class Writes {
   #merge(request: {
     readonly address: Address;
     readonly current: JsonObject;
-    readonly wanted: JsonObject;
+    readonly desired: JsonObject;
     readonly subresource: string | undefined;
   }): JsonObject {
-    const { address, current, wanted, subresource } = request;
+    const { address, current, desired, subresource } = request;
     const { kind } = address;
     if (subresource === 'status') {
-      return withMember(current, 'status', wanted['status']);
+      return withMember(current, 'status', desired['status']);
     }
-    const kept = kind.hasStatus && kind.schema ? withMember(wanted, 'status', current['status']) : wanted;
+    const kept = kind.hasStatus && kind.schema ? withMember(desired, 'status', current['status']) : desired;
     const merged: JsonObject = { ...kept, apiVersion: apiVersionOf(kind), kind: kind.kind };
-    merged['metadata'] = mergedMetadata(metadataOf(current), metadataOf(wanted));
+    merged['metadata'] = mergedMetadata(metadataOf(current), metadataOf(desired));
     refuseNewFinalizers(address, current, merged);
     return merged;
   }
@@ -294,8 +294,8 @@ function withMember(object: JsonObject, key: string, value: Json | undefined): J
   return value === undefined ? rest : { ...rest, [key]: value };
 }
 
-function mergedMetadata(current: JsonObject, wanted: JsonObject): JsonObject {
-  const merged: JsonObject = { ...wanted };
+function mergedMetadata(current: JsonObject, desired: JsonObject): JsonObject {
+  const merged: JsonObject = { ...desired };
   for (const field of ['name', 'namespace', ...SERVER_METADATA, 'resourceVersion', 'managedFields']) {
     if (current[field] === undefined) delete merged[field];
     else merged[field] = current[field];

@@ -43,12 +43,12 @@ async function again(found: Finding): Promise<Found | undefined> {
 
 async function byStory(story: Story | undefined): Promise<Found | undefined> {
   if (!story) return undefined;
-  const told: Finding = { type: 'story', name: story.name };
+  const asFinding: Finding = { type: 'story', name: story.name };
   try {
     const { violations } = await play(story);
-    return violations[0] && { finding: told, broken: violations[0].invariant };
+    return violations[0] && { finding: asFinding, broken: violations[0].invariant };
   } catch (error) {
-    return { finding: told, broken: textOf(error) };
+    return { finding: asFinding, broken: textOf(error) };
   }
 }
 
@@ -97,8 +97,8 @@ async function byStories(): Promise<Found | undefined> {
 }
 
 async function hunt(): Promise<Found | undefined> {
-  const told = await byStories();
-  if (told) return told;
+  const found = await byStories();
+  if (found) return found;
   for (let seed = 1; !isTimeUp(); seed += 1) {
     for (const mode of ['sweeperOff', 'all'] as const) {
       const found = await bySeed(seed, mode);

@@ -5,8 +5,8 @@ import { type Evidence, type FailingTest, type Kill, kill } from './kill.ts';
 import type { Mutant } from './mutant.ts';
 import type { Workspace } from './workspace.ts';
 
-/** Where to look: `either` ends with the first that is found, and tries what killed it before first. */
-export type Look = 'either' | 'simulation' | 'tables';
+/** What to search: `either` ends with the first that is found, and tries what killed it before first. */
+export type Scope = 'either' | 'simulation' | 'tables';
 
 export interface JudgeOptions {
   readonly workspace: Workspace;
@@ -14,12 +14,12 @@ export interface JudgeOptions {
   readonly seconds: number;
   /** What is known against it. */
   readonly known: Evidence;
-  readonly look: Look;
+  readonly scope: Scope;
 }
 
 /** What kills the mutant, as far as was looked; empty where it survives. */
 export async function judge(mutant: Mutant, options: JudgeOptions): Promise<Evidence> {
-  switch (options.look) {
+  switch (options.scope) {
     case 'simulation':
       return withSimulation(await whileBroken(mutant, options, () => bySimulation(options)));
     case 'tables':
@@ -43,11 +43,11 @@ async function byEither(mutant: Mutant, options: JudgeOptions): Promise<Evidence
 async function whileBroken<T>(
   mutant: Mutant,
   { workspace }: JudgeOptions,
-  look: () => Promise<T>,
+  run: () => Promise<T>,
 ): Promise<T> {
   const takeOut = workspace.apply(mutant);
   try {
-    return await look();
+    return await run();
   } finally {
     takeOut();
   }

@@ -1,7 +1,7 @@
 /**
  * Runs mutants against the simulation and the unit tables. `--rotate 10` takes ten, others each day (`--from 3` says
  * where to begin); without it all are run. What killed a mutant before is tried first, unless `--fresh`; it is killed
- * by whatever is found first. `--look simulation` and `--look tables` look in one of them alone. All of them, or
+ * by whatever is found first. `--scope simulation` and `--scope tables` look in one of them alone. All of them, or
  * `--record`, write `kills.json` and `docs/mutants.md`. `--only name` takes one, `--unseen` those that the
  * simulation has not found, `--seconds` is the processor time of one search. Exit 1 where one survives, 2 where an option means nothing.
  */
@@ -11,7 +11,7 @@ import { parseArgs } from 'node:util';
 import { settingsOrExit } from '../../settings/or-exit.ts';
 import { LARGEST_SEED, readStrictly, SettingsError } from '../../settings/reader.ts';
 import { MUTANTS } from './catalogue.ts';
-import { judge, type Look } from './judge.ts';
+import { judge, type Scope } from './judge.ts';
 import { type Evidence, nameOf } from './kill.ts';
 import { readKnownKills, writeKnownKills } from './known-kills.ts';
 import type { Mutant } from './mutant.ts';
@@ -29,7 +29,7 @@ function readOptions() {
     seconds: { type: 'string', default: '90' },
     fresh: { type: 'boolean', default: false },
     record: { type: 'boolean', default: false },
-    look: { type: 'string', default: 'either' },
+    scope: { type: 'string', default: 'either' },
     unseen: { type: 'boolean', default: false },
   } as const;
   try {
@@ -49,12 +49,12 @@ function numberOf(option: 'rotate' | 'from' | 'seconds', otherwise: number): num
   );
 }
 
-const LOOKS: readonly Look[] = ['either', 'simulation', 'tables'];
+const SCOPES: readonly Scope[] = ['either', 'simulation', 'tables'];
 
-function lookOf(text: string): Look {
-  const look = LOOKS.find((each) => each === text);
-  if (look) return look;
-  throw new SettingsError([`--look ${text}: write one of ${LOOKS.join(', ')}`]);
+function scopeOf(text: string): Scope {
+  const scope = SCOPES.find((each) => each === text);
+  if (scope) return scope;
+  throw new SettingsError([`--scope ${text}: write one of ${SCOPES.join(', ')}`]);
 }
 
 function chosen(known: ReadonlyMap<string, Evidence>): readonly Mutant[] {
@@ -75,10 +75,10 @@ function named(name: string): Mutant {
 
 async function main(): Promise<void> {
   const kills = new Map(readKnownKills());
-  const { mutants, seconds, look } = settingsOrExit(() => ({
+  const { mutants, seconds, scope } = settingsOrExit(() => ({
     mutants: chosen(kills),
     seconds: numberOf('seconds', 90),
-    look: lookOf(values.look),
+    scope: scopeOf(values.scope),
   }));
   const survivors: string[] = [];
   const workspace = new Workspace();
@@ -86,9 +86,9 @@ async function main(): Promise<void> {
   try {
     for (const mutant of mutants) {
       const before = kills.get(mutant.name) ?? {};
-      const found = await judge(mutant, { workspace, seconds, look, known: values.fresh ? {} : before });
+      const found = await judge(mutant, { workspace, seconds, scope, known: values.fresh ? {} : before });
       if (!found.simulation && !found.test) survivors.push(mutant.name);
-      kills.set(mutant.name, together(before, found, look));
+      kills.set(mutant.name, together(before, found, scope));
       process.stderr.write(`${inWords(mutant, found)}\n`);
       if (mutants.length === MUTANTS.length || values.record) save(kills);
     }
@@ -107,9 +107,9 @@ async function main(): Promise<void> {
 }
 
 /** What was looked for and not found any more is forgotten. */
-function together(before: Evidence, found: Evidence, look: Look): Evidence {
-  if (look !== 'either')
-    return { ...before, [look === 'tables' ? 'test' : 'simulation']: undefined, ...found };
+function together(before: Evidence, found: Evidence, scope: Scope): Evidence {
+  if (scope !== 'either')
+    return { ...before, [scope === 'tables' ? 'test' : 'simulation']: undefined, ...found };
   return found.simulation || found.test ? { ...before, ...found } : {};
 }
 

@@ -15,7 +15,7 @@ one. The simulation has to turn red: a story, a seeded schedule or a plan of sin
 [reliability.md](reliability.md)). Beside it stands the unit test that fails with the mutant and passes without it.
 
 \`npx node test/simulation/mutants/main.ts\` runs them all and writes this page; \`--only <name>\` one, \`--rotate 10\` ten,
-others each day, \`--look simulation\` or \`--look tables\` looks in one of them alone, \`--fresh\` searches anew instead of
+others each day, \`--scope simulation\` or \`--scope tables\` looks in one of them alone, \`--fresh\` searches anew instead of
 trying first what killed it before (\`test/simulation/mutants/kills.json\`). Seconds are those of the search, of
 processor time, the start of the process included.
 

@@ -38,7 +38,7 @@ export class BrakeWatch {
   }
 
   /** Whether the brake may keep that object from renting now. */
-  isHeldBack(uid: string): boolean {
+  isBlockedByBrake(uid: string): boolean {
     const object = this.#scene.objects.get(uid);
     return object !== undefined && this.#recorded.within(uid, this.#scene.now) >= brakeOf(object);
   }

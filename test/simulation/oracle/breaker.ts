@@ -96,10 +96,10 @@ export class BreakerWatch {
 
   /** Machines that do not work, of objects that would replace them. */
   badMachines(): number {
-    const held = [...this.#scene.objects.values()].filter(isReplaceable).map(heldBy);
+    const recorded = [...this.#scene.objects.values()].filter(isReplaceable).map(recordedBy);
     const contracts = this.#scene.contracts();
     const isBad = (contract: Contract) => !this.#scene.isUp(contract) || BAD.has(contract.actualStatus);
-    return held.filter((id) => {
+    return recorded.filter((id) => {
       const contract = contracts[id ?? 0];
       return id !== undefined && (!contract || isBad(contract));
     }).length;
@@ -185,7 +185,7 @@ class AccountBreaker {
   }
 
   destroySent(machine: Machine, id: number, isByLimit: boolean): void {
-    const owner = this.#objects().find((object) => heldBy(object) === id);
+    const owner = this.#objects().find((object) => recordedBy(object) === id);
     const isGivenUp =
       owner !== undefined &&
       !this.#destroyed.has(id) &&
@@ -215,9 +215,9 @@ class AccountBreaker {
     const account = this.#scene.accounts.get(this.#account);
     const holdMs = parseDuration(String(objectAt(account, 'spec')['maxUnhealthyHold'])) ?? 0;
     const { since = massSince, releasedAt } = breakerRecordOf(account);
-    const word = textAt(objectAt(metadataOf(account), 'annotations'), CLOSE_BREAKER);
-    const heldFor = this.#scene.now - Math.min(massSince, since) + HOLD_SLACK_MS;
-    return word !== undefined || releasedAt !== undefined || heldFor >= holdMs;
+    const closing = textAt(objectAt(metadataOf(account), 'annotations'), CLOSE_BREAKER);
+    const unhealthyFor = this.#scene.now - Math.min(massSince, since) + HOLD_SLACK_MS;
+    return closing !== undefined || releasedAt !== undefined || unhealthyFor >= holdMs;
   }
 
   #checkTurn(owner: JsonObject, id: number): void {
@@ -239,7 +239,7 @@ class AccountBreaker {
     const unsure = objects.filter((object) => !isKnown(object)).length;
     const ids = objects
       .filter((object) => isKnown(object) && isReplaceable(object))
-      .flatMap((object) => heldBy(object) ?? [])
+      .flatMap((object) => recordedBy(object) ?? [])
       .filter((id) => shown.has(id) || (before.has(id) && !this.#destroyed.has(id)));
     const bad = ids.filter((id) => !shown.has(id) || BAD.has(shown.get(id)));
     const allowed = allowedBadOf(maxUnhealthy, ids.length + unsure);
@@ -266,7 +266,7 @@ class AccountBreaker {
   }
 }
 
-function heldBy(object: JsonObject): number | undefined {
+function recordedBy(object: JsonObject): number | undefined {
   const id = objectAt(object, 'status')['instanceId'];
   return typeof id === 'number' ? id : undefined;
 }
@@ -275,10 +275,10 @@ function heldBy(object: JsonObject): number | undefined {
 function isReplaceable(object: JsonObject): boolean {
   const { deletionTimestamp } = metadataOf(object);
   const { powerState = 'Running', paused, replacement, adopt } = objectAt(object, 'spec');
-  const isHeld = objectAt(metadataOf(object), 'annotations')[HOLD] !== undefined;
+  const isOnHold = objectAt(metadataOf(object), 'annotations')[HOLD] !== undefined;
   return (
     deletionTimestamp === undefined &&
-    !isHeld &&
+    !isOnHold &&
     powerState === 'Running' &&
     paused !== true &&
     (objectAt({ replacement: replacement ?? {} }, 'replacement')['policy'] ?? 'Always') === 'Always' &&

@@ -20,7 +20,7 @@ export interface Shortfall {
 /** What may keep an object from having what it wants. */
 export interface Restraints {
   /** Whether it has rented too often within the hour. */
-  readonly isHeldBack: (uid: string) => boolean;
+  readonly isBlockedByBrake: (uid: string) => boolean;
   readonly ownLimits: Pick<OwnLimits, 'isReached' | 'isOverrun'>;
 }
 
@@ -28,7 +28,7 @@ export interface Restraints {
 export function shortfallsOf(scene: Scene, restraints: Restraints): readonly Shortfall[] {
   return [
     ...ofAccounts(scene),
-    ...unclaimed(scene),
+    ...unrecorded(scene),
     ...leftChildren(scene),
     ...[...scene.objects.values()].flatMap((object) => unreached(scene, object, restraints)),
   ];
@@ -37,9 +37,9 @@ export function shortfallsOf(scene: Scene, restraints: Restraints): readonly Sho
 /** An account that is deleted goes, unless objects that nobody has deleted hold machines of it, and the key that was kept for it. */
 function ofAccounts(scene: Scene): readonly Shortfall[] {
   const standing = scene.accounts.all();
-  const held = new Set([...scene.objects.values()].filter(holdsForGood).map(accountKeyOf));
+  const inUse = new Set([...scene.objects.values()].filter(holdsForGood).map(accountKeyOf));
   const leaving = standing.filter(
-    (account) => metadataOf(account)['deletionTimestamp'] && !held.has(keyOf(account)),
+    (account) => metadataOf(account)['deletionTimestamp'] && !inUse.has(keyOf(account)),
   );
   const mayStay = new Set(standing.map((account) => `gpuacct-${String(metadataOf(account)['uid'])}`));
   const { kube } = scene.world;
@@ -57,7 +57,7 @@ function ofAccounts(scene: Scene): readonly Shortfall[] {
 const holdsForGood = (object: JsonObject): boolean =>
   objectAt(object, 'status')['instanceId'] !== undefined && !metadataOf(object)['deletionTimestamp'];
 
-function unclaimed(scene: Scene): readonly Shortfall[] {
+function unrecorded(scene: Scene): readonly Shortfall[] {
   const mine = Object.values(scene.contracts()).filter(
     (contract) =>
       scene.purchaseOf(contract) &&
@@ -94,35 +94,40 @@ function leftChildren(scene: Scene): readonly Shortfall[] {
 function unreached(
   scene: Scene,
   object: JsonObject,
-  { isHeldBack, ownLimits }: Restraints,
+  { isBlockedByBrake, ownLimits }: Restraints,
 ): readonly Shortfall[] {
   const name = nameOf(object);
   const metadata = metadataOf(object);
   if (metadata['deletionTimestamp']) return [{ invariant: 'ESR', text: `${name} is still being deleted` }];
   const status = objectAt(object, 'status');
   const contract = machineOf(scene, object);
-  const wanted = objectAt(object, 'spec')['powerState'];
+  const powerState = objectAt(object, 'spec')['powerState'];
   const state = `status ${JSON.stringify({ phase: status['phase'], instanceId: status['instanceId'] })}`;
   const found: Shortfall[] = [];
   const mayRun =
     !mayBeSpent(scene, object, ownLimits) &&
-    !isHeldBack(String(metadata['uid'])) &&
+    !isBlockedByBrake(String(metadata['uid'])) &&
     !waitsForOffers(scene, object);
   if (contract?.actualStatus === 'running' && ownLimits.isOverrun(object) && isEndedByLimits(scene, object))
     found.push({ invariant: 'I9', text: `${name} has a machine beyond its own limits: ${state}` });
-  if (wanted === 'Running' && contract?.actualStatus !== 'running' && mayRun && !isWithoutTarget(object)) {
+  if (
+    powerState === 'Running' &&
+    contract?.actualStatus !== 'running' &&
+    mayRun &&
+    !isWithoutTarget(object)
+  ) {
     found.push({
       invariant: 'ESR',
       text: `${name} wants to run and does not: ${state}, ${readyMessage(object)}`,
     });
   }
-  if (wanted === 'Stopped' && contract && runs(scene, contract) && !isWithoutTarget(object)) {
+  if (powerState === 'Stopped' && contract && runs(scene, contract) && !isWithoutTarget(object)) {
     found.push({ invariant: 'ESR', text: `${name} wants to be stopped and runs: ${state}` });
   }
-  const untold = untoldProbe(object);
+  const unreported = unreportedProbe(object);
   const isSpoilt = contract !== undefined && scene.world.containers.faultOf(contract) !== undefined;
-  if (status['phase'] === 'Running' && untold !== undefined && !isSpoilt)
-    found.push({ invariant: 'I14', text: untold });
+  if (status['phase'] === 'Running' && unreported !== undefined && !isSpoilt)
+    found.push({ invariant: 'I14', text: unreported });
   if (status['phase'] === 'Running' && !contract) {
     found.push({ invariant: 'I14', text: `${name} claims to run on a machine that is gone` });
   }
@@ -130,7 +135,7 @@ function unreached(
 }
 
 /** Containers answer every probe, if no story spoils them: `Ready` says `ProbeError` if the probe cannot be sent, and nothing of the probe if it can. */
-function untoldProbe(object: JsonObject): string | undefined {
+function unreportedProbe(object: JsonObject): string | undefined {
   const action = objectAt(objectAt(object, 'spec'), 'readinessProbe')['httpGet'];
   if (!isObject(action)) return undefined;
   const reason = String(conditionOf(object, 'Ready')?.['reason']);

@@ -14,7 +14,9 @@ const PRICE_MARGIN = 1.1;
 /** Whether an offer of the ledger's catalogue is free, on a host that is up, not avoided, and certainly matches. */
 export function hasOffer(scene: Scene, object: JsonObject): boolean {
   const free = freeOffers(scene).filter(isAllowed(scene, object));
-  return alternativesOf(object).some((wanted) => isJudged(wanted) && free.some(satisfies(wanted)));
+  return alternativesOf(object).some(
+    (requirements) => isJudged(requirements) && free.some(satisfies(requirements)),
+  );
 }
 
 /**
@@ -27,7 +29,7 @@ export function waitsForOffers(scene: Scene, object: JsonObject): boolean {
   if (deletionTimestamp !== undefined || instanceId !== undefined) return false;
   if (conditionOf(object, 'Ready')?.['reason'] !== 'NoOffers') return false;
   const free = freeOffers(scene);
-  return !alternativesOf(object).some((wanted) => free.some(satisfies(wanted)));
+  return !alternativesOf(object).some((requirements) => free.some(satisfies(requirements)));
 }
 
 function alternativesOf(object: JsonObject): readonly JsonObject[] {
@@ -52,22 +54,22 @@ function isAllowed(scene: Scene, object: JsonObject): (offer: Offer) => boolean 
 
 const isUp = (machine: Machine | undefined): boolean => machine?.state === 'up' && machine.listed;
 
-function isJudged(wanted: JsonObject): boolean {
-  const { maxPricePerHour, pricing } = wanted;
+function isJudged(requirements: JsonObject): boolean {
+  const { maxPricePerHour, pricing } = requirements;
   return (
     maxPricePerHour !== undefined &&
     pricing !== 'Interruptible' &&
-    Object.keys(wanted).every((key) => JUDGED.has(key))
+    Object.keys(requirements).every((key) => JUDGED.has(key))
   );
 }
 
 /** By what the oracle can judge; a price that only the account limits is not. */
-function satisfies(wanted: JsonObject): (offer: Offer) => boolean {
-  const names = listAt(wanted, 'gpuNames');
-  const cap = parseDollars(String(wanted['maxPricePerHour'])) ?? Number.POSITIVE_INFINITY;
+function satisfies(requirements: JsonObject): (offer: Offer) => boolean {
+  const names = listAt(requirements, 'gpuNames');
+  const cap = parseDollars(String(requirements['maxPricePerHour'])) ?? Number.POSITIVE_INFINITY;
   return ({ columns, gpuPricePerHour }) =>
     gpuPricePerHour * PRICE_MARGIN <= cap &&
     (names.length === 0 || names.includes(String(columns['gpu_name']))) &&
-    columns['num_gpus'] === (wanted['gpuCount'] ?? 1) &&
-    (wanted['verified'] === false || columns['verification'] === 'verified');
+    columns['num_gpus'] === (requirements['gpuCount'] ?? 1) &&
+    (requirements['verified'] === false || columns['verification'] === 'verified');
 }

@@ -17,7 +17,7 @@ const LATE_CALL_MS = 30_000;
 export class GroupWatch {
   readonly #scene: Scene;
   readonly #seen = new Set<number>();
-  readonly #told = new Set<string>();
+  readonly #reported = new Set<string>();
   /** How many workers each had when it was last looked at. */
   readonly #counts = new Map<string, number>();
   /** The largest `maxWorkers` of each that calls under way may go by, and until when. */
@@ -58,10 +58,10 @@ export class GroupWatch {
     const workers = this.#workersOf(uid).filter(
       (worker) => objectAt(worker, 'spec')['powerState'] === 'Running',
     );
-    const wanted = wantedBy(group, this.#scene.world);
-    const isShort = workers.length < wanted && !this.#isAtCeiling(group, workers);
-    if (!isShort && workers.length <= wanted) return [];
-    return [{ invariant: 'ESR', text: `${name} needs ${wanted} workers and has ${workers.length}` }];
+    const desired = desiredHotOf(group, this.#scene.world);
+    const isShort = workers.length < desired && !this.#isAtCeiling(group, workers);
+    if (!isShort && workers.length <= desired) return [];
+    return [{ invariant: 'ESR', text: `${name} needs ${desired} workers and has ${workers.length}` }];
   }
 
   /** Who lowers `maxWorkers` finds more of them at first; it is the next worker that has to fit. */
@@ -70,7 +70,7 @@ export class GroupWatch {
     const before = this.#counts.get(countKey(group)) ?? 0;
     this.#counts.set(countKey(group), count);
     if (count <= most || count <= before) return;
-    this.#tell(group, 'count', `${nameOf(group)} has ${count} workers, and may have ${most}`);
+    this.#report(group, 'count', `${nameOf(group)} has ${count} workers, and may have ${most}`);
   }
 
   /** A worker may be made by a call that left before the maximum was lowered. */
@@ -91,13 +91,17 @@ export class GroupWatch {
     const spent = contracts.reduce((sum, contract) => sum + priceOf(contract), 0);
     const isNew = contracts.some(({ id }) => !this.#seen.has(id));
     if (!isNew || spent <= ceiling) return;
-    this.#tell(group, 'spend', `${nameOf(group)} rents up to $${spent / 1e6}/h, and may $${ceiling / 1e6}/h`);
+    this.#report(
+      group,
+      'spend',
+      `${nameOf(group)} rents up to $${spent / 1e6}/h, and may $${ceiling / 1e6}/h`,
+    );
   }
 
   #isAtCeiling(group: JsonObject, workers: readonly JsonObject[]): boolean {
     const prices = this.#contractsOf(workers).map(priceOf);
     const spent = prices.reduce((sum, price) => sum + price, 0);
-    return spent + (dearestOf(group) ?? Math.max(0, ...prices)) > ceilingOf(group);
+    return spent + (maxPriceOf(group) ?? Math.max(0, ...prices)) > ceilingOf(group);
   }
 
   #workersOf(group: string): readonly JsonObject[] {
@@ -109,10 +113,10 @@ export class GroupWatch {
     return this.#scene.live().filter((contract) => uids.has(this.#scene.purchaseOf(contract)?.uid ?? ''));
   }
 
-  #tell(group: JsonObject, what: string, text: string): void {
+  #report(group: JsonObject, what: string, text: string): void {
     const key = `${what} ${uidOf(group)}`;
-    if (this.#told.has(key)) return;
-    this.#told.add(key);
+    if (this.#reported.has(key)) return;
+    this.#reported.add(key);
     this.#scene.broken('Group', text);
   }
 }
@@ -126,7 +130,7 @@ const ceilingOf = (group: JsonObject): number =>
   parseDollars(String(objectAt(group, 'spec')['maxSpendPerHour'])) ?? Number.POSITIVE_INFINITY;
 
 /** What one more worker may cost: the ceiling of its offers, by which a group has to reckon; undefined if it names none. */
-function dearestOf(group: JsonObject): number | undefined {
+function maxPriceOf(group: JsonObject): number | undefined {
   const spec = objectAt(objectAt(objectAt(group, 'spec'), 'template'), 'spec');
   const [offer] = Array.isArray(spec['offers']) ? spec['offers'] : [];
   const { maxPricePerHour } = offer as JsonObject;
@@ -134,7 +138,7 @@ function dearestOf(group: JsonObject): number | undefined {
 }
 
 /** How many workers a group wants hot: by hand, or else as its load asks for, written into it or offered to it. */
-export function wantedBy(group: JsonObject, { gateway }: Pick<SimulatedWorld, 'gateway'>): number {
+export function desiredHotOf(group: JsonObject, { gateway }: Pick<SimulatedWorld, 'gateway'>): number {
   const spec = objectAt(group, 'spec');
   const { replicas, minLoad, expectedPerf, targetUtilizationPercent, scaleToZero, maxWorkers } = spec;
   const written = Number(objectAt(objectAt(spec, 'load'), 'static')['load']);

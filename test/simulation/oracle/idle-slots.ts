@@ -10,7 +10,7 @@ const MAX_IDLE_MS = 30_000;
 const ACTS_MS = 30_000;
 /** What was in the way may have made objects and whole queues wait: the longest backoff, spread. */
 const RECOVERS_MS = 330_000;
-const LOOK_EVERY_MS = 5_000;
+const CHECK_EVERY_MS = 5_000;
 const HOUR_MS = 3_600_000;
 /** Reasons of an object that waits for nothing but its turn: any other says what it waits for, and for how long. */
 const WAITING: ReadonlySet<unknown> = new Set([
@@ -34,7 +34,7 @@ export class IdleSlotWatch {
   /** By uid: since when the object could use a slot. */
   #ableSince: ReadonlyMap<string, number> = new Map();
   #calmSince: number;
-  #lookedAt = Number.NEGATIVE_INFINITY;
+  #checkedAt = Number.NEGATIVE_INFINITY;
 
   constructor(scene: Scene) {
     this.#scene = scene;
@@ -59,8 +59,8 @@ export class IdleSlotWatch {
 
   elapsed(): void {
     const { now } = this.#scene;
-    if (now - this.#lookedAt < LOOK_EVERY_MS) return;
-    this.#lookedAt = now;
+    if (now - this.#checkedAt < CHECK_EVERY_MS) return;
+    this.#checkedAt = now;
     if (Object.keys(this.#scene.world.market.store.current().tables.faults).length > 0) this.hindered();
     if (now - this.#calmSince < RECOVERS_MS) {
       this.#ableSince = new Map();

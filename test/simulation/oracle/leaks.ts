@@ -13,7 +13,7 @@ const PATIENCE = { lists: 4, withinMs: 15_000 };
 export class LeakWatch {
   readonly #scene: Scene;
   readonly #lists: CleanLists<number>;
-  readonly #told = new Set<number>();
+  readonly #reported = new Set<number>();
 
   constructor(scene: Scene) {
     this.#scene = scene;
@@ -36,7 +36,7 @@ export class LeakWatch {
     for (const id of this.#lists.overdue()) {
       this.#lists.end(id);
       if (!this.#leaks().includes(id)) continue;
-      this.#told.add(id);
+      this.#reported.add(id);
       this.#scene.broken('I1', `contract ${id} bills, no object claims it, and several sweeps have left it`);
     }
   }
@@ -52,7 +52,8 @@ export class LeakWatch {
           !this.#scene.isKept(contract),
       )
       .filter(
-        (contract) => this.#scene.orphanPolicy(contract) === 'Destroy' && !this.#scene.isSweepHeld(contract),
+        (contract) =>
+          this.#scene.orphanPolicy(contract) === 'Destroy' && !this.#scene.isSweepDelayed(contract),
       )
       .filter(
         (contract) =>
@@ -61,6 +62,6 @@ export class LeakWatch {
             this.#scene.now - contract.createdAt > this.#scene.lateOrphanAgeMs),
       )
       .map(({ id }) => id)
-      .filter((id) => !this.#told.has(id));
+      .filter((id) => !this.#reported.has(id));
   }
 }

@@ -26,7 +26,7 @@ interface Allowed {
   /** Those of the account, and those that it had until just now; none for a process that cannot know them. */
   readonly limits: readonly JsonObject[];
   /** Micro-dollars an hour; undefined where any price will do. */
-  readonly dearest: number | undefined;
+  readonly maxPrice: number | undefined;
   readonly isPoor: boolean;
   /** Its process had not read lists for long enough to have swept. */
   readonly isFresh: boolean;
@@ -69,7 +69,7 @@ export class LimitWatch {
       const allowed = this.#allowed(contract);
       this.#checkRate(contract, allowed);
       if (!isLate(contract)) this.#checkAccount(allowed);
-      this.#checkPrice(contract, allowed.dearest);
+      this.#checkPrice(contract, allowed.maxPrice);
       if (allowed.isPoor)
         this.#scene.broken('I9', 'the account rented although less credit is left than has to remain');
     }
@@ -122,7 +122,7 @@ export class LimitWatch {
       account,
       mostRentals: this.#scene.maxRentalsPerHour,
       limits: (limits?.known() ?? []).map(withBrake),
-      dearest: owner && dearestOf(owner),
+      maxPrice: owner && maxPriceOf(owner),
       isPoor: (limits?.poorForMs() ?? 0) >= CREDIT_IS_KNOWN_MS,
       isFresh: true,
     };
@@ -255,7 +255,7 @@ const costOf = (contract: Contract): number =>
 const dollarsOf = (value: unknown): number | undefined => parseDollars(String(value));
 
 /** What the dearest of an object's alternatives may cost; undefined where one has no limit of its own, or may be rented without a price. */
-function dearestOf(object: JsonObject): number | undefined {
+function maxPriceOf(object: JsonObject): number | undefined {
   const offers = listAt(objectAt(object, 'spec'), 'offers').filter(isObject);
   const limits = offers.map(({ maxPricePerHour, allowUnknownPrice }) =>
     allowUnknownPrice === true ? undefined : dollarsOf(maxPricePerHour),

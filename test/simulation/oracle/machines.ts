@@ -109,7 +109,7 @@ export class MachineWatch {
   /** A destroy that is on its way may strike a machine that has recovered meanwhile: what counts is when it was sent. */
   destroySent(id: number, { isListedRunning }: { readonly isListedRunning: boolean }): void {
     const listed = this.#scene.contracts()[id];
-    if (listed && this.#looksLateForLong(listed)) this.#foreign.delete(id);
+    if (listed && this.#resemblesLateRental(listed)) this.#foreign.delete(id);
     const contract = this.#seen.get(id);
     const owner = contract && this.#scene.ownerOf(contract);
     const isAtWork = contract && owner && this.#isWorkingFor(owner, contract);
@@ -127,7 +127,7 @@ export class MachineWatch {
    * Whether a machine that a person rented carries the label of an operator's purchase since a time when a service might
    * carry that out late, and for so long that orphans of that kind are swept: then nothing tells it from one.
    */
-  #looksLateForLong(contract: Contract): boolean {
+  #resemblesLateRental(contract: Contract): boolean {
     const age = this.#scene.now - contract.createdAt;
     const isCopy = contract.image === BY_HAND && this.#ownLabels.has(contract.label ?? '');
     const isSwept = this.#scene.orphanPolicy(contract) === 'Destroy' && age >= this.#scene.lateOrphanAgeMs;
@@ -161,7 +161,7 @@ export class MachineWatch {
   #began(contract: Contract): void {
     const purchase = this.#scene.purchaseOf(contract);
     if (purchase && contract.image !== BY_HAND) this.#ownLabels.add(contract.label ?? '');
-    this.#scene.world.tell(
+    this.#scene.world.note(
       `contract ${contract.id} begins on host ${contract.hostId} (${purchase?.uid.slice(0, 4)} attempt ${purchase?.attempt})`,
     );
     if (!purchase) return;
@@ -187,7 +187,7 @@ export class MachineWatch {
   #ended(contract: Contract): void {
     this.#seen.delete(contract.id);
     this.ownLimits.ended(contract);
-    this.#scene.world.tell(`contract ${contract.id} ends`);
+    this.#scene.world.note(`contract ${contract.id} ends`);
     if (this.#elsewhere.delete(contract.id) || this.#excused.delete(contract.id)) return;
     const owner = this.#scene.ownerOf(contract);
     if (!owner || this.#scene.isHandled(this.#scene.purchaseOf(contract)?.uid)) return;
@@ -200,16 +200,16 @@ export class MachineWatch {
   /** A host may be silent for as long as the spec says, and its machine is not given up before. */
   #checkPatience(owner: JsonObject, contract: Contract): void {
     const silentFor = this.#scene.now - (this.#silentSince.get(contract.id) ?? Number.NEGATIVE_INFINITY);
-    if (silentFor >= patienceOf(owner) || !this.#isWantedBy(owner, contract)) return;
+    if (silentFor >= patienceOf(owner) || !this.#isDesiredBy(owner, contract)) return;
     const text = `contract ${contract.id} was given up after ${silentFor / 1000} s of silence`;
     this.#scene.broken('I4', `${text}, and ${nameOf(owner)} bears ${patienceOf(owner) / 1000} s`);
   }
 
   /** No machine is given up while its object is paused, unless its end had begun. */
   #checkPause(owner: JsonObject, { id }: Contract): void {
-    const isHeld = objectAt(owner, 'status')['instanceId'] === id && !this.#destroying.has(id);
+    const isRecorded = objectAt(owner, 'status')['instanceId'] === id && !this.#destroying.has(id);
     const isPaused = objectAt(owner, 'spec')['paused'] === true && !this.ownLimits.isReached(owner);
-    if (!isHeld || !isPaused || metadataOf(owner)['deletionTimestamp'] !== undefined) return;
+    if (!isRecorded || !isPaused || metadataOf(owner)['deletionTimestamp'] !== undefined) return;
     this.#scene.broken('I4', `contract ${id} was given up while ${nameOf(owner)} was paused`);
   }
 
@@ -245,15 +245,15 @@ export class MachineWatch {
 
   /** Whether that contract is what the object records and wants, and does its work. */
   #isWorkingFor(object: JsonObject, contract: Contract): boolean {
-    return this.#scene.isUp(contract) && this.#isWantedBy(object, contract);
+    return this.#scene.isUp(contract) && this.#isDesiredBy(object, contract);
   }
 
   #isSilent(object: JsonObject, contract: Contract): boolean {
-    return !this.#scene.isUp(contract) && this.#isWantedBy(object, contract);
+    return !this.#scene.isUp(contract) && this.#isDesiredBy(object, contract);
   }
 
   /** Whether that contract is what the object records and wants, and does its work if its host is up. */
-  #isWantedBy(object: JsonObject, contract: Contract): boolean {
+  #isDesiredBy(object: JsonObject, contract: Contract): boolean {
     return (
       contract.actualStatus === 'running' &&
       contract.intendedStatus === 'running' &&
@@ -269,7 +269,7 @@ export class MachineWatch {
       metadataOf(object)['deletionTimestamp'] === undefined &&
       !this.ownLimits.isReached(object) &&
       !isToBeReplaced(object, contract) &&
-      !this.#isTooDear(spec, contract) &&
+      !this.#isTooExpensive(spec, contract) &&
       objectAt(object, 'status')['instanceId'] === contract.id &&
       spec['powerState'] === 'Running' &&
       (isUpdatedOnDelete(spec) || isBoughtAs(spec, bought, this.#modelOf(contract)))
@@ -294,7 +294,7 @@ export class MachineWatch {
   }
 
   /** Its host has raised the price, and the object says that another machine is to come then. */
-  #isTooDear({ onPriceAbove }: JsonObject, { id, gpuPricePerHour }: Contract): boolean {
+  #isTooExpensive({ onPriceAbove }: JsonObject, { id, gpuPricePerHour }: Contract): boolean {
     return onPriceAbove === 'Replace' && gpuPricePerHour > (this.#boughtAt.get(id) ?? gpuPricePerHour);
   }
 
@@ -343,7 +343,7 @@ export class MachineWatch {
 
   #overlaps(uid: string): void {
     this.#scene.broken('I2', `two or more machines of ${uid} live at once`);
-    this.#scene.handsOn(uid);
+    this.#scene.markHandled(uid);
     this.#overlapSince.delete(uid);
   }
 }
@@ -363,7 +363,7 @@ function isToBeReplaced(object: JsonObject, { createdAt }: Contract): boolean {
 /** The shorter of the two silences that an object bears. */
 function patienceOf(object: JsonObject): number {
   const tolerance = objectAt(objectAt(objectAt(object, 'spec'), 'replacement'), 'tolerance');
-  const bears = ['offline', 'unknown'].map((word) => parseDuration(String(tolerance[word])) ?? 0);
+  const bears = ['offline', 'unknown'].map((status) => parseDuration(String(tolerance[status])) ?? 0);
   return Math.min(...bears);
 }
 

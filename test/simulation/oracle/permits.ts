@@ -69,10 +69,10 @@ export class PermitWatch {
       this.#spends(machine, this.#scene.ownerOf(contract), 'starts a machine');
   }
 
-  #spends(machine: Machine, object: JsonObject | undefined, deed: string): void {
+  #spends(machine: Machine, object: JsonObject | undefined, what: string): void {
     if (!object || this.#scene.now < (this.#blindUntil.get(machine) ?? 0) || !this.#isKnownOutside(object))
       return;
-    const text = `${nameOf(object)} ${deed} by ${accountKeyOf(object)}, which is not for its namespace`;
+    const text = `${nameOf(object)} ${what} by ${accountKeyOf(object)}, which is not for its namespace`;
     this.#scene.broken('Access', text);
   }
 
@@ -96,9 +96,9 @@ export class PermitWatch {
     this.#statusOf.set(uid, status);
     if (status === before || this.#isAllowed(object) || this.#isJustRefused(object)) return;
     const readBefore = this.#readBefore.get(useOf(object)) ?? [];
-    const told = this.#wordsOfAccount(object).filter((message) => !readBefore.includes(message));
+    const unread = this.#wordsOfAccount(object).filter((message) => !readBefore.includes(message));
     const known = conditionsOf(object).flatMap((condition) => textAt(condition, 'message') ?? []);
-    const leaked = told.find((message) => message !== '' && known.some((each) => each.includes(message)));
+    const leaked = unread.find((message) => message !== '' && known.some((each) => each.includes(message)));
     if (leaked === undefined || before?.includes(JSON.stringify(leaked).slice(1, -1))) return;
     const text = `${nameOf(object)} may not use ${accountKeyOf(object)}, and its status says of it: ${leaked}`;
     this.#scene.broken('Access', text);
@@ -115,8 +115,8 @@ export class PermitWatch {
     if (this.#scene.isNamespaced()) return false;
     if (rules['from'] !== 'Selector') return rules['from'] === 'All';
     const labels = this.#labelsOf(namespace);
-    const wanted = Object.entries(objectAt(objectAt(rules, 'selector'), 'matchLabels'));
-    return wanted.every(([label, value]) => labels[label] === value);
+    const required = Object.entries(objectAt(objectAt(rules, 'selector'), 'matchLabels'));
+    return required.every(([label, value]) => labels[label] === value);
   }
 
   #rules(object: JsonObject): JsonObject {

@@ -535,7 +535,7 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
       bench.users.delete('a');
       bench.users.createAdopting('taken', contract.id);
       bench.setStatus({ instanceId: contract.id, attempt: 1, phase: 'Running' }, 'taken');
-      bench.invariants.handsOn('taken');
+      bench.invariants.markHandled('taken');
       bench.invariants.checkConverged();
     },
   ],
@@ -549,7 +549,7 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
       bench.world.market.store.put('contracts', renamed);
       bench.users.createInstance('b');
       bench.users.setPowerState('b', 'Stopped');
-      bench.invariants.handsOn('b');
+      bench.invariants.markHandled('b');
       bench.invariants.byPerson(() => bench.users.editStatus('b', contract.id));
       bench.invariants.checkConverged();
     },
@@ -560,7 +560,7 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
     (bench) => {
       bench.users.setPolicies('a', { maxTotalCost: '0.01' });
       bench.setStatus({ instanceId: 1, phase: 'Failed' });
-      bench.invariants.handsOn('a');
+      bench.invariants.markHandled('a');
       bench.invariants.checkConverged();
     },
   ],

@@ -28,7 +28,7 @@ export class RecordWatch {
     const old = intentOf(before);
     if (!intent || (intent['uid'] === old?.['uid'] && intent['attempt'] === old?.['attempt'])) return;
     this.#checkLease(after, intent);
-    const why = whyNotWanted(after) ?? this.#formerMachine(before);
+    const why = whyNotDesired(after) ?? this.#formerMachine(before);
     if (why === undefined) return;
     this.#scene.broken(
       'I5',
@@ -87,7 +87,7 @@ export class RecordWatch {
 const isOnlyWatching = (object: JsonObject): boolean =>
   objectAt(objectAt(object, 'spec'), 'adopt')['policy'] === 'Observe';
 
-function whyNotWanted(object: JsonObject): string | undefined {
+function whyNotDesired(object: JsonObject): string | undefined {
   const spec = objectAt(object, 'spec');
   if (metadataOf(object)['deletionTimestamp'] !== undefined) return 'is being deleted';
   if (spec['powerState'] === 'Stopped') return 'should be stopped';

@@ -41,7 +41,7 @@ export class Scene {
   /** GpuInstances that are gone, with the time of their end. */
   readonly gone: { readonly uid: string; readonly key: string; readonly at: number }[] = [];
   readonly #copies = new Set<number>();
-  readonly #handsOn = new Set<string>();
+  readonly #handled = new Set<string>();
   readonly #sent = new Map<number, Purchase>();
   /** By the contract that a call made: another may ask for the same offer later, and be refused. */
   readonly #made = new Map<number, Purchase | undefined>();
@@ -115,19 +115,19 @@ export class Scene {
   }
 
   /** Whether contracts, machines or objects have changed since the last look. */
-  look(): boolean {
+  refresh(): boolean {
     const { contracts, machines } = this.world.market.store.current().tables;
     const rows = rowsOf(contracts);
     const machineRows = rowsOf(machines);
     if (rows === this.#rows && machineRows === this.#machines && this.#commits === this.#seenCommits)
       return false;
-    if (rows !== this.#rows) this.#lookAtContracts(rows);
+    if (rows !== this.#rows) this.#readContracts(rows);
     this.#machines = machineRows;
     this.#seenCommits = this.#commits;
     return true;
   }
 
-  #lookAtContracts(rows: readonly Contract[]): void {
+  #readContracts(rows: readonly Contract[]): void {
     this.#rows = rows;
     this.#live = rows.filter(({ image }) => image !== BY_HAND);
     for (const { id, offerId } of this.#live)
@@ -197,7 +197,7 @@ export class Scene {
    * Whether the sweep of a contract's login waits: for a breaker to close, for a person to look at what may be a restore,
    * for its turn among many that a person has confirmed, or for the namespaces to be watched that were.
    */
-  isSweepHeld({ userId, id }: Contract): boolean {
+  isSweepDelayed({ userId, id }: Contract): boolean {
     const holds = (account: JsonObject) => holdsSweep(account) || isSweptSlowly(account, id);
     return this.isNamespaced() || this.accounts.ofLogin(userId).some(holds);
   }
@@ -221,12 +221,12 @@ export class Scene {
   }
 
   /** A person laid hands on that object, so that promises about hand-made states no longer hold for it. */
-  handsOn(uid: string): void {
-    this.#handsOn.add(`handled ${uid}`);
+  markHandled(uid: string): void {
+    this.#handled.add(`handled ${uid}`);
   }
 
   isHandled(uid: string | undefined): boolean {
-    return uid !== undefined && this.#handsOn.has(`handled ${uid}`);
+    return uid !== undefined && this.#handled.has(`handled ${uid}`);
   }
 
   /** An object was written or removed. */
@@ -246,13 +246,13 @@ export class Scene {
   }
 
   #leaseWritten({ holderIdentity, leaseDurationSeconds }: JsonObject): void {
-    const isHeld = typeof holderIdentity === 'string' && holderIdentity !== '';
-    this.#leaseEndsAt = isHeld ? this.now + Number(leaseDurationSeconds) * 1000 : Number.POSITIVE_INFINITY;
+    const hasHolder = typeof holderIdentity === 'string' && holderIdentity !== '';
+    this.#leaseEndsAt = hasHolder ? this.now + Number(leaseDurationSeconds) * 1000 : Number.POSITIVE_INFINITY;
   }
 
   broken(invariant: string, text: string): void {
     this.violations.push({ invariant, second: this.world.second, text });
-    this.world.tell(`VIOLATION ${invariant}: ${text}`);
+    this.world.note(`VIOLATION ${invariant}: ${text}`);
   }
 }
 

@@ -20,7 +20,7 @@ const KEPT_FROM_MACHINES = new Set([
   ...['api-key', 'keys', 'instance-api-key'].map((key) => `${key} of a Secret`),
 ]);
 /** Anything shorter is found in ordinary words. */
-const LEAST_LENGTH = 8;
+const MIN_LENGTH = 8;
 
 const SECRET_PATH = /^\/api\/v1\/namespaces\/([^/]+)\/secrets(?:\/([^/]+))?$/;
 
@@ -39,7 +39,7 @@ function isWritable(secret: JsonObject, namespace: string, method: string): bool
 export class SecretWatch {
   readonly #scene: Scene;
   readonly #values = new Map<string, string>();
-  readonly #told = new Set<string>();
+  readonly #reported = new Set<string>();
 
   constructor(scene: Scene) {
     this.#scene = scene;
@@ -49,7 +49,7 @@ export class SecretWatch {
   /** That value is a secret from now on, as it is and in base64. */
   learn(what: string, value: string): void {
     for (const line of value.split(/\s+/)) {
-      if (line.length < LEAST_LENGTH) continue;
+      if (line.length < MIN_LENGTH) continue;
       this.#values.set(line, what);
       this.#values.set(Buffer.from(line).toString('base64').replace(/=+$/, ''), what);
     }
@@ -65,7 +65,7 @@ export class SecretWatch {
 
   /** A rental was asked for: the machine gets a token of its own, and none of the keys that are in no machine's hands. */
   rentSent(body: string): void {
-    this.#look('a rental', body, (what) => KEPT_FROM_MACHINES.has(what));
+    this.#search('a rental', body, (what) => KEPT_FROM_MACHINES.has(what));
   }
 
   /** A process writes a Secret: only such as the admission policy of an installation lets the operator write (M9). */
@@ -76,8 +76,8 @@ export class SecretWatch {
     if (secret === undefined || isWritable(secret, namespace, method)) return;
     const called = String(objectAt(secret, 'metadata')['name']);
     const what = `${method} of the Secret ${namespace}/${called}, which the operator may not write`;
-    if (this.#told.has(what)) return;
-    this.#told.add(what);
+    if (this.#reported.has(what)) return;
+    this.#reported.add(what);
     this.#scene.broken('I12', what);
   }
 
@@ -88,13 +88,13 @@ export class SecretWatch {
 
   /** Looks at text that leaves a process by `where`. */
   read(where: string, text: string): void {
-    this.#look(where, text, () => true);
+    this.#search(where, text, () => true);
   }
 
-  #look(where: string, text: string, mayNot: (what: string) => boolean): void {
+  #search(where: string, text: string, mayNot: (what: string) => boolean): void {
     for (const [value, what] of this.#values) {
-      if (!text.includes(value) || !mayNot(what) || this.#told.has(`${where} ${what}`)) continue;
-      this.#told.add(`${where} ${what}`);
+      if (!text.includes(value) || !mayNot(what) || this.#reported.has(`${where} ${what}`)) continue;
+      this.#reported.add(`${where} ${what}`);
       this.#scene.broken('I12', `${what} stands in ${where}`);
     }
   }

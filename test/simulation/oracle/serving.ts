@@ -5,7 +5,7 @@ import { ownerUids } from '../memory-kube/writes.ts';
 import type { Shortfall } from './converged.ts';
 import { nameOf, type Scene } from './scene.ts';
 
-const LOOK_EVERY_MS = 5_000;
+const CHECK_EVERY_MS = 5_000;
 /** A load of workers is read every ten seconds. */
 const SERVED_FOR_MS = 40_000;
 const UNMAPPED_FOR_MS = 60_000;
@@ -28,7 +28,7 @@ export class ServingWatch {
   readonly #since = new Map<string, number>();
   /** When a worker of each group was last deleted. */
   readonly #deletedAt = new Map<string, number>();
-  #lookAt = 0;
+  #checkAt = 0;
 
   constructor(scene: Scene) {
     this.#scene = scene;
@@ -52,8 +52,8 @@ export class ServingWatch {
   }
 
   elapsed(): void {
-    if (this.#scene.now < this.#lookAt) return;
-    this.#lookAt = this.#scene.now + LOOK_EVERY_MS;
+    if (this.#scene.now < this.#checkAt) return;
+    this.#checkAt = this.#scene.now + CHECK_EVERY_MS;
     for (const object of this.#scene.objects.values()) {
       const contract = this.#runningMachineOf(object);
       this.#checkPorts(object, contract);
@@ -73,7 +73,7 @@ export class ServingWatch {
   }
 
   #checkPorts(object: JsonObject, contract: Contract | undefined): void {
-    const isWrong = contract !== undefined && saysReady(object) && unmapped(object, contract).length > 0;
+    const isWrong = contract !== undefined && reportsReady(object) && unmapped(object, contract).length > 0;
     if (!this.#lasts('unmapped', object, isWrong, UNMAPPED_FOR_MS)) return;
     this.#scene.broken('Ports', `${nameOf(object)} is Ready, and its machine does not map its ports`);
   }
@@ -116,11 +116,11 @@ export class ServingWatch {
   }
 
   #runningMachineOf(object: JsonObject): Contract | undefined {
-    const isWanted =
+    const isDesired =
       metadataOf(object)['deletionTimestamp'] === undefined &&
       objectAt(object, 'spec')['powerState'] === 'Running';
     const contract = this.#scene.contracts()[Number(objectAt(object, 'status')['instanceId'])];
-    return isWanted && contract?.actualStatus === 'running' ? contract : undefined;
+    return isDesired && contract?.actualStatus === 'running' ? contract : undefined;
   }
 }
 
@@ -137,7 +137,7 @@ const youngMs = (worker: JsonObject): number =>
   HOUR_MS / Number(objectAt(objectAt(worker, 'spec'), 'replacement')['maxPerHour']);
 
 /** By a status of the present spec. */
-function saysReady(object: JsonObject): boolean {
+function reportsReady(object: JsonObject): boolean {
   const status = objectAt(object, 'status');
   const ready = listAt(status, 'conditions').find((one) => isObject(one) && one['type'] === 'Ready');
   const isPresent = status['observedGeneration'] === metadataOf(object)['generation'];

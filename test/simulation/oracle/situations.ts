@@ -103,7 +103,7 @@ export async function led(bench: Bench): Promise<() => void> {
 /** A machine whose object a person has removed by force. */
 export async function abandoned(bench: Bench): Promise<Contract> {
   const contract = await bench.rent(1);
-  bench.invariants.handsOn('a');
+  bench.invariants.markHandled('a');
   bench.users.delete('a');
   bench.invariants.check();
   return contract;
@@ -195,7 +195,7 @@ export async function orphanedAtOnce(bench: Bench, count: number): Promise<reado
     await bench.pass(10);
   }
   for (const name of bench.users.names()) {
-    bench.invariants.handsOn(name);
+    bench.invariants.markHandled(name);
     bench.users.delete(name);
   }
   bench.invariants.check();
@@ -232,10 +232,10 @@ export function processBegins(bench: Bench): void {
 
 /** What the operator writes when it begins to end a machine for another one. */
 export function givesUp(bench: Bench, reason: string, name = 'a', doing = 'Replacing'): void {
-  const says = { message: '', lastTransitionTime: '2026-01-05T12:00:00Z', observedGeneration: -1 };
+  const condition = { message: '', lastTransitionTime: '2026-01-05T12:00:00Z', observedGeneration: -1 };
   const conditions = [
-    { ...says, type: 'Ready', status: 'False', reason },
-    { ...says, type: 'Reconciling', status: 'True', reason: doing },
+    { ...condition, type: 'Ready', status: 'False', reason },
+    { ...condition, type: 'Reconciling', status: 'True', reason: doing },
   ];
   bench.setStatus({ conditions }, name);
 }

@@ -9,7 +9,7 @@ import type { Scene } from './scene.ts';
 /** Start dates are rounded. */
 const ROUNDING_MS = 1_000;
 /** In how many lists a machine has to be unclaimed before it may be swept. */
-const LEAST_LISTS = 2;
+const MIN_LISTS = 2;
 /** In how many lists a late machine stood for sure that a purchase has to know of. */
 const LISTS_TO_KNOW = 2;
 /** How long a process that was destroying the machines of an object may not know that the object is gone. */
@@ -24,7 +24,7 @@ const WINDOW_MS = 600_000;
 const SLOW_SHARE = 0.1;
 
 /** What stood before a process that sends a destroy. */
-interface Sight {
+interface DestroyContext {
   readonly machine: Machine;
   readonly isBreakerOpen: boolean;
 }
@@ -151,11 +151,11 @@ export class SweepWatch {
     }
   }
 
-  destroySent(id: number, sight: Sight): void {
+  destroySent(id: number, context: DestroyContext): void {
     const unowned = this.#lists.get(id);
-    const why = unowned && this.#whyNot(id, unowned, sight);
+    const why = unowned && this.#whyNot(id, unowned, context);
     if (why !== undefined) this.#scene.broken('I1', `contract ${id}, which nobody claims, was swept ${why}`);
-    if (unowned && this.#mass.has(id)) this.#checkMass(id, sight.machine);
+    if (unowned && this.#mass.has(id)) this.#checkMass(id, context.machine);
     if (this.#isForgotten(id) && !this.#scene.accounts.all().some(isRollbackConfirmed))
       this.#scene.broken('I4', `contract ${id} was swept, which a restored cluster had forgotten`);
   }
@@ -197,7 +197,7 @@ export class SweepWatch {
     return isLeaving && !isLate(contract, MAX_WINDOW_MS);
   }
 
-  #whyNot(id: number, { lists }: Unowned, { isBreakerOpen }: Sight): string | undefined {
+  #whyNot(id: number, { lists }: Unowned, { isBreakerOpen }: DestroyContext): string | undefined {
     const contract = this.#scene.contracts()[id];
     const uid = contract && this.#scene.purchaseOf(contract)?.uid;
     if (!contract || uid === undefined) return undefined;
@@ -208,7 +208,7 @@ export class SweepWatch {
     const age = this.#scene.now - contract.createdAt;
     const least = isLate(contract) ? this.#scene.lateOrphanAgeMs : this.#scene.orphanAgeMs;
     if (age < least - ROUNDING_MS) return `${age / 1000} s after it began`;
-    return lists < LEAST_LISTS ? `after ${lists} lists` : undefined;
+    return lists < MIN_LISTS ? `after ${lists} lists` : undefined;
   }
 }
 

@@ -42,7 +42,7 @@ export class TruthWatch {
       const object = this.#scene.objects.get(uid);
       if (object)
         this.#scene.broken('I14', `${nameOf(object)} claims to run on machine ${machine}, which is gone`);
-      this.#scene.handsOn(uid);
+      this.#scene.markHandled(uid);
       this.#lists.end(key);
     }
   }

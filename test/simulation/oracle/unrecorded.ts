@@ -50,8 +50,8 @@ export class UnrecordedWatch {
     if (!purchase || !owner || this.#scene.isHandled(purchase.uid) || !this.#scene.isWatched(owner))
       return false;
     if (metadataOf(owner)['uid'] !== purchase.uid) return false;
-    const isOurs = contract.label === null || fitsItsLabel(contract);
-    return isOurs && !isLeaving(owner) && purchase.attempt > attemptOf(owner);
+    const isOwn = contract.label === null || fitsItsLabel(contract);
+    return isOwn && !isLeaving(owner) && purchase.attempt > attemptOf(owner);
   }
 }
 

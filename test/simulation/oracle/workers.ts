@@ -10,7 +10,7 @@ import {
   textAt,
 } from '../memory-kube/json.ts';
 import { ownerUids } from '../memory-kube/writes.ts';
-import { wantedBy } from './groups.ts';
+import { desiredHotOf } from './groups.ts';
 import { nameOf, type Scene } from './scene.ts';
 
 const WORKER_PATH = /^\/apis\/gpurental\.dev\/v1alpha1\/namespaces\/[^/]+\/gpuinstances\/([^/?]+)$/;
@@ -68,7 +68,7 @@ export class WorkerWatch {
     if (powerOf(before) === 'Running' && powerOf(after) === 'Stopped' && !this.#everReady.has(key))
       this.#scene.broken('Group', `worker ${nameOf(after)} was stopped before it was ever ready`);
     if (noteOf(before, 'wanted') !== 'Hot' || noteOf(after, 'wanted') === 'Hot') return;
-    this.#toldToGo(after);
+    this.#checkFirstDrain(after);
     this.#checkOthers(after);
   }
 
@@ -94,7 +94,7 @@ export class WorkerWatch {
       const isAwake = [...this.#scene.objects.values()].some(
         (worker) => ownerUids(worker).includes(group) && noteOf(worker, 'wanted') === 'Hot',
       );
-      if (isAwake || !object || mayWakeNobody(object)) this.#wakes.delete(group);
+      if (isAwake || !object || isGrowthStopped(object)) this.#wakes.delete(group);
       else if (this.#scene.now >= due) {
         this.#wakes.delete(group);
         this.#scene.broken('Group', `${nameOf(object)} was woken, and no worker came`);
@@ -106,12 +106,12 @@ export class WorkerWatch {
     if (this.#groupOf(worker) === undefined) return;
     this.#checkRequests(worker, 'deleted');
     // Who was told before, and has drained since, ends in peace.
-    const isTold = noteOf(worker, 'drain-since') !== undefined;
-    if (isTold) this.#checkService(worker);
-    else this.#toldToGo(worker);
+    const wasDraining = noteOf(worker, 'drain-since') !== undefined;
+    if (wasDraining) this.#checkService(worker);
+    else this.#checkFirstDrain(worker);
     const since = this.#readySince.get(readyKey(worker)) ?? Number.POSITIVE_INFINITY;
     const isKnown = this.#scene.now - since >= KNOWN_READY_MS && this.#hinderedAt < since;
-    if (!isKnown || isTold) return;
+    if (!isKnown || wasDraining) return;
     this.#scene.broken('Group', `worker ${nameOf(worker)} was deleted while it served`);
   }
 
@@ -124,7 +124,7 @@ export class WorkerWatch {
     this.#scene.broken('Group', `worker ${nameOf(worker)} was ${how} while it worked on ${requests}`);
   }
 
-  #toldToGo(worker: JsonObject): void {
+  #checkFirstDrain(worker: JsonObject): void {
     this.#checkService(worker);
     const isYoung = this.#scene.world.processes.every(
       ({ machine }) => this.#scene.now - (this.#startedAt.get(machine) ?? 0) < KEPT_AFTER_START_MS,
@@ -156,7 +156,8 @@ export class WorkerWatch {
     const isKnown =
       this.#scene.now - Math.max(this.#hinderedAt, this.#groupEditedAt) >= KNOWN_READY_MS &&
       this.#readySince.has(readyKey(worker));
-    if (!group || !isKnown || wantedBy(group, this.#scene.world) === 0 || isOutdated(worker, group)) return;
+    if (!group || !isKnown || desiredHotOf(group, this.#scene.world) === 0 || isOutdated(worker, group))
+      return;
     if (this.#isBroken(worker)) return;
     const others = [...this.#scene.objects.values()].filter(
       (other) => nameOf(other) !== nameOf(worker) && this.#groupOf(other) === group,
@@ -201,7 +202,7 @@ function serves(object: JsonObject): boolean {
 }
 
 /** While a person pauses growth, or has said that there are to be no hot workers, a wake wakes nobody. */
-function mayWakeNobody(group: JsonObject): boolean {
+function isGrowthStopped(group: JsonObject): boolean {
   const spec = objectAt(group, 'spec');
   return objectAt(spec, 'pause')['scaleUp'] === true || spec['replicas'] === 0;
 }

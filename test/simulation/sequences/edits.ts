@@ -45,7 +45,7 @@ export function fieldsOf(schema: JsonObject, path: readonly string[]): readonly 
 /** Other values of a field whose parent stands in the spec, unless the examples have better ones. */
 function taken({ path, schema }: Field, first: JsonObject, examples: Examples): readonly Edit[] {
   const name = path.join('.');
-  if (examples.isOurs(name) || !isObject(valueAt(first, path.slice(0, -1)))) return [];
+  if (examples.isOwn(name) || !isObject(valueAt(first, path.slice(0, -1)))) return [];
   const now = valueAt(first, path);
   const values = validValues(schema).filter((value) => !equalJson(value, now));
   return values.map((value) => editAt(path, { first, value, answer: 'taken' }));

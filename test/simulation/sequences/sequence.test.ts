@@ -30,7 +30,7 @@ test('an object that is not what it was in time breaks A-B-A', async () => {
   expect(await brokenBy(planOf(IMAGE, { backWithin: 0 }))).toContain('A-B-A');
 });
 
-test('an answer that nobody expected is told', async () => {
+test('an unexpected answer is reported', async () => {
   expect(await brokenBy(planOf({ ...IMAGE, answer: 'refused' }))).toContain('Refusal');
   expect(await brokenBy(planOf({ ...WRONG, answer: 'taken' }))).toContain('Refusal');
 });

@@ -141,11 +141,11 @@ class Sequence {
     const address = { kind, namespace: NAMESPACE, name };
     try {
       this.#world.kube.writes.update(address, (current) => ({ ...current, spec }), undefined);
-      this.#world.tell(`a user writes ${what}`);
+      this.#world.note(`a user writes ${what}`);
       return true;
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
-      this.#world.tell(`a user writes ${what}: ${error.reason}`);
+      this.#world.note(`a user writes ${what}: ${error.reason}`);
       return false;
     }
   }

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../memory-kube/json.ts';
-import { MACHINE } from '../wishes.ts';
-import { raisePrices } from './deeds.ts';
+import { MACHINE } from '../specs.ts';
+import { raisePrices } from './acts.ts';
 import type { Story } from './story.ts';
 
 const GROUP = 'group';

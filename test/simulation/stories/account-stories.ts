@@ -1,6 +1,6 @@
 import { objectAt } from '../memory-kube/json.ts';
 import { NAMESPACE } from '../world.ts';
-import { abandon, createElsewhere, makeAnew } from './deeds.ts';
+import { abandon, createElsewhere, restoreFromBackup } from './acts.ts';
 import type { Story } from './story.ts';
 
 /** What an account may spend, and objects that are not what they were. */
@@ -99,7 +99,10 @@ export const ACCOUNT_STORIES: readonly Story[] = [
       const backup = stage.backupAt(90, 'a');
       stage.at(100, () => stage.users.delete('a'));
       stage.at(200, () => {
-        makeAnew(stage, 'a', { ...backup(), spec: { ...objectAt(backup(), 'spec'), powerState: 'Stopped' } });
+        restoreFromBackup(stage, 'a', {
+          ...backup(),
+          spec: { ...objectAt(backup(), 'spec'), powerState: 'Stopped' },
+        });
         stage.users.createInstance('b');
       });
     },

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../memory-kube/json.ts';
-import { MACHINE } from '../wishes.ts';
-import { raisePrices, unmapPorts } from './deeds.ts';
+import { MACHINE } from '../specs.ts';
+import { raisePrices, unmapPorts } from './acts.ts';
 import { CHEAPEST_OFFER } from './market.ts';
 import type { Stage } from './stage.ts';
 import type { Story } from './story.ts';

@@ -1,5 +1,5 @@
 import type { Fate } from '../network.ts';
-import { endInConsole, raisePrice } from './deeds.ts';
+import { endInConsole, raisePrice } from './acts.ts';
 import { CHEAPEST_OFFER, NO_MACHINES, nothingFor } from './market.ts';
 import type { Stage } from './stage.ts';
 import type { Story } from './story.ts';
@@ -10,7 +10,7 @@ const HOUR_MS = 3_600_000;
 function setClocks(stage: Stage, hours: number): void {
   for (const { machine } of stage.world.processes) {
     machine.wallSkewMs += hours * HOUR_MS;
-    stage.world.tell(`the clock of ${machine.name} jumps by ${hours} h`);
+    stage.world.note(`the clock of ${machine.name} jumps by ${hours} h`);
   }
   stage.invariants.clockJumped();
 }

@@ -1,4 +1,4 @@
-import { closePorts } from './deeds.ts';
+import { closePorts } from './acts.ts';
 import { CHEAPEST_OFFER } from './market.ts';
 import type { Story } from './story.ts';
 

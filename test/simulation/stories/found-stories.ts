@@ -1,5 +1,5 @@
-import { labelOwn } from './deeds.ts';
-import { DEAREST_OFFER } from './market.ts';
+import { labelOwn } from './acts.ts';
+import { HIGHEST_PRICED_OFFER } from './market.ts';
 import type { Story } from './story.ts';
 
 const GROUP = 'group';
@@ -20,7 +20,7 @@ export const FOUND_STORIES: readonly Story[] = [
     seconds: 500,
     plot: (stage) => {
       stage.strike({ call: 'rent', fate: { loseRequest: true } });
-      stage.at(8, () => void stage.users.console.rent(DEAREST_OFFER, undefined));
+      stage.at(8, () => void stage.users.console.rent(HIGHEST_PRICED_OFFER, undefined));
       stage.at(240, () => labelOwn(stage));
       stage.at(400, () => stage.users.delete('a'));
     },

@@ -1,5 +1,5 @@
-import { endInConsole, machineOn, rentToHandOver } from './deeds.ts';
-import { DEAREST_OFFER, FIRST_MACHINE, NO_MACHINES, nothingFor } from './market.ts';
+import { endInConsole, machineOn, rentToHandOver } from './acts.ts';
+import { FIRST_MACHINE, HIGHEST_PRICED_OFFER, NO_MACHINES, nothingFor } from './market.ts';
 import { answered, type Stage } from './stage.ts';
 import type { Story } from './story.ts';
 
@@ -129,9 +129,9 @@ export const GONE_STORIES: readonly Story[] = [
     name: 'a destroy is answered and ignored, and a person writes another machine into the status',
     seconds: 500,
     plot: (stage) => {
-      stage.at(40, () => rentToHandOver(stage, DEAREST_OFFER));
+      stage.at(40, () => rentToHandOver(stage, HIGHEST_PRICED_OFFER));
       ignoredDestroy(stage, () =>
-        stage.after(4, () => stage.users.editStatus('a', machineOn(stage, DEAREST_OFFER))),
+        stage.after(4, () => stage.users.editStatus('a', machineOn(stage, HIGHEST_PRICED_OFFER))),
       );
     },
   },

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../memory-kube/json.ts';
-import { MACHINE } from '../wishes.ts';
+import { MACHINE } from '../specs.ts';
 import type { Stage } from './stage.ts';
 import type { Story } from './story.ts';
 

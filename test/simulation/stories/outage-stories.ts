@@ -1,7 +1,7 @@
 import { listAt, objectAt } from '../memory-kube/json.ts';
 import { NAMESPACE } from '../world.ts';
-import { abandon, confirmOrphans } from './deeds.ts';
-import { atMostDestroyed, crashEvery, namesOf, noneDestroyed, objects, strike } from './outage-deeds.ts';
+import { abandon, confirmOrphans } from './acts.ts';
+import { atMostDestroyed, crashEvery, namesOf, noneDestroyed, objects, strike } from './outage-acts.ts';
 import { answered, type Stage } from './stage.ts';
 import type { Story } from './story.ts';
 

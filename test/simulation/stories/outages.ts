@@ -1,16 +1,16 @@
-import { atMostDestroyed, crashEvery, namesOf, noneDestroyed, strike } from './outage-deeds.ts';
+import { atMostDestroyed, crashEvery, namesOf, noneDestroyed, strike } from './outage-acts.ts';
 import type { Stage } from './stage.ts';
 import type { Story } from './story.ts';
 
-const WORDS = ['offline', 'unknown', 'exited'] as const;
-type Word = (typeof WORDS)[number] | 'mixed';
+const STATUSES = ['offline', 'unknown', 'exited'] as const;
+type Status = (typeof STATUSES)[number] | 'mixed';
 
 /** What is not seen, and how it comes and goes. */
 interface Outage {
   readonly fleet: number;
   readonly seconds: number;
   /** `lists`: machines run on, and their list fails. */
-  readonly shows: Word | 'lists';
+  readonly shows: Status | 'lists';
   readonly manner:
     | 'at once'
     | 'three in each list'
@@ -39,7 +39,7 @@ const COMPLETE_SECONDS = 600;
 const POLL_SECONDS = 10;
 
 /** The only machine of an account is replaced if its container ended: decision 0005. */
-const isHeld = ({ fleet, shows }: Outage) => fleet > 1 || (shows !== 'exited' && shows !== 'mixed');
+const keepsMachines = ({ fleet, shows }: Outage) => fleet > 1 || (shows !== 'exited' && shows !== 'mixed');
 
 /** Every length and word for small fleets, and each of them, and each manner, for one of 200. */
 const ALL: readonly Outage[] = [
@@ -59,7 +59,7 @@ const ALL: readonly Outage[] = [
     shows: 'mixed' as const,
     manner: 'for 50 s of each 70 s' as const,
   })),
-  ...WORDS.map((shows) => ({
+  ...STATUSES.map((shows) => ({
     fleet: 20,
     seconds: 1_500,
     shows,
@@ -75,7 +75,7 @@ const ALL: readonly Outage[] = [
 ];
 
 /** Outages of any length from which all machines recover: none is destroyed before the hold, and few after it. */
-export const OUTAGES: readonly Story[] = ALL.filter(isHeld).map((outage): Story => {
+export const OUTAGES: readonly Story[] = ALL.filter(keepsMachines).map((outage): Story => {
   const { fleet, seconds, shows, manner } = outage;
   const start = fleet > 100 ? 1_100 : 400;
   const end = start + seconds + tailOf(outage);
@@ -124,9 +124,9 @@ function befall(stage: Stage, outage: Outage, start: number): void {
     return;
   }
   for (const [index, name] of namesOf(fleet).entries()) {
-    const word = shows === 'mixed' ? (WORDS[index % WORDS.length] ?? 'offline') : shows;
+    const status = shows === 'mixed' ? (STATUSES[index % STATUSES.length] ?? 'offline') : shows;
     for (const { at, until } of spellsOf(outage, index))
-      stage.at(start + at, () => strike(stage, name, word, until - at));
+      stage.at(start + at, () => strike(stage, name, status, until - at));
   }
 }
 

@@ -1,7 +1,7 @@
 import { OTHER_INSTALL } from '../foreigners.ts';
 import type { Machine } from '../machine.ts';
-import { abandon, labelOf, labelOwn, raisePrice } from './deeds.ts';
-import { CHEAPEST_OFFER, DEAREST_OFFER } from './market.ts';
+import { abandon, labelOf, labelOwn, raisePrice } from './acts.ts';
+import { CHEAPEST_OFFER, HIGHEST_PRICED_OFFER } from './market.ts';
 import { answered, type Stage } from './stage.ts';
 import type { Story } from './story.ts';
 
@@ -138,7 +138,7 @@ const LATE_STORIES: readonly Story[] = [
     seconds: 4_700,
     sweeps: true,
     plot: (stage) => {
-      stage.at(300, () => void stage.users.console.rent(DEAREST_OFFER, labelOf(stage, 'a')));
+      stage.at(300, () => void stage.users.console.rent(HIGHEST_PRICED_OFFER, labelOf(stage, 'a')));
       stage.at(400, () => stage.users.delete('a'));
       stage.at(500, () => stage.killAll());
     },
@@ -161,10 +161,10 @@ export const OWNERSHIP_STORIES: readonly Story[] = [
     name: 'a person writes the id of a stranger into the status of an object and deletes it',
     seconds: 300,
     plot: (stage) => {
-      stage.at(40, () => void stage.users.console.rent(DEAREST_OFFER, undefined));
+      stage.at(40, () => void stage.users.console.rent(HIGHEST_PRICED_OFFER, undefined));
       stage.at(60, () => {
-        stage.invariants.handsOn('a');
-        stage.users.editStatus('a', stage.strangerId());
+        stage.invariants.markHandled('a');
+        stage.users.editStatus('a', stage.manualId());
       });
       stage.at(100, () => stage.users.delete('a'));
     },
@@ -174,12 +174,12 @@ export const OWNERSHIP_STORIES: readonly Story[] = [
     seconds: 500,
     plot: (stage) => {
       stage.strike({ call: 'rent', fate: { loseRequest: true } });
-      stage.at(2, () => void stage.users.console.rent(DEAREST_OFFER, undefined));
+      stage.at(2, () => void stage.users.console.rent(HIGHEST_PRICED_OFFER, undefined));
       stage.at(12, () => {
-        stage.invariants.handsOn('a');
-        stage.users.editStatus('a', stage.strangerId());
+        stage.invariants.markHandled('a');
+        stage.users.editStatus('a', stage.manualId());
       });
-      stage.at(60, () => void stage.users.console.rent(DEAREST_OFFER - 1, undefined));
+      stage.at(60, () => void stage.users.console.rent(HIGHEST_PRICED_OFFER - 1, undefined));
       stage.at(240, () => labelOwn(stage));
       stage.at(260, () => labelOwn(stage));
       stage.at(400, () => stage.users.delete('a'));
@@ -191,9 +191,9 @@ export const OWNERSHIP_STORIES: readonly Story[] = [
     plot: (stage) => {
       stage.at(60, () => {
         const edited = labelOf(stage, 'a').replace(/:\d+:(\d+):/, ':999:$1:');
-        void stage.users.console.rent(DEAREST_OFFER, edited);
+        void stage.users.console.rent(HIGHEST_PRICED_OFFER, edited);
       });
-      stage.at(250, () => void stage.users.console.rent(DEAREST_OFFER - 1, labelOf(stage, 'a')));
+      stage.at(250, () => void stage.users.console.rent(HIGHEST_PRICED_OFFER - 1, labelOf(stage, 'a')));
       stage.at(350, () => stage.users.delete('a'));
     },
   },
@@ -343,8 +343,8 @@ export const OWNERSHIP_STORIES: readonly Story[] = [
     seconds: 300,
     plot: (stage) => {
       stage.users.account.set({ adoption: 'Unlabelled' });
-      stage.at(40, () => void stage.users.console.rent(DEAREST_OFFER, OTHER_INSTALL));
-      stage.at(60, () => stage.users.createAdopting('b', stage.strangerId()));
+      stage.at(40, () => void stage.users.console.rent(HIGHEST_PRICED_OFFER, OTHER_INSTALL));
+      stage.at(60, () => stage.users.createAdopting('b', stage.manualId()));
       stage.at(200, () => stage.users.delete('b'));
     },
   },

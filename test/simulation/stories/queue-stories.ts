@@ -1,10 +1,10 @@
 import { objectAt } from '../memory-kube/json.ts';
-import { raisePrice } from './deeds.ts';
-import { DEAREST_OFFER } from './market.ts';
+import { raisePrice } from './acts.ts';
+import { HIGHEST_PRICED_OFFER } from './market.ts';
 import { answered, readyOf, type Stage } from './stage.ts';
 import type { Story } from './story.ts';
 
-const STRANGER = 'stranger';
+const OTHER_NAMESPACE = 'stranger';
 
 /** Nobody offers such a GPU. */
 const UNKNOWN_GPU = (index: number) => [{ gpuNames: [`NOBODY ${index}`], maxPricePerHour: '2' }];
@@ -54,11 +54,11 @@ function crowded(stage: Stage, crowd: number, suffix: string): void {
   for (const [index, name] of names(crowd, 's').entries())
     stage.users.createInstance(`${name}${suffix}`, { offers: UNKNOWN_GPU(index) });
   stage.at(60, () => {
-    const untold = names(crowd, 's').filter((name) => reasonOf(stage, `${name}${suffix}`) !== 'NoOffers');
-    if (untold.length > 0)
+    const unreported = names(crowd, 's').filter((name) => reasonOf(stage, `${name}${suffix}`) !== 'NoOffers');
+    if (unreported.length > 0)
       stage.invariants.report(
         'H8',
-        `${untold.length} objects were not told within 60 s that nothing matches`,
+        `${unreported.length} objects were not told within 60 s that nothing matches`,
       );
   });
   stage.at(90, () => stage.users.createInstance('good'));
@@ -106,10 +106,10 @@ export const QUEUE_STORIES: readonly Story[] = [
     name: 'two objects of another namespace come to a queue of fifteen, and have their turn before the rest (F1)',
     seconds: 200,
     plot: (stage) => {
-      openTo(stage, STRANGER);
+      openTo(stage, OTHER_NAMESPACE);
       for (const [index, name] of names(15).entries())
         stage.users.createInstance(name, { offers: WANTS(index) });
-      const late = names(2, 'late').map((name) => `${name}.${STRANGER}`);
+      const late = names(2, 'late').map((name) => `${name}.${OTHER_NAMESPACE}`);
       stage.at(25, () => {
         for (const name of late) stage.users.createInstance(name);
       });
@@ -122,8 +122,8 @@ export const QUEUE_STORIES: readonly Story[] = [
     name: 'sixty objects of another namespace want what nobody offers, each another GPU (H8)',
     seconds: 200,
     plot: (stage) => {
-      openTo(stage, STRANGER);
-      crowded(stage, 60, `.${STRANGER}`);
+      openTo(stage, OTHER_NAMESPACE);
+      crowded(stage, 60, `.${OTHER_NAMESPACE}`);
     },
   },
   {
@@ -135,19 +135,19 @@ export const QUEUE_STORIES: readonly Story[] = [
     name: 'five hundred objects want what nobody offers, each another GPU (H8)',
     seconds: 140,
     plot: (stage) => {
-      openTo(stage, STRANGER);
-      crowded(stage, 500, `.${STRANGER}`);
+      openTo(stage, OTHER_NAMESPACE);
+      crowded(stage, 500, `.${OTHER_NAMESPACE}`);
     },
   },
   {
     name: 'sixty objects join a broad search on its way whose reply is cut, and are told within a minute (H8)',
     seconds: 200,
     plot: (stage) => {
-      openTo(stage, STRANGER);
+      openTo(stage, OTHER_NAMESPACE);
       stage.cast({ call: 'search', seconds: 5, fate: { ...CUT_REPLY, responseMs: 2_000 } });
-      stage.users.createInstance(`first.${STRANGER}`, { offers: UNKNOWN_GPU(99) });
-      stage.at(3, () => crowded(stage, 60, `.${STRANGER}`));
-      stage.at(110, () => stage.users.delete(`first.${STRANGER}`));
+      stage.users.createInstance(`first.${OTHER_NAMESPACE}`, { offers: UNKNOWN_GPU(99) });
+      stage.at(3, () => crowded(stage, 60, `.${OTHER_NAMESPACE}`));
+      stage.at(110, () => stage.users.delete(`first.${OTHER_NAMESPACE}`));
     },
   },
   {
@@ -173,7 +173,7 @@ export const QUEUE_STORIES: readonly Story[] = [
     seconds: 3_600,
     plot: (stage) => {
       stage.users.createInstance('frugal', { offers: [{ gpuNames: ['RTX 4090'], maxPricePerHour: '0.05' }] });
-      stage.at(1_200, () => raisePrice(stage, DEAREST_OFFER, 10_000));
+      stage.at(1_200, () => raisePrice(stage, HIGHEST_PRICED_OFFER, 10_000));
       stage.at(3_200, () => expectRented(stage, 'frugal', 2_000));
     },
   },

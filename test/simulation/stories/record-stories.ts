@@ -6,12 +6,12 @@ import {
   endInConsole,
   forget,
   machineOn,
-  makeAnew,
   raisePrice,
   rentToHandOver,
+  restoreFromBackup,
   writeIntent,
-} from './deeds.ts';
-import { CHEAPEST_OFFER, DEAREST_OFFER, NO_MACHINES } from './market.ts';
+} from './acts.ts';
+import { CHEAPEST_OFFER, HIGHEST_PRICED_OFFER, NO_MACHINES } from './market.ts';
 import { answered, type Stage } from './stage.ts';
 import type { Story } from './story.ts';
 
@@ -37,9 +37,10 @@ export const RECORD_STORIES: readonly Story[] = [
     seconds: 300,
     plot: (stage) => {
       stage.users.account.set({ adoption: 'Unlabelled' });
-      stage.at(40, () => rentToHandOver(stage, DEAREST_OFFER));
+      stage.at(40, () => rentToHandOver(stage, HIGHEST_PRICED_OFFER));
       stage.at(60, () => {
-        for (const name of ['b', 'c']) stage.users.createAdopting(name, machineOn(stage, DEAREST_OFFER));
+        for (const name of ['b', 'c'])
+          stage.users.createAdopting(name, machineOn(stage, HIGHEST_PRICED_OFFER));
       });
       stage.at(200, () => stage.users.delete('c'));
     },
@@ -54,7 +55,7 @@ export const RECORD_STORIES: readonly Story[] = [
         former = stage.machineOf('a');
         abandon(stage, 'a');
       });
-      stage.at(110, () => makeAnew(stage, 'a', backup()));
+      stage.at(110, () => restoreFromBackup(stage, 'a', backup()));
       stage.at(200, () => endInConsole(stage, former));
     },
   },
@@ -203,8 +204,8 @@ export const RECORD_STORIES: readonly Story[] = [
     seconds: 500,
     plot: (stage) => {
       stage.users.account.set({ adoption: 'Unlabelled' });
-      stage.at(40, () => rentToHandOver(stage, DEAREST_OFFER));
-      stage.at(60, () => stage.users.createAdopting('b', machineOn(stage, DEAREST_OFFER)));
+      stage.at(40, () => rentToHandOver(stage, HIGHEST_PRICED_OFFER));
+      stage.at(60, () => stage.users.createAdopting('b', machineOn(stage, HIGHEST_PRICED_OFFER)));
       stage.at(150, () => {
         const none = {
           instances: [],

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../memory-kube/json.ts';
-import { endInConsole, machineOn, raisePrice, rentToHandOver } from './deeds.ts';
-import { CHEAPEST_OFFER, DEAREST_OFFER } from './market.ts';
+import { endInConsole, machineOn, raisePrice, rentToHandOver } from './acts.ts';
+import { CHEAPEST_OFFER, HIGHEST_PRICED_OFFER } from './market.ts';
 import { answered, type Stage } from './stage.ts';
 import type { Story } from './story.ts';
 
@@ -9,9 +9,9 @@ const IMAGE = 'example/work:2';
 /** A person rents a machine, and ten minutes later an object with limits takes it over. */
 function takeOverLate(stage: Stage, limits: JsonObject): void {
   stage.users.account.set({ adoption: 'Unlabelled' });
-  stage.at(20, () => rentToHandOver(stage, DEAREST_OFFER));
+  stage.at(20, () => rentToHandOver(stage, HIGHEST_PRICED_OFFER));
   stage.at(620, () => {
-    stage.users.createAdopting('b', machineOn(stage, DEAREST_OFFER));
+    stage.users.createAdopting('b', machineOn(stage, HIGHEST_PRICED_OFFER));
     stage.users.setPolicies('b', limits);
   });
 }
@@ -22,7 +22,7 @@ export const RESTRAINT_STORIES: readonly Story[] = [
     name: 'machines cost a hundred dollars an hour, and neither the account nor a flag sets a limit (L5)',
     seconds: 120,
     plot: (stage) => {
-      for (let offer = CHEAPEST_OFFER; offer <= DEAREST_OFFER; offer += 1)
+      for (let offer = CHEAPEST_OFFER; offer <= HIGHEST_PRICED_OFFER; offer += 1)
         raisePrice(stage, offer, 100_000_000);
       for (const name of ['a', 'b', 'c', 'd']) {
         if (name !== 'a') stage.users.createInstance(name);

@@ -65,7 +65,7 @@ export interface Allowance {
   readonly invariant: string;
 }
 
-interface Awaited {
+interface ExpectedCall {
   readonly blow: Blow;
   left: number;
 }
@@ -77,7 +77,7 @@ export class Stage {
   readonly world: SimulatedWorld;
   readonly users: Users;
   readonly invariants: Invariants;
-  readonly #awaited: Awaited[] = [];
+  readonly #expected: ExpectedCall[] = [];
   #lister: Machine | undefined;
   readonly #lagging = new Map<string, { readonly until: number; readonly plural: string }>();
   readonly #blind = new Map<string, number>();
@@ -104,7 +104,7 @@ export class Stage {
 
   /** Strikes one call that is still to come. A story whose call never comes tells nothing, and says so. */
   strike(blow: Blow): void {
-    this.#awaited.push({ blow, left: blow.nth ?? 1 });
+    this.#expected.push({ blow, left: blow.nth ?? 1 });
   }
 
   /** Such a call breaks I4: what the story tells gives no reason for it. */
@@ -145,7 +145,7 @@ export class Stage {
   }
 
   /** The machine that a person rented in the console. */
-  strangerId(): number {
+  manualId(): number {
     const contracts = Object.values(this.world.market.store.current().tables.contracts);
     return contracts.find(({ image }) => image === BY_HAND)?.id ?? Number.NaN;
   }
@@ -170,7 +170,7 @@ export class Stage {
   freezeIn(inSeconds: number, seconds: number): (machine: Machine) => void {
     return (machine) =>
       this.after(inSeconds, () => {
-        this.world.tell(`${machine.name} freezes for ${seconds} s`);
+        this.world.note(`${machine.name} freezes for ${seconds} s`);
         machine.freeze(seconds * SECOND);
       });
   }
@@ -222,14 +222,14 @@ export class Stage {
   fateOf({ machine, request }: Call): Fate | undefined {
     if (request.path.includes('watch=true')) return this.#watchOf(machine, request.path);
     const name = `${request.method} ${request.path.split('?')[0]}`;
-    if (process.env['CALLS']) this.world.tell(`${machine.name} ${name}`);
+    if (process.env['CALLS']) this.world.note(`${machine.name} ${name}`);
     if (CALLS.list.test(name)) this.#lister = machine;
     const banned = this.#bans.find(({ ban, until }) => this.world.now < until && CALLS[ban.call].test(name));
     if (banned) this.invariants.report('I4', `${name} was sent although ${banned.ban.why}`);
     this.#count(name);
     const blow = this.#due(name);
     if (blow) {
-      this.world.tell(`${machine.name}: ${name} meets its fate`);
+      this.world.note(`${machine.name}: ${name} meets its fate`);
       blow.meanwhile?.(machine);
       if (blow.fate) return { ...QUIET, ...blow.fate };
     }
@@ -274,15 +274,15 @@ export class Stage {
 
   /** Calls that were to be struck and never came. */
   unstruck(): readonly string[] {
-    return this.#awaited.filter(({ left }) => left > 0).map(({ blow }) => `${blow.call} ${blow.nth ?? 1}`);
+    return this.#expected.filter(({ left }) => left > 0).map(({ blow }) => `${blow.call} ${blow.nth ?? 1}`);
   }
 
   #due(name: string): Blow | undefined {
     let due: Blow | undefined;
-    for (const awaited of this.#awaited) {
-      if (awaited.left === 0 || !CALLS[awaited.blow.call].test(name)) continue;
-      awaited.left -= 1;
-      if (awaited.left === 0) due ??= awaited.blow;
+    for (const expected of this.#expected) {
+      if (expected.left === 0 || !CALLS[expected.blow.call].test(name)) continue;
+      expected.left -= 1;
+      if (expected.left === 0) due ??= expected.blow;
     }
     return due;
   }

@@ -1,7 +1,7 @@
 import type { objectAt } from '../memory-kube/json.ts';
-import { MACHINE } from '../wishes.ts';
+import { MACHINE } from '../specs.ts';
 import { NAMESPACE } from '../world.ts';
-import { DEAREST_OFFER } from './market.ts';
+import { HIGHEST_PRICED_OFFER } from './market.ts';
 import type { Stage } from './stage.ts';
 import type { Story } from './story.ts';
 
@@ -24,18 +24,18 @@ function createByTenant(
     metadata: { name },
     spec: { ...MACHINE, accountRef, ...spec },
   });
-  stage.world.tell(`a tenant creates ${name}`);
+  stage.world.note(`a tenant creates ${name}`);
 }
 
 /** A refused object is looked at every five minutes, or when its account changes: not at every list. */
 function expectFewPasses(stage: Stage, passes: number): void {
-  stage.world.tell(`${passes} passes were made`);
+  stage.world.note(`${passes} passes were made`);
   if (passes > 200)
     stage.invariants.report('M7', `50 refused objects and one machine cost ${passes} passes in 300 s`);
 }
 
 /** A colleague's machine without a label, rented by hand. */
-const rentByHand = (stage: Stage) => void stage.users.console.rent(DEAREST_OFFER, undefined);
+const rentByHand = (stage: Stage) => void stage.users.console.rent(HIGHEST_PRICED_OFFER, undefined);
 
 /** What several accounts of one login, and several namespaces of one account, may do to each other: nothing. */
 export const TENANT_STORIES: readonly Story[] = [
@@ -49,7 +49,7 @@ export const TENANT_STORIES: readonly Story[] = [
       stage.users.second.set({ adoption: 'Unlabelled', allowedNamespaces: { from: 'All' } });
       stage.at(60, () =>
         createByTenant(stage, 'thief', 'second', {
-          adopt: { instanceId: stage.strangerId(), policy: 'Manage' },
+          adopt: { instanceId: stage.manualId(), policy: 'Manage' },
         }),
       );
       stage.at(150, () => stage.users.delete(`thief.${TENANT}`));
@@ -65,7 +65,7 @@ export const TENANT_STORIES: readonly Story[] = [
       stage.users.second.set({ adoption: 'Unlabelled', allowedNamespaces: { from: 'All' } });
       stage.at(60, () =>
         createByTenant(stage, 'thief', 'second', {
-          adopt: { instanceId: stage.strangerId(), policy: 'Manage' },
+          adopt: { instanceId: stage.manualId(), policy: 'Manage' },
         }),
       );
       stage.at(150, () => stage.users.delete(`thief.${TENANT}`));
@@ -91,7 +91,7 @@ export const TENANT_STORIES: readonly Story[] = [
       stage.users.createInstance('b', { isOfSecond: true });
       stage.at(100, () => {
         stage.users.account.spoilKey({ 'api-key': narrow });
-        stage.invariants.handsOn('b');
+        stage.invariants.markHandled('b');
         stage.users.removeFinalizers('b');
         stage.users.delete('b');
       });
@@ -112,7 +112,7 @@ export const TENANT_STORIES: readonly Story[] = [
     seconds: 100,
     plot: (stage) => {
       void stage.users.console.rent(
-        DEAREST_OFFER,
+        HIGHEST_PRICED_OFFER,
         'gpurental1:99999999:11111111-2222-4333-8444-555555555555:1:1767614400000:00',
       );
     },
@@ -169,7 +169,7 @@ export const TENANT_STORIES: readonly Story[] = [
       stage.users.account.set({ allowedNamespaces: { from: 'All' } });
       const names = Array.from({ length: 50 }, (_, index) => `refused-${index}`);
       stage.at(60, () => {
-        const adopt = { instanceId: stage.strangerId(), policy: 'Manage' };
+        const adopt = { instanceId: stage.manualId(), policy: 'Manage' };
         for (const name of names) createByTenant(stage, name, 'default', { adopt });
       });
       let before = 0;

@@ -1,12 +1,13 @@
 import { clearFaults } from '../weather.ts';
-import { abandon, endInConsole, raisePrice } from './deeds.ts';
-import { CHEAPEST_OFFER, DEAREST_OFFER, FIRST_MACHINE, NO_MACHINES } from './market.ts';
+import { abandon, endInConsole, raisePrice } from './acts.ts';
+import { CHEAPEST_OFFER, FIRST_MACHINE, HIGHEST_PRICED_OFFER, NO_MACHINES } from './market.ts';
 import { answered, type Stage } from './stage.ts';
 import type { Story } from './story.ts';
 
 /** Every offer that is free costs more than anybody may pay. */
 function nothingToRent(stage: Stage): void {
-  for (let offer = CHEAPEST_OFFER; offer <= DEAREST_OFFER; offer += 1) raisePrice(stage, offer, 5_000_000);
+  for (let offer = CHEAPEST_OFFER; offer <= HIGHEST_PRICED_OFFER; offer += 1)
+    raisePrice(stage, offer, 5_000_000);
 }
 
 /** Machines and objects that are gone, and others that only seem to be. */

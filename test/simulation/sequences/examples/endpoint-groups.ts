@@ -1,7 +1,7 @@
 import { objectAt } from '../../memory-kube/json.ts';
 import { applyEdit, type Edit } from '../edit.ts';
 import { anyOf, type Change, type Examples, edits, IMMUTABLE, just } from './examples.ts';
-import { RENTAL, RENTAL_OURS } from './rental.ts';
+import { RENTAL, RENTAL_OWN } from './rental.ts';
 
 /** The same of a template, where they are given for the spec within. */
 const inTemplate =
@@ -17,13 +17,13 @@ const FIGURES = ['newLoad', 'rejectedLoad', 'currentLoad', 'waitingLoad', 'maxPe
 const OF_THE_GROUP = 'the group decides: each edit is refused';
 
 export const ENDPOINT_GROUPS: Examples = {
-  isOurs: (path) =>
+  isOwn: (path) =>
     anyOf([
       /^template\.spec\.(powerState|deletionPolicy)$/,
       /^(coldWorkers|maxWorkers|replicas|targetQueueTime|maxSpendPerHour|expectedPerf)$/,
       /^load\.(type$|static\.)/,
       /^updateStrategy\.maxUnavailable$/,
-    ])(path) || anyOf(RENTAL_OURS)(path.replace(/^template\.spec\./, '')),
+    ])(path) || anyOf(RENTAL_OWN)(path.replace(/^template\.spec\./, '')),
   edits: (first) => [
     ...edits('taken', [
       ...RENTAL.map(inTemplate),

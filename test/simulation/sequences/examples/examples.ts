@@ -4,7 +4,7 @@ import type { Answer, Edit } from '../edit.ts';
 /** Edits by hand, for fields that a schema says too little about. */
 export interface Examples {
   /** Whether a field has its values here alone: any others would be refused, or say nothing. */
-  readonly isOurs: (path: string) => boolean;
+  readonly isOwn: (path: string) => boolean;
   readonly edits: (first: JsonObject) => readonly Edit[];
   /** Paths without an edit that is taken, and why. */
   readonly untaken: Readonly<Record<string, string>>;

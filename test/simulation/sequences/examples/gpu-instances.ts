@@ -1,8 +1,8 @@
 import { anyOf, type Examples, edits, IMMUTABLE, just } from './examples.ts';
-import { offer, RENTAL, RENTAL_OURS, SECRET_KEY } from './rental.ts';
+import { offer, RENTAL, RENTAL_OWN, SECRET_KEY } from './rental.ts';
 
 export const GPU_INSTANCES: Examples = {
-  isOurs: anyOf(RENTAL_OURS),
+  isOwn: anyOf(RENTAL_OWN),
   edits: (first) => [
     ...edits('taken', RENTAL)(first),
     ...edits('refusedByRule', [

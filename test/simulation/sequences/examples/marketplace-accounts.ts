@@ -6,7 +6,7 @@ const limits =
   (first) => ({ limits: { ...objectAt(first, 'limits'), ...more } });
 
 export const MARKETPLACE_ACCOUNTS: Examples = {
-  isOurs: anyOf([/^url$/, /^allowedNamespaces\.from$/, /^maxUnhealthy$/]),
+  isOwn: anyOf([/^url$/, /^allowedNamespaces\.from$/, /^maxUnhealthy$/]),
   edits: (first) => [
     ...edits('taken', [
       just({ allowedNamespaces: { from: 'All' } }),

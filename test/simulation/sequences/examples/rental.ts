@@ -59,7 +59,7 @@ export const RENTAL: readonly Change[] = [
 ];
 
 /** Fields of a rental whose values stand above: other derived ones would break a rule between fields or mean nothing. */
-export const RENTAL_OURS: readonly RegExp[] = [
+export const RENTAL_OWN: readonly RegExp[] = [
   /^offers\.\[\]\.(pricing|bid|maxPricePerHour|minGpuMemory|minDirectPorts)$/,
   /^(disk|image|onStart|maxTotalCost)$/,
   /^(accountRef|adopt)(\.|$)/,

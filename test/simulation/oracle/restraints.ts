@@ -17,7 +17,7 @@ const CHOSEN: ReadonlySet<unknown> = new Set([
  * `replacement.policy`, `updateStrategy` and `onVanish`. Both are recorded on the very version that was judged, so no
  * patience is needed.
  */
-export class HeldBackWatch {
+export class RestraintWatch {
   readonly #scene: Scene;
   /** Machines whose end was recorded once: a process that lagged may record it again of one that is gone. */
   readonly #givenUp = new Set<string>();
@@ -38,11 +38,11 @@ export class HeldBackWatch {
     if (this.#givenUp.has(key) && this.#scene.contracts()[id] === undefined) return;
     this.#givenUp.add(key);
     const why = reasonAt(object, 'Ready');
-    const held = whatHolds(object, why);
-    if (held === undefined) return;
+    const restraint = restraintOf(object, why);
+    if (restraint === undefined) return;
     this.#scene.broken(
       'I4',
-      `the machine of ${nameOf(object)} is given up (${String(why)}) although it ${held}`,
+      `the machine of ${nameOf(object)} is given up (${String(why)}) although it ${restraint}`,
     );
   }
 
@@ -60,10 +60,10 @@ export class HeldBackWatch {
   }
 }
 
-function whatHolds(object: JsonObject, why: unknown): string | undefined {
+function restraintOf(object: JsonObject, why: unknown): string | undefined {
   const { paused, updateStrategy } = objectAt(object, 'spec');
-  const isHeld = objectAt(metadataOf(object), 'annotations')['gpurental.dev/hold'] !== undefined;
-  if (isHeld && why !== 'LimitReached') return 'is held';
+  const isOnHold = objectAt(metadataOf(object), 'annotations')['gpurental.dev/hold'] !== undefined;
+  if (isOnHold && why !== 'LimitReached') return 'is held';
   if (paused === true && why !== 'LimitReached') return 'is paused';
   if (mayNotReplace(object, why)) return 'may not be replaced';
   const isOnDelete = isObject(updateStrategy) && updateStrategy['type'] === 'OnDelete';
@@ -78,8 +78,8 @@ function mayNotReplace(object: JsonObject, why: unknown): boolean {
 
 /** A machine that was given up before: an object without one loses nothing by its end. */
 function isListedAgain(before: JsonObject, after: JsonObject): boolean {
-  const held = objectAt(before, 'status')['instanceId'];
-  return held === undefined && reasonAt(after, 'Reconciling') === 'OldMachineNotGone';
+  const restraint = objectAt(before, 'status')['instanceId'];
+  return restraint === undefined && reasonAt(after, 'Reconciling') === 'OldMachineNotGone';
 }
 
 const isEnding = (object: JsonObject): boolean => ENDING.has(reasonAt(object, 'Reconciling'));

@@ -10,7 +10,7 @@ const INTENT = 'gpurental.dev/rental-intent';
 /** A person calls the marketplace with the account's key. */
 async function call(stage: Stage, method: string, path: string, body?: JsonObject): Promise<void> {
   const { status } = await stage.users.console.call(method, path, body);
-  stage.world.tell(`in the console: ${method} ${path}: ${status}`);
+  stage.world.note(`in the console: ${method} ${path}: ${status}`);
 }
 
 /** A person rents a machine without a label, which an object may take over. */
@@ -66,7 +66,7 @@ export function endInConsole(stage: Stage, id: number): void {
 
 /** A person takes the guard away and deletes the object: its machine is nobody's. */
 export function abandon(stage: Stage, name: string): void {
-  stage.invariants.handsOn(name);
+  stage.invariants.markHandled(name);
   stage.users.removeFinalizers(name);
   stage.users.delete(name);
 }
@@ -84,7 +84,7 @@ export function confirmOrphans(stage: Stage): void {
       undefined,
     ),
   );
-  stage.world.tell('a user confirms the orphans');
+  stage.world.note('a user confirms the orphans');
 }
 
 /** The cluster is restored to a moment before that object was made, and the account is as it was then. */
@@ -127,16 +127,16 @@ export function writeIntent(stage: Stage, name: string, intent: string): void {
       undefined,
     ),
   );
-  stage.world.tell(`a user writes the intent of ${name}: ${intent}`);
+  stage.world.note(`a user writes the intent of ${name}: ${intent}`);
 }
 
 /** A person applies what a backup holds of an object that is gone: it gets another uid, and no status. */
-export function makeAnew(stage: Stage, name: string, { spec = {}, ...backup }: JsonObject): void {
+export function restoreFromBackup(stage: Stage, name: string, { spec = {}, ...backup }: JsonObject): void {
   const { annotations = {} } = metadataOf(backup);
   const { apiVersion = '', kind = '' } = backup;
   const object = { apiVersion, kind, metadata: { name, annotations }, spec };
   stage.world.kube.writes.create(instance(stage, name), object);
-  stage.world.tell(`a user makes ${name} anew from a backup`);
+  stage.world.note(`a user makes ${name} anew from a backup`);
 }
 
 /** Somebody of another namespace makes an object that names the account and wants no machine, and writes its intent. */
@@ -154,7 +154,7 @@ export function createElsewhere(stage: Stage, namespace: string, intent: string)
       spec: { ...(isObject(spec) && spec), powerState: 'Stopped', accountRef },
     },
   );
-  stage.world.tell(`a user makes ${namespace}/forged with the intent ${intent}`);
+  stage.world.note(`a user makes ${namespace}/forged with the intent ${intent}`);
 }
 
 function account({ world }: Stage): Address {
