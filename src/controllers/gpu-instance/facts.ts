@@ -160,14 +160,11 @@ function lateMachineOfNewest(facts: Facts): LateMachine | undefined {
 
 /** It may come while a later purchase is open, and would otherwise be hidden behind that for good. */
 function lateMachineOfEarlier(facts: Facts): LateMachine | undefined {
-  const { intent, settledAttempt, list } = facts;
+  const { intent, settledAttempt, list, memory } = facts;
   const newest = Math.max(settledAttempt, intent.type === 'intent' ? intent.intent.attempt : 0);
-  for (const { row, ownership } of list?.labelled ?? []) {
-    if (ownership.type !== 'labelCopied' || !ownership.isLate) continue;
-    const { attempt } = ownership.facts;
-    if (attempt < newest && !hadMachine(facts, attempt)) return { machine: row, attempt };
-  }
-  return undefined;
+  const known = memory.late && !isLongMissing(facts, memory.late.machine.id) ? [memory.late] : [];
+  const late = [...listedLateBefore(list?.labelled ?? [], newest), ...known];
+  return late.find(({ attempt }) => attempt < newest && !hadMachine(facts, attempt));
 }
 
 /** The newest purchase, if it was closed without a machine. */
@@ -203,6 +200,18 @@ export function listedLate(
     ownership.facts.attempt === attempt &&
     ownership.facts.issuedAt === issuedAt;
   return labelled.find(isOfPurchase)?.row;
+}
+
+/** Late machines of purchases before this one, as their labels say. One that began a day after its label is no rental of ours. */
+export function listedLateBefore(
+  labelled: readonly ListedMachine[],
+  newest: number,
+): readonly (LateMachine & Pick<RentalIntent, 'issuedAt'>)[] {
+  return labelled.flatMap(({ row, ownership }) => {
+    if (ownership.type !== 'labelCopied' || !ownership.isLate) return [];
+    const { attempt, issuedAt } = ownership.facts;
+    return attempt < newest ? [{ machine: row, attempt, issuedAt }] : [];
+  });
 }
 
 /** Whether lists as far apart as they may lag, and all between them, lack a machine that was listed before. */

@@ -20,7 +20,7 @@ import { loginText } from '../../ownership/login.ts';
 import { startsInWindow, whose } from '../../ownership/ours.ts';
 import { uidOf } from '../../runtime/kube/kube-object.ts';
 import type { SharedDeps } from './deps.ts';
-import { listedLate } from './facts.ts';
+import { listedLate, listedLateBefore } from './facts.ts';
 import type { ObjectMemory, SteadyClock } from './memory.ts';
 import type {
   AbsenceView,
@@ -258,6 +258,8 @@ function noteLate(memory: ObjectMemory, labelled: readonly ListedMachine[], read
     const machine = intent && listedLate(labelled, intent);
     if (machine) memory.late = { attempt: intent.attempt, issuedAt: intent.issuedAt, machine };
   }
+  const newest = Math.max(written?.attempt ?? 0, memory.intent?.attempt ?? 0);
+  if (memory.late?.attempt !== newest) memory.late = listedLateBefore(labelled, newest)[0] ?? memory.late;
 }
 
 function accountView({ account, isAllowed }: Snapshot): AccountView {

@@ -96,6 +96,13 @@ export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
     replace: 'return lateMachineOfNewest(facts);',
   },
   {
+    name: 'late-machine-of-earlier-hidden-by-one-list',
+    loses: 'the memory of a late machine of a purchase before the last one, which one list lacks',
+    file: 'controllers/gpu-instance/facts.ts',
+    find: 'const late = [...listedLateBefore(list?.labelled ?? [], newest), ...known];',
+    replace: 'const late = [...listedLateBefore(list?.labelled ?? [], newest), ...known.slice(1)];',
+  },
+  {
     name: 'late-machine-hidden-by-one-list',
     loses: 'the memory of a late machine that one list lacks',
     file: 'controllers/gpu-instance/facts.ts',

@@ -190,18 +190,22 @@ export class SweepWatch {
     return this.#scene.now - (at ?? Number.NEGATIVE_INFINITY) < TEARDOWN_MS;
   }
 
-  /** Its object is being deleted, and by the longest time that an operator is installed with it is no late rental. */
-  #isLeavingInTime(contract: Contract): boolean {
+  /**
+   * By the longest time that an operator is installed with it is no late rental, and its object ends it: it is being deleted,
+   * or has another machine.
+   */
+  #isEndedByObject(contract: Contract): boolean {
     const owner = this.#scene.ownerOf(contract);
-    const isLeaving = owner !== undefined && metadataOf(owner)['deletionTimestamp'] !== undefined;
-    return isLeaving && !isLate(contract, MAX_WINDOW_MS);
+    if (owner === undefined || isLate(contract, MAX_WINDOW_MS + ROUNDING_MS)) return false;
+    const { instanceId = contract.id } = objectAt(owner, 'status');
+    return metadataOf(owner)['deletionTimestamp'] !== undefined || instanceId !== contract.id;
   }
 
   #whyNot(id: number, { lists }: Unowned, { isBreakerOpen }: DestroyContext): string | undefined {
     const contract = this.#scene.contracts()[id];
     const uid = contract && this.#scene.purchaseOf(contract)?.uid;
     if (!contract || uid === undefined) return undefined;
-    if (this.#isTornDown(uid) || this.#isLeavingInTime(contract)) return undefined;
+    if (this.#isTornDown(uid) || this.#isEndedByObject(contract)) return undefined;
     if (this.#scene.orphanPolicy(contract) === 'Report') return 'although the policy is to report it';
     if (this.#scene.isNamespaced()) return 'while fewer namespaces are watched than before';
     if (isBreakerOpen) return 'while the breaker had to be open';

@@ -62,6 +62,17 @@ const LATE_STORIES: readonly Story[] = [
     },
   },
   {
+    name: 'a list hides a machine that came late, while the next purchase has brought nothing (H6)',
+    seconds: 1_000,
+    mayLeave: true,
+    plot: (stage) => {
+      stage.strike({ call: 'rent', nth: 1, fate: { lateMs: 300_000 } });
+      stage.strike({ call: 'rent', nth: 2, fate: { lateMs: 4_000_000 } });
+      stage.at(10, () => raisePrice(stage, CHEAPEST_OFFER, 600_000));
+      stage.at(395, () => stage.cause({ name: 'lagging-list', seconds: 120, count: 1 }));
+    },
+  },
+  {
     name: 'an account that may rent twice an hour has rented once, and once more by a call that was carried out late (H6)',
     seconds: 1_000,
     flags: { maxRentalsPerHour: 2 },

@@ -109,6 +109,15 @@ describe('an object without a machine waits', () => {
       { rule: 'late-machine-listed', phase: 'Pending', says: 'RentalUncertain', onList: true },
     ],
     [
+      'while one list lacks the machine of an earlier purchase that came late (H6)',
+      {
+        ...lateMissingFrom([at(-1)], [at(-11), at(-1)]),
+        status: { attempt: 2 },
+        intent: intent({ attempt: 2 }),
+      },
+      { rule: 'late-machine-listed', phase: 'Pending', says: 'RentalUncertain', onList: true },
+    ],
+    [
       'while one list lacks the machine of its last purchase that came late (H6)',
       lateMissingFrom([at(-1)], [at(-11), at(-1)]),
       { rule: 'late-machine-listed', phase: 'Pending', says: 'RentalUncertain', onList: true },
