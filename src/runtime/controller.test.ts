@@ -8,7 +8,6 @@ import {
   done,
   type Reconcile,
   requeueAfter,
-  TerminalError,
   WorkerPool,
 } from './controller.ts';
 import { KubeError } from './kube/kube-error.ts';
@@ -110,14 +109,6 @@ test('an error that names a time is not repeated earlier', async () => {
   expect(passes).toHaveLength(1);
   await clock.advance(1);
   expect(passes).toHaveLength(2);
-});
-
-test('a terminal error is not repeated', async () => {
-  const { clock, controller, outcomes, passes } = setUp(() => Promise.reject(new TerminalError('never')));
-  controller.queue.add('a');
-  await clock.advance(3_600_000);
-  expect(passes).toHaveLength(1);
-  expect(outcomes).toEqual(['terminal_error']);
 });
 
 test('as many keys are worked on at a time as there are workers, and never one key twice', async () => {
@@ -252,15 +243,12 @@ test('a controller that has stopped leaves no timer behind', async () => {
   expect(clock.nextTimerMs()).toBeUndefined();
 });
 
-test.each([
-  ['asks for a time', async () => requeueAfter(1_000)],
-  ['meets what no retry mends', () => Promise.reject(new TerminalError('never'))],
-] as const)('the failures before a pass that %s count no more', async (_, end) => {
+test('the failures before a pass that asks for a time count no more', async () => {
   const retries: number[] = [];
   let isWell = false;
   const { clock, controller } = setUp((_key, context) => {
     retries.push(context.retries);
-    return isWell ? end() : Promise.reject(new Error('away'));
+    return isWell ? Promise.resolve(requeueAfter(1_000)) : Promise.reject(new Error('away'));
   });
   controller.queue.add('a/b');
   await clock.advance(1_000);

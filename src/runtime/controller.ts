@@ -37,14 +37,6 @@ export function conflict(ms = CONFLICT_RETRY_MS): Result {
   return { type: 'conflict', ms };
 }
 
-/** An error that no retry fixes: the key is not requeued, and waits for the next change of its object. */
-export class TerminalError extends Error {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = 'TerminalError';
-  }
-}
-
 export interface ReconcileContext {
   /** Aborted when the pass outlives its limit, or when draining took too long. */
   readonly signal: AbortSignal;
@@ -61,7 +53,7 @@ export interface ReconcileContext {
 
 /**
  * Brings one object closer to its desired state, from the observed state and not from what changed. A thrown error brings
- * the key back with backoff (not before its `retryAfterMs`, if it has one); a {@link TerminalError} does not.
+ * the key back with backoff, not before its `retryAfterMs` if it has one.
  */
 export type Reconcile = (key: string, context: ReconcileContext) => Promise<Result>;
 
@@ -195,10 +187,6 @@ function settle(queue: WorkQueue, key: string, ended: Ended): ReconcileOutcome {
       queue.addAfter(key, ended.ms);
       return 'requeue_after';
     case 'failed':
-      if (ended.error instanceof TerminalError) {
-        queue.forget(key);
-        return 'terminal_error';
-      }
       retryLater(queue, key, ended.error);
       return 'error';
   }

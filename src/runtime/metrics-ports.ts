@@ -8,8 +8,8 @@ export interface ControllerMetrics {
   maxConcurrentReconciles(controller: string, count: number): void;
 }
 
-/** Labels of `controller_runtime_reconcile_total`, with terminal errors told apart. */
-export type ReconcileOutcome = 'success' | 'requeue_after' | 'error' | 'terminal_error';
+/** A label of `controller_runtime_reconcile_total`. */
+export type ReconcileOutcome = 'success' | 'requeue_after' | 'error';
 
 /** What a work queue reports; the names behind it are `workqueue_*`. */
 export interface QueueMetrics {

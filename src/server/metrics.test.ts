@@ -44,13 +44,12 @@ describe('the runtime under controller-runtime’s names', () => {
     }
   });
 
-  test('a terminal error counts as an error and as a terminal one', async () => {
+  test('counts an error by its result and in its own family', async () => {
     const registry = createMetricRegistry();
-    createRuntimeMetrics(registry).reconciled('gpuinstance', 'terminal_error', 0.2);
+    createRuntimeMetrics(registry).reconciled('gpuinstance', 'error', 0.2);
     const text = await registry.expose();
     expect(text).toContain('controller_runtime_reconcile_total{controller="gpuinstance",result="error"} 1');
     expect(text).toContain('controller_runtime_reconcile_errors_total{controller="gpuinstance"} 1');
-    expect(text).toContain('controller_runtime_terminal_reconcile_errors_total{controller="gpuinstance"} 1');
   });
 
   test('buckets are those of controller-runtime', async () => {

@@ -3,7 +3,6 @@ import type {
   InformerMetrics,
   LeaderMetrics,
   QueueMetrics,
-  ReconcileOutcome,
   RestMetrics,
 } from '../runtime/metrics-ports.ts';
 import type { WorkQueue } from '../runtime/work-queue.ts';
@@ -63,6 +62,7 @@ const CONTROLLER = {
   active: ofController('active_workers', 'Number of currently used workers'),
 } as const;
 
+/** Terminal errors and panics stay at 0: the families are there for dashboards of controller-runtime. */
 function controllerMetrics(registry: MetricRegistry): ControllerMetrics {
   const total = registry.counter(CONTROLLER.total);
   const errors = registry.counter(CONTROLLER.errors);
@@ -74,10 +74,9 @@ function controllerMetrics(registry: MetricRegistry): ControllerMetrics {
   const active = registry.gauge(CONTROLLER.active);
   return {
     reconciled(controller, outcome, seconds) {
-      total.inc({ controller, result: resultOf(outcome) });
+      total.inc({ controller, result: outcome });
       time.observe({ controller }, seconds);
-      if (outcome === 'error' || outcome === 'terminal_error') errors.inc({ controller });
-      if (outcome === 'terminal_error') terminal.inc({ controller });
+      if (outcome === 'error') errors.inc({ controller });
     },
     timedOut: (controller) => timeouts.inc({ controller }),
     activeWorkers: (controller, count) => active.set({ controller }, count),
@@ -88,10 +87,6 @@ function controllerMetrics(registry: MetricRegistry): ControllerMetrics {
       for (const family of [errors, terminal, panics, timeouts]) family.inc({ controller }, 0);
     },
   };
-}
-
-function resultOf(outcome: ReconcileOutcome): (typeof RESULTS)[number] {
-  return outcome === 'terminal_error' ? 'error' : outcome;
 }
 
 const ofQueue = (name: string, help: string) =>
