@@ -9,7 +9,7 @@ import {
 import { sharedCluster } from '../../test/cluster/shared-cluster.ts';
 import { setConditions } from './conditions.ts';
 import type { KubeObject, Resource } from './kube/kube-object.ts';
-import { addFinalizer, recordStatus, removeFinalizer } from './writes.ts';
+import { addMarks, recordStatus, removeFinalizer } from './writes.ts';
 
 const cluster = sharedCluster();
 const { client, close } = openWidgetClient(cluster);
@@ -113,15 +113,13 @@ test('a recreated object is not written in the place of the one that was read', 
 test('a finalizer holds the object until it is removed, and is not removed from another incarnation', async () => {
   const finalizer = 'runtime.test/guard';
   const created = await client.create<Widget>(widgets, widget(namespace, 'guarded'));
-  const guarded = await addFinalizer({ client, resource: widgets, object: created, finalizer });
+  const guarded = await addMarks({ client, resource: widgets, object: created, finalizer });
   if (guarded.type !== 'written') throw new Error(`expected a write, got ${guarded.type}`);
   expect(guarded.object.metadata.finalizers).toContain(finalizer);
-  expect((await addFinalizer({ client, resource: widgets, object: guarded.object, finalizer })).type).toBe(
+  expect((await addMarks({ client, resource: widgets, object: guarded.object, finalizer })).type).toBe(
     'unchanged',
   );
-  expect((await addFinalizer({ client, resource: widgets, object: created, finalizer })).type).toBe(
-    'conflict',
-  );
+  expect((await addMarks({ client, resource: widgets, object: created, finalizer })).type).toBe('conflict');
 
   await client.delete(widgets, created.metadata);
   const finalizing = await client.get<Widget>(widgets, created.metadata);

@@ -2,7 +2,15 @@ import { describe, expect, test } from 'vitest';
 import type { KubeClient } from './kube/kube-client.ts';
 import { KubeError, type KubeErrorKind } from './kube/kube-error.ts';
 import type { KubeObject, Resource } from './kube/kube-object.ts';
-import { addFinalizer, Receipt, receiptOf, record, recordStatus, removeFinalizer } from './writes.ts';
+import {
+  addMarks,
+  Receipt,
+  type RecordOptions,
+  receiptOf,
+  record,
+  recordStatus,
+  removeFinalizer,
+} from './writes.ts';
 
 const resource: Resource = { group: 'g', version: 'v1', plural: 'things', kind: 'Thing', namespaced: true };
 const finalizer = 'g/guard';
@@ -70,7 +78,7 @@ describe('a guard', () => {
 
   test('comes and goes under the version that was read, beside those of others', async () => {
     const { client, sent } = clientThat();
-    await addFinalizer({ client, resource, object: thing, finalizer });
+    await addMarks({ client, resource, object: thing, finalizer });
     await removeFinalizer({ client, resource, object: guarded, finalizer });
     expect(JSON.stringify(sent[0])).toContain('"resourceVersion":"5"');
     expect(JSON.stringify(sent[0])).toContain('"finalizers":["other","g/guard"]');
@@ -80,7 +88,7 @@ describe('a guard', () => {
 
   test('that is as it should be is not written', async () => {
     const { client, sent } = clientThat();
-    expect((await addFinalizer({ client, resource, object: guarded, finalizer })).type).toBe('unchanged');
+    expect((await addMarks({ client, resource, object: guarded, finalizer })).type).toBe('unchanged');
     expect((await removeFinalizer({ client, resource, object: thing, finalizer })).type).toBe('unchanged');
     expect(sent).toEqual([]);
   });
@@ -90,16 +98,19 @@ describe('a guard', () => {
     ['notFound', 'gone'],
   ] as const)('says %s as %s, and throws what else fails', async (kind, type) => {
     const { client } = clientThat(kind);
-    expect((await addFinalizer({ client, resource, object: thing, finalizer })).type).toBe(type);
+    expect((await addMarks({ client, resource, object: thing, finalizer })).type).toBe(type);
     const away = clientThat('unavailable');
-    await expect(addFinalizer({ client: away.client, resource, object: thing, finalizer })).rejects.toThrow();
+    await expect(addMarks({ client: away.client, resource, object: thing, finalizer })).rejects.toThrow();
   });
 });
 
 describe('the record of a decision', () => {
   /** Writes finalizer and status of `thing`, by a client that refuses one verb with this kind of error. */
   async function recorded(
-    decision: { readonly finalizer?: string; readonly status?: { readonly count: number } },
+    decision: Pick<
+      RecordOptions<{ readonly count: number }, typeof thing>,
+      'finalizer' | 'annotations' | 'status'
+    >,
     fails?: { readonly verb: 'patch' | 'replace'; readonly kind: KubeErrorKind },
   ) {
     const sent: string[] = [];
@@ -121,6 +132,23 @@ describe('the record of a decision', () => {
     expect(sent).toEqual(['patch', 'replace']);
     expect(cached).toEqual(['after patch', 'after replace']);
     expect(receipt?.object.metadata.resourceVersion).toBe('after replace');
+  });
+
+  test('writes annotations with the finalizer in one write, under version and uid, even if both are there', async () => {
+    const { client, sent } = clientThat();
+    const annotations = { 'g/intent': 'buy' };
+    const guarded = {
+      ...thing,
+      metadata: { ...thing.metadata, finalizers: ['other', finalizer], annotations },
+    };
+    for (const object of [thing, guarded])
+      await record({ client, resource, object, finalizer, annotations, onWritten() {} });
+    const finalizers = ['other', finalizer];
+    const body = { metadata: { uid: 'u', resourceVersion: '5', finalizers, annotations } };
+    expect(sent).toEqual([
+      { type: 'merge', body },
+      { type: 'merge', body },
+    ]);
   });
 
   test('writes nothing and gives a receipt when the object has it all already', async () => {

@@ -1,4 +1,5 @@
 import { sameJson } from '../lib/json.ts';
+import type { ObjectMeta } from '../lib/object-meta.ts';
 import type { KubeClient } from './kube/kube-client.ts';
 import { isKubeError, type KubeError } from './kube/kube-error.ts';
 import { type KubeObject, type Resource, refOf } from './kube/kube-object.ts';
@@ -39,6 +40,8 @@ export interface RecordOptions<S, T extends WithStatus<S>> {
   readonly object: T;
   /** Set if it is missing; absent if the decision needs none. */
   readonly finalizer?: string | undefined;
+  /** Written even if the object has them, in one write with the finalizer. */
+  readonly annotations?: Readonly<Record<string, string>> | undefined;
   /** Absent if the status stays as it is. */
   readonly status?: S | undefined;
   /** Called with the object as each write returned it, for the cache. */
@@ -46,17 +49,17 @@ export interface RecordOptions<S, T extends WithStatus<S>> {
 }
 
 /**
- * Writes what must be on an object before anything is done: the finalizer, then the status, each under the resource
- * version and only if it differs. Undefined if another writer was first or the object is gone: then nothing may be done.
+ * Writes what must be on an object before anything is done: finalizer and annotations, then the status, each under the
+ * resource version and only if it differs. Undefined if another writer was first or the object is gone: then nothing may be done.
  * Rejects with a KubeError if a write failed otherwise.
  */
 export async function record<S, T extends WithStatus<S>>(
   options: RecordOptions<S, T>,
 ): Promise<Receipt<T> | undefined> {
-  const { client, resource, finalizer, status, onWritten } = options;
+  const { client, resource, finalizer, annotations, status, onWritten } = options;
   let { object } = options;
-  if (finalizer !== undefined) {
-    const write = await addFinalizer({ client, resource, object, finalizer });
+  if (finalizer !== undefined || annotations !== undefined) {
+    const write = await addMarks({ client, resource, object, finalizer, annotations });
     if (write.type === 'conflict' || write.type === 'gone') return undefined;
     if (write.type === 'written') onWritten(write.object);
     object = write.object;
@@ -130,46 +133,61 @@ export type FinalizerWrite<T> =
   | { readonly type: 'conflict'; readonly error: KubeError }
   | { readonly type: 'gone' };
 
-interface FinalizerOptions<T extends KubeObject> {
+interface MetadataOptions<T extends KubeObject> {
   readonly client: KubeClient;
   readonly resource: Resource;
   /** As read: its resource version is the lock. */
   readonly object: T;
+}
+
+interface FinalizerOptions<T extends KubeObject> extends MetadataOptions<T> {
   readonly finalizer: string;
 }
 
+type MarkOptions<T extends KubeObject> = MetadataOptions<T> &
+  Pick<RecordOptions<unknown, T>, 'finalizer' | 'annotations'>;
+
 /**
- * Sets the finalizer, under the object's resource version. Rejects with a KubeError other than `conflict` and
- * `notFound`: `invalid` once deletion has begun.
+ * Sets the finalizer if it is missing, and the annotations, under the object's resource version. Rejects with a
+ * KubeError other than `conflict` and `notFound`: `invalid` if the finalizer is new and deletion has begun.
  */
-export async function addFinalizer<T extends KubeObject>(
-  options: FinalizerOptions<T>,
-): Promise<FinalizerWrite<T>> {
-  const { object, finalizer } = options;
-  if (hasFinalizer(object, finalizer)) return { type: 'unchanged', object };
-  return writeFinalizers(options, (present) => [...present, finalizer]);
+export async function addMarks<T extends KubeObject>({
+  finalizer,
+  annotations,
+  ...options
+}: MarkOptions<T>): Promise<FinalizerWrite<T>> {
+  const { object } = options;
+  const isMissing = finalizer !== undefined && !hasFinalizer(object, finalizer);
+  if (!isMissing && annotations === undefined) return { type: 'unchanged', object };
+  return writeMetadata(options, (present) => ({
+    finalizers: isMissing ? [...present, finalizer] : present,
+    annotations,
+  }));
 }
 
 /**
  * Removes the finalizer, under the object's resource version. Call it only when what it guards is certainly gone:
- * afterwards nothing in the cluster remembers it. Rejects as {@link addFinalizer} does.
+ * afterwards nothing in the cluster remembers it. Rejects as {@link addMarks} does.
  */
 export async function removeFinalizer<T extends KubeObject>(
   options: FinalizerOptions<T>,
 ): Promise<FinalizerWrite<T>> {
   const { object, finalizer } = options;
   if (!hasFinalizer(object, finalizer)) return { type: 'unchanged', object };
-  return writeFinalizers(options, (present) => present.filter((other) => other !== finalizer));
+  return writeMetadata(options, (present) => ({
+    finalizers: present.filter((other) => other !== finalizer),
+  }));
 }
 
-async function writeFinalizers<T extends KubeObject>(
-  { client, resource, object }: FinalizerOptions<T>,
-  change: (present: readonly string[]) => readonly string[],
+/** One merge patch, which succeeds on the version that was read only. */
+async function writeMetadata<T extends KubeObject>(
+  { client, resource, object }: MetadataOptions<T>,
+  change: (finalizers: readonly string[]) => Pick<ObjectMeta, 'finalizers' | 'annotations'>,
 ): Promise<FinalizerWrite<T>> {
   try {
-    const { resourceVersion, finalizers: present = [] } = await wholeMetadata(client, resource, object);
-    // No version is ever given twice, so it also tells this incarnation from another of the name.
-    const body = { metadata: { resourceVersion, finalizers: change(present) } };
+    const { uid, resourceVersion, finalizers = [] } = await wholeMetadata(client, resource, object);
+    // With the uid it also fails on another object of the name.
+    const body = { metadata: { uid, resourceVersion, ...change(finalizers) } };
     const written = await client.patch<T>(resource, refOf(object), { type: 'merge', body });
     return { type: 'written', object: written };
   } catch (error) {

@@ -148,7 +148,7 @@ function situation(
     settle: (result) => settled.push(result),
   };
   const receipt = purchaseReceipt(
-    given().object,
+    receiptOf(given().object),
     intent({ issuedAt: NOW, deadline: NOW + (options.callMs ?? 30_000), offer: options.offer ?? 100 }),
     ticket,
   );
@@ -221,7 +221,7 @@ describe('a rent', () => {
     const { receipt } = situation();
     const key = Symbol('recorded') as never;
     expect(() => new Receipt(receipt.object, key)).toThrow('record()');
-    expect(() => new PurchaseReceipt(receipt.object, receipt, key)).toThrow('record()');
+    expect(() => new PurchaseReceipt(receipt, receipt, key)).toThrow('record()');
   });
 
   test.each([

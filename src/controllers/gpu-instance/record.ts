@@ -5,11 +5,7 @@ import { annotations, gpuInstanceResource, MACHINE_FINALIZER } from '../../api/v
 import { SHORTEST_RENT_CALL_MS } from '../../ownership/constants.ts';
 import { type RentalIntent, writeIntent } from '../../ownership/intent.ts';
 import { loginText } from '../../ownership/login.ts';
-import type { KubeClient } from '../../runtime/kube/kube-client.ts';
-import { isKubeError } from '../../runtime/kube/kube-error.ts';
-import { refOf } from '../../runtime/kube/kube-object.ts';
-import { wholeMetadata } from '../../runtime/kube/whole-object.ts';
-import { Receipt, receiptOf, record as recordOn } from '../../runtime/writes.ts';
+import { Receipt, type RecordOptions, record as recordOn } from '../../runtime/writes.ts';
 import type { Deps } from './deps.ts';
 import { statusOf } from './status.ts';
 import type { Decision, Observed, Purchase } from './types.ts';
@@ -44,20 +40,18 @@ export async function record(observed: Observed, decision: Decision, deps: Recor
 }
 
 async function recordObject(
-  what: {
-    readonly object: GpuInstance;
-    readonly finalizer?: string;
-    readonly status?: GpuInstanceStatus | undefined;
-  },
-  { cluster, wrote }: RecordDeps,
+  what: Pick<RecordOptions<GpuInstanceStatus, GpuInstance>, 'object' | 'finalizer' | 'status'>,
+  deps: RecordDeps,
 ): Promise<Recorded> {
-  const receipt = await recordOn({
-    ...what,
-    client: cluster,
-    resource: gpuInstanceResource,
-    onWritten: wrote,
-  });
+  const receipt = await write(what, deps);
   return receipt ? { type: 'recorded', receipt } : { type: 'lost' };
+}
+
+function write(
+  what: Omit<RecordOptions<GpuInstanceStatus, GpuInstance>, 'client' | 'resource' | 'onWritten'>,
+  { cluster: client, wrote: onWritten }: RecordDeps,
+): Promise<Receipt<GpuInstance> | undefined> {
+  return recordOn({ ...what, client, resource: gpuInstanceResource, onWritten });
 }
 
 /** Whole milliseconds that a rent call may take if it begins now: none may still be under way when another process may lead. */
@@ -80,18 +74,24 @@ async function recordIntent(observed: Observed, purchase: Purchase, deps: Record
   if (ticket.type === 'refused') return { type: 'refused', refusal: ticket };
   const intent = intentOf(observed, purchase, { callMs, session });
   try {
-    const object = await writeIntentOn(
-      observed.object,
-      writeIntent(session.identity.keys, intent),
-      deps.cluster,
+    // The fence: finalizer and intent in one write, which succeeds only on the version that was judged.
+    const receipt = await write(
+      {
+        object: observed.object,
+        finalizer: MACHINE_FINALIZER,
+        annotations: { [annotations.rentalIntent]: writeIntent(session.identity.keys, intent) },
+      },
+      deps,
     );
-    deps.wrote(object);
+    if (!receipt) {
+      ticket.settle({ rented: false });
+      return { type: 'lost' };
+    }
     deps.memory.intent = intent;
-    return { type: 'purchase', receipt: purchaseReceipt(object, intent, ticket) };
+    return { type: 'purchase', receipt: purchaseReceipt(receipt, intent, ticket) };
   } catch (error) {
     // Whatever became of the write, the call it announces is never sent.
     ticket.settle({ rented: false });
-    if (isKubeError(error, 'conflict', 'notFound')) return { type: 'lost' };
     deps.memory.intent = intent;
     deps.memory.refused = intent;
     throw error;
@@ -116,37 +116,18 @@ function intentOf(
   };
 }
 
-/**
- * The fence: guard and intent in one write that only succeeds on the version that was judged. It carries the
- * uid as well, so that an object deleted and made anew under the same name is never bought for by mistake.
- */
-async function writeIntentOn(object: GpuInstance, intent: string, cluster: KubeClient): Promise<GpuInstance> {
-  const { uid, resourceVersion, finalizers = [] } = await wholeMetadata(cluster, gpuInstanceResource, object);
-  const guarded = finalizers.includes(MACHINE_FINALIZER) ? finalizers : [...finalizers, MACHINE_FINALIZER];
-  const metadata = {
-    uid,
-    resourceVersion,
-    finalizers: guarded,
-    annotations: { [annotations.rentalIntent]: intent },
-  };
-  return cluster.patch<GpuInstance>(gpuInstanceResource, refOf(object), {
-    type: 'merge',
-    body: { metadata },
-  });
-}
-
 /** The receipt of an intent: what alone permits a rent call. Only {@link purchaseReceipt} makes one. */
 export class PurchaseReceipt extends Receipt<GpuInstance> {
   readonly intent: RentalIntent;
   readonly ticket: Ticket;
 
   constructor(
-    object: GpuInstance,
+    recorded: Receipt<GpuInstance>,
     { intent, ticket }: { readonly intent: RentalIntent; readonly ticket: Ticket },
     key: typeof INTENT_RECORDED,
   ) {
     if (key !== INTENT_RECORDED) throw new TypeError('a receipt comes from record() alone');
-    super(object, receiptOf(object));
+    super(recorded.object, recorded);
     this.intent = intent;
     this.ticket = ticket;
   }
@@ -154,6 +135,10 @@ export class PurchaseReceipt extends Receipt<GpuInstance> {
 
 const INTENT_RECORDED: unique symbol = Symbol('intent recorded');
 
-export function purchaseReceipt(object: GpuInstance, intent: RentalIntent, ticket: Ticket): PurchaseReceipt {
-  return new PurchaseReceipt(object, { intent, ticket }, INTENT_RECORDED);
+export function purchaseReceipt(
+  recorded: Receipt<GpuInstance>,
+  intent: RentalIntent,
+  ticket: Ticket,
+): PurchaseReceipt {
+  return new PurchaseReceipt(recorded, { intent, ticket }, INTENT_RECORDED);
 }

@@ -94,7 +94,7 @@ describe('an account that may go', () => {
   test('loses its guard on the version that was judged, then is forgotten', async () => {
     const { running } = await done({ type: 'removeFinalizer' });
     expect(await running).toEqual([
-      { metadata: { resourceVersion: '5', finalizers: [] } },
+      { metadata: { uid: expect.any(String), resourceVersion: '5', finalizers: [] } },
       'unchecked',
       'forgotten',
     ]);

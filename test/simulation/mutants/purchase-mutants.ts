@@ -8,22 +8,23 @@ export const PURCHASE_MUTANTS: readonly Mutant[] = [
     name: 'no-intent',
     loses: 'the intent on the object before the call',
     file: `${GPU}/record.ts`,
-    find: '    annotations: { [annotations.rentalIntent]: intent },\n',
+    find: '        annotations: { [annotations.rentalIntent]: writeIntent(session.identity.keys, intent) },\n',
     replace: '',
   },
   {
     name: 'no-finalizer-with-intent',
     loses: 'the guard that is set together with the intent',
     file: `${GPU}/record.ts`,
-    find: '    finalizers: guarded,\n',
-    replace: '',
+    find: '        finalizer: MACHINE_FINALIZER,\n        annotations',
+    replace: '        annotations',
   },
   {
     name: 'unfenced-intent',
     loses: 'the resource version under which the intent is written',
-    file: `${GPU}/record.ts`,
-    find: '    resourceVersion,\n    finalizers: guarded,',
-    replace: '    finalizers: guarded,',
+    file: 'runtime/writes.ts',
+    find: 'const body = { metadata: { uid, resourceVersion, ...change(finalizers) } };',
+    replace:
+      'const changes = change(finalizers);\n    const body = { metadata: { uid, ...(changes.annotations ? {} : { resourceVersion }), ...changes } };',
   },
   {
     name: 'same-attempt-again',
@@ -64,9 +65,9 @@ export const PURCHASE_MUTANTS: readonly Mutant[] = [
   {
     name: 'lost-race-rents-anyway',
     loses: 'the end of a pass whose intent was refused by a conflict',
-    file: `${GPU}/record.ts`,
-    find: "    ticket.settle({ rented: false });\n    if (isKubeError(error, 'conflict', 'notFound')) return { type: 'lost' };",
+    file: 'runtime/writes.ts',
+    find: 'const write = await addMarks({ client, resource, object, finalizer, annotations });',
     replace:
-      "    if (isKubeError(error)) return { type: 'purchase', receipt: purchaseReceipt(observed.object, intent, ticket) };",
+      "const write = await addMarks({ client, resource, object, finalizer, annotations });\n    if (write.type === 'conflict' && annotations) return receiptOf(object);",
   },
 ];
