@@ -135,7 +135,7 @@ describe('an identity', () => {
     expect(read?.keys.map((each) => each.reveal())).toEqual([key, 'b'.repeat(64)]);
   });
 
-  test('of a cluster that cannot be told says nothing of it, and watches all where it does not say', () => {
+  test('of a cluster that cannot be identified says nothing of it, and watches all namespaces if it names none', () => {
     const { kubeSystemUid: _unknown, ...data } = identityToData({ ...identity, kubeSystemUid: undefined });
     expect(identityToData({ ...identity, kubeSystemUid: undefined })).not.toHaveProperty('kubeSystemUid');
     const { scope: _scope, ...bare } = data;

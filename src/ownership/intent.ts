@@ -60,7 +60,7 @@ export function writeIntent(keys: KeyRing, intent: RentalIntent): string {
  */
 const readings = new WeakMap<KeyRing, Map<string, IntentReading>>();
 /** Room for the intents of 2,000 objects; when it is used up, all are forgotten. */
-const MOST_READINGS = 2048;
+const MAX_READINGS = 2048;
 
 /** Reads the annotation. Anything that this version did not sign is told apart and never acted on. */
 export function readIntent(keys: KeyRing, annotation: string | undefined): IntentReading {
@@ -68,7 +68,7 @@ export function readIntent(keys: KeyRing, annotation: string | undefined): Inten
   const known = readings.get(keys) ?? new Map<string, IntentReading>();
   const reading = known.get(annotation) ?? understood(keys, annotation);
   // Stryker disable all: what is not remembered is read again, alike
-  if (known.size >= MOST_READINGS) known.clear();
+  if (known.size >= MAX_READINGS) known.clear();
   readings.set(keys, known.set(annotation, reading));
   // Stryker restore all
   return reading;

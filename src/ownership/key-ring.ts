@@ -16,7 +16,7 @@ const MAC_BYTES = 10;
  */
 const signed = new WeakMap<Secret, Map<string, string>>();
 /** Room for the three texts of 2,000 machines; when it is used up, all are forgotten. */
-const MOST_SIGNED = 8192;
+const MAX_SIGNED = 8192;
 
 function signedWith(key: Secret): Map<string, string> {
   const known = signed.get(key);
@@ -36,7 +36,7 @@ function macOf(key: Secret, purpose: MacPurpose, parts: readonly string[]): stri
   if (mac === undefined) {
     mac = createHmac('sha256', key.reveal()).update(text).digest().toString('hex', 0, MAC_BYTES);
     // Stryker disable all: what is forgotten is signed again, alike
-    if (known.size >= MOST_SIGNED) known.clear();
+    if (known.size >= MAX_SIGNED) known.clear();
     known.set(text, mac);
   }
   // Stryker restore all

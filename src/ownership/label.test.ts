@@ -81,7 +81,7 @@ describe('a label', () => {
       makeRetainedLabel(identity, facts).replace('-retained', ''),
       { type: 'unverified', retained: false },
     ],
-  ])('%s is told apart', (_, text, expected) => {
+  ])('%s is distinguished', (_, text, expected) => {
     expect(readLabel(identity, text)).toEqual(expected);
   });
 
@@ -104,7 +104,7 @@ describe('a label', () => {
   });
 });
 
-test('a retained machine carries a label of its own kind, whose code is not that of a held one', () => {
+test('a retained machine carries a label of its own kind, whose code is not that of a recorded one', () => {
   const retained = makeRetainedLabel(identity, facts);
   expect(retained).toMatch(/^gpurental1-retained:abcdef01:/);
   expect(retained.split(':')).toHaveLength(6);

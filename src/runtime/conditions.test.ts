@@ -26,13 +26,13 @@ const ready = { type: 'Ready', status: 'True', reason: 'Running', message: 'fine
 const rows = [
   {
     title: 'a status that changes gets the time of now',
-    wanted: [ready],
+    desired: [ready],
     absent: [],
     expected: [{ ...ready, lastTransitionTime: 'T2', observedGeneration: 2 }, before[1], before[2]],
   },
   {
     title: 'a status that stays keeps its time, also with another reason',
-    wanted: [{ ...ready, status: 'False', reason: 'Loading' }],
+    desired: [{ ...ready, status: 'False', reason: 'Loading' }],
     absent: [],
     expected: [
       { ...ready, status: 'False', reason: 'Loading', lastTransitionTime: 'T1', observedGeneration: 2 },
@@ -42,7 +42,7 @@ const rows = [
   },
   {
     title: 'what must not be there goes, what others wrote stays, what is new comes last',
-    wanted: [{ ...ready, type: 'Booted' }],
+    desired: [{ ...ready, type: 'Booted' }],
     absent: ['Stalled'],
     expected: [
       before[0],
@@ -52,13 +52,13 @@ const rows = [
   },
 ] as const;
 
-test.each(rows)('$title', ({ wanted, absent, expected }) => {
-  expect(setConditions({ previous: before, wanted, absent, generation: 2, now: 'T2' })).toEqual(expected);
+test.each(rows)('$title', ({ desired, absent, expected }) => {
+  expect(setConditions({ previous: before, desired, absent, generation: 2, now: 'T2' })).toEqual(expected);
 });
 
 test('the same decision gives the same conditions, whatever the time', () => {
   const decide = (previous: readonly Condition[] | undefined, now: string) =>
-    setConditions({ previous, wanted: [ready, { ...ready, type: 'Booted' }], generation: 1, now });
+    setConditions({ previous, desired: [ready, { ...ready, type: 'Booted' }], generation: 1, now });
   const first = decide(undefined, 'T1');
   expect(decide(first, 'T9')).toEqual(first);
 });
@@ -66,7 +66,7 @@ test('the same decision gives the same conditions, whatever the time', () => {
 test('a message is cut to what definitions take, or no status could be written', () => {
   const [cut] = setConditions({
     previous: [],
-    wanted: [{ ...ready, message: 'ü'.repeat(20_000) }],
+    desired: [{ ...ready, message: 'ü'.repeat(20_000) }],
     generation: undefined,
     now: 'T1',
   });

@@ -2,7 +2,7 @@ import { cutToBytes } from '../lib/text.ts';
 import type { Condition, ConditionStatus } from './kube/kube-object.ts';
 
 /** A condition as decided: when it came about is for {@link setConditions} to find out. */
-export interface WantedCondition {
+export interface DesiredCondition {
   readonly type: string;
   readonly status: ConditionStatus;
   readonly reason: string;
@@ -11,7 +11,7 @@ export interface WantedCondition {
 
 export interface SetConditionsOptions {
   readonly previous: readonly Condition[] | undefined;
-  readonly wanted: readonly WantedCondition[];
+  readonly desired: readonly DesiredCondition[];
   /** Types that must not be there, such as `Stalled` while nothing is. Others of `previous` stay as they are. */
   readonly absent?: readonly string[] | undefined;
   /** Of the object that was judged. */
@@ -24,12 +24,12 @@ export interface SetConditionsOptions {
 export const MAX_MESSAGE_BYTES = 4096;
 
 /**
- * The new conditions: a condition keeps its transition time while its status stays the same, each wanted one carries
+ * The new conditions: a condition keeps its transition time while its status stays the same, each desired one carries
  * `generation`, and the order of `previous` is kept so that an unchanged state is written the same way.
  */
 export function setConditions(options: SetConditionsOptions): readonly Condition[] {
-  const { previous = [], wanted, absent = [] } = options;
-  const byType = new Map(wanted.map((condition) => [condition.type, condition]));
+  const { previous = [], desired, absent = [] } = options;
+  const byType = new Map(desired.map((condition) => [condition.type, condition]));
   const kept = previous
     .filter((condition) => !absent.includes(condition.type))
     .map((condition) => {
@@ -37,23 +37,23 @@ export function setConditions(options: SetConditionsOptions): readonly Condition
       return next ? stamped(next, condition, options) : condition;
     });
   const known = new Set(previous.map((condition) => condition.type));
-  const added = wanted
+  const added = desired
     .filter((condition) => !known.has(condition.type))
     .map((condition) => stamped(condition, undefined, options));
   return [...kept, ...added];
 }
 
 function stamped(
-  wanted: WantedCondition,
+  desired: DesiredCondition,
   previous: Condition | undefined,
   { generation, now }: SetConditionsOptions,
 ): Condition {
   return {
-    type: wanted.type,
-    status: wanted.status,
-    reason: wanted.reason,
-    message: cutToBytes(wanted.message, MAX_MESSAGE_BYTES),
-    lastTransitionTime: previous?.status === wanted.status ? previous.lastTransitionTime : now,
+    type: desired.type,
+    status: desired.status,
+    reason: desired.reason,
+    message: cutToBytes(desired.message, MAX_MESSAGE_BYTES),
+    lastTransitionTime: previous?.status === desired.status ? previous.lastTransitionTime : now,
     ...(generation !== undefined && { observedGeneration: generation }),
   };
 }

@@ -46,7 +46,7 @@ test('a pass that is done is not repeated', async () => {
   expect(outcomes).toEqual(['success']);
 });
 
-test('a pass that stands aside keeps its key, and keeps no other waiting', async () => {
+test('a pass that waits aside keeps its key, and keeps no other waiting', async () => {
   let open = () => {};
   const outside = new Promise<void>((resolve) => {
     open = resolve;
@@ -150,7 +150,7 @@ test('one failing key does not hold up the others', async () => {
   expect(passes.at(-1)).toEqual({ key: 'good', at: 50 });
 });
 
-test('a pass that outlives its limit is told to end', async () => {
+test('aborts the signal of a pass that outlives its limit', async () => {
   const { clock, controller, outcomes } = setUp(
     (_key, { signal }) =>
       new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason))),

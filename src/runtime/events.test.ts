@@ -205,7 +205,7 @@ test('flush leaves no timer behind, and the next event sets it again', async () 
   expect(clock.nextTimerMs()).toBeDefined();
 });
 
-test('no more than a thousand events wait for an API server that is slow, and what comes after they are written is told', async () => {
+test('no more than a thousand events wait for a slow API server, and later ones are written after them', async () => {
   const { events, answer } = setUp();
   const of = (uid: string) => ({
     ...event,

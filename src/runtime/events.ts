@@ -174,7 +174,7 @@ export interface EventFacts extends EventNote {
 
 /** Limits of the API server's validation, in bytes (kubernetes/kubernetes:pkg/apis/core/validation/events.go). */
 const MAX_NOTE_BYTES = 1024;
-const MAX_WORD_BYTES = 128;
+const MAX_NAME_BYTES = 128;
 /** Leaves room in 253 characters for what makes the name unique. */
 const MAX_NAME_LENGTH = 230;
 
@@ -198,10 +198,10 @@ export function eventObject(
     metadata: { name: `${name.slice(0, MAX_NAME_LENGTH).replace(/[-.]+$/, '')}.${unique}`, namespace },
     eventTime: formatMicroTime(clock.now()),
     reportingController: controller,
-    reportingInstance: cutToBytes(instance, MAX_WORD_BYTES),
+    reportingInstance: cutToBytes(instance, MAX_NAME_BYTES),
     type: event.type,
-    reason: cutToBytes(event.reason, MAX_WORD_BYTES),
-    action: cutToBytes(event.action, MAX_WORD_BYTES),
+    reason: cutToBytes(event.reason, MAX_NAME_BYTES),
+    action: cutToBytes(event.action, MAX_NAME_BYTES),
     note: cutToBytes(event.note, MAX_NOTE_BYTES),
     regarding: referenceTo(event.regarding),
     ...(event.related && { related: referenceTo(event.related) }),

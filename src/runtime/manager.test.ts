@@ -49,7 +49,7 @@ function setUp({
   return { clock, api, manager, steps, syncs, election };
 }
 
-test('sources are complete before the lease is held, and the lease is held before tasks run', async () => {
+test('waits for sources before it acquires the lease, and for the lease before it runs tasks', async () => {
   const { clock, api, manager, steps, syncs } = setUp();
   const ended = manager.run();
   await clock.settle();
@@ -230,7 +230,7 @@ test('a task that cannot start is stopped: it may have begun', async () => {
   expect([await ended, stopped]).toEqual(['failed', ['half']]);
 });
 
-test('nobody takes it for leading any more while its tasks end', async () => {
+test('does not report itself as leader any more while its tasks end', async () => {
   const seen: boolean[] = [];
   const task: LeaderTask = {
     name: 'asks',

@@ -122,8 +122,8 @@ class OrderedManager implements Manager {
         await withDeadline({ clock, limitMs, signal: this.#stopping.signal }, () => syncs);
         return;
       } catch (cause) {
-        const isHeard = [...waiting].every((source) => (source.health?.().lastContactAt ?? 0) > begun);
-        if (isHeard && timeouts < MAX_SYNC_TIMEOUTS && cause instanceof DeadlineError) continue;
+        const isAnswered = [...waiting].every((source) => (source.health?.().lastContactAt ?? 0) > begun);
+        if (isAnswered && timeouts < MAX_SYNC_TIMEOUTS && cause instanceof DeadlineError) continue;
         const names = [...waiting].map(({ name }) => name);
         throw new Error(`No complete list of ${names.join(', ')} within ${timeouts * limitMs} ms`, { cause });
       }

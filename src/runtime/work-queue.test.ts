@@ -182,7 +182,7 @@ describe('shut down', () => {
   });
 });
 
-test('tells waiting, working and unfinished time', async () => {
+test('reports waiting, working and unfinished time', async () => {
   const seen: unknown[] = [];
   const { clock, queue } = setUp({
     added: (name) => seen.push(['added', name]),
@@ -376,7 +376,7 @@ describe('a key whose priority is raised', () => {
   });
 });
 
-test('every eighth turn is that of who waits longest, so that urgent keys starve nobody', () => {
+test('every eighth turn goes to the key that waits longest, so that urgent keys starve none', () => {
   const lanes = lanesOf(['first of all', 9]);
   lanes.take();
   lanes.push('old', 0, 0);
@@ -537,7 +537,7 @@ test('keys come in the order of their times, whatever was asked for in between',
 });
 
 describe('all keys share one timer', () => {
-  test('which is set anew for an earlier key only', async () => {
+  test('which is set again for an earlier key only', async () => {
     const { clock, due, keys, timers } = delayed();
     keys.add('b', 200, 0);
     keys.add('c', 300, 0);

@@ -31,7 +31,7 @@ test('scenario 48: of two writes under one version the second is a conflict and 
   expect((await client.get<Widget>(widgets, created.metadata))?.spec).toEqual({ size: 2 });
 });
 
-test('a second create of one name is told from a conflict', async () => {
+test('a second create of one name is distinguished from a conflict', async () => {
   await client.create(widgets, widget(namespace, 'twice'));
   await expect(client.create(widgets, widget(namespace, 'twice'))).rejects.toMatchObject({
     kind: 'alreadyExists',
@@ -153,7 +153,7 @@ test('conditions pass the schema of metav1.Condition', async () => {
   expect(answer.status?.allowed).toBe(true);
   const conditions = setConditions({
     previous: undefined,
-    wanted: [{ type: 'Ready', status: 'True', reason: 'Fine', message: '' }],
+    desired: [{ type: 'Ready', status: 'True', reason: 'Fine', message: '' }],
     generation: 1,
     now: '2026-11-20T10:00:00Z',
   });

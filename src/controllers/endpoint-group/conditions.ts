@@ -2,7 +2,7 @@ import type { EndpointGroupCondition } from '../../api/v1alpha1/conditions.ts';
 import type { Reason } from '../../api/v1alpha1/reasons.ts';
 import { formatDollars, type MicroDollars } from '../../lib/money.ts';
 import { formatTime, parseDuration } from '../../lib/time.ts';
-import type { WantedCondition } from '../../runtime/conditions.ts';
+import type { DesiredCondition } from '../../runtime/conditions.ts';
 import type { ScalingDecision } from './autoscale/bounds.ts';
 import { isFull, type ScalingOptions } from './autoscale/capacity.ts';
 import type { Choice, ChoosableWorker } from './autoscale/plan.ts';
@@ -29,7 +29,7 @@ export interface Situation {
   readonly isSlow: boolean;
 }
 
-type Says = Omit<WantedCondition, 'type' | 'reason'> & { readonly reason: Reason };
+type Says = Omit<DesiredCondition, 'type' | 'reason'> & { readonly reason: Reason };
 
 const yes = (reason: Reason, message: string): Says => ({ status: 'True', reason, message });
 const no = (reason: Reason, message: string): Says => ({ status: 'False', reason, message });
@@ -51,7 +51,7 @@ const JUDGES: Readonly<Record<EndpointGroupCondition, Judge>> = {
 
 /** The conditions of a group, and those that must not be there. */
 export function conditionsOf(situation: Situation): {
-  readonly wanted: readonly WantedCondition[];
+  readonly wanted: readonly DesiredCondition[];
   readonly absent: readonly string[];
 } {
   const judged = Object.entries(JUDGES).map(([type, judge]) => ({ type, says: judge(situation) }));

@@ -135,7 +135,7 @@ function conditionList({ observed, ...situation }: StatusInput): EndpointGroupSt
   const { wanted, absent } = conditionsOf({ observed, ...situation });
   const conditions = setConditions({
     previous: group.status?.conditions,
-    wanted: wanted.map(withPage),
+    desired: wanted.map(withPage),
     absent,
     generation: group.metadata.generation,
     now: formatTime(now),
@@ -230,7 +230,7 @@ export function deletingStatus(observed: Observed, left: number): EndpointGroupS
   const message = refusal ? `${state} ${refusal.detail}.` : state;
   const conditions = setConditions({
     previous: group.status?.conditions,
-    wanted: [
+    desired: [
       { type: 'Ready', status: 'False', reason: 'Deleting', message },
       { type: 'Reconciling', status: 'True', reason: 'Deleting', message },
     ],

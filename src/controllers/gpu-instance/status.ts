@@ -141,7 +141,7 @@ export function statusOf(
   const types = Object.keys(gpuInstanceConditions) as GpuInstanceCondition[];
   const conditions = setConditions({
     previous: object.status?.conditions,
-    wanted: types.flatMap((type) => {
+    desired: types.flatMap((type) => {
       const says = said[type];
       return says ? [withPage({ type, ...says })] : [];
     }),

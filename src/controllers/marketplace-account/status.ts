@@ -50,7 +50,7 @@ function conditionsOf(observed: Observed): NonNullable<Status['conditions']> {
   return [
     ...setConditions({
       previous: observed.account.status?.conditions as Parameters<typeof setConditions>[0]['previous'],
-      wanted: desired,
+      desired,
       absent,
       generation: observed.account.metadata.generation,
       now: formatTime(observed.now),

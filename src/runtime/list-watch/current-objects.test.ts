@@ -55,7 +55,7 @@ test('a copy that is behind is waited for, and asked for after two seconds', asy
   expect(state.asked).toBe(1);
 });
 
-test('patience begins anew once the copy has caught up', async () => {
+test('patience begins again once the copy has caught up', async () => {
   const { read, state, clock } = setUp(thing('1'), thing('2'));
   state.isCurrent = false;
   await read();

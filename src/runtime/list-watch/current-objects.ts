@@ -21,7 +21,7 @@ export interface CurrentObjectsOptions<T> {
   readonly clock: Clock;
 }
 
-const LOOK_AGAIN_MS = 20;
+const RECHECK_MS = 20;
 /** A copy that is behind for longer has missed an event, which its audit may mend only in minutes. */
 const PATIENCE_MS = 2_000;
 
@@ -82,7 +82,7 @@ export class CurrentObjects<T extends KubeObject> {
     const now = clock.monotonic();
     const since = this.#behindSince.get(key) ?? now;
     this.#behindSince.set(key, since);
-    if (now - since < PATIENCE_MS) return { type: 'behind', afterMs: LOOK_AGAIN_MS };
+    if (now - since < PATIENCE_MS) return { type: 'behind', afterMs: RECHECK_MS };
     return this.#ask(key);
   }
 
@@ -131,7 +131,7 @@ export async function reportFailure(
   if (!object) return;
   const conditions = setConditions({
     previous: object.status?.conditions,
-    wanted: [
+    desired: [
       { type: 'Reconciling', status: 'True', reason: RECONCILE_ERROR, message: messageOf(error, resource) },
     ],
     generation: object.metadata.generation,

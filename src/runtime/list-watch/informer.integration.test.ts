@@ -115,7 +115,7 @@ test('scenario 41, silence: a watch that dies without saying so is given up', as
   await eventually('the object is seen', () => informer.list().length === 1, 30_000);
 });
 
-test('scenario 42: a version that has expired leads to one list, and only differences are told', async () => {
+test('scenario 42: a version that has expired leads to one list, and only differences are reported', async () => {
   const namespace = await cluster.createNamespace('informer');
   for (const name of ['goes', 'stays']) await admin.client.create(widgets, widget(namespace, name));
   const proxy = await startCuttingProxy(cluster.url);

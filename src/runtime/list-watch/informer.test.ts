@@ -197,7 +197,7 @@ const expiries = [
 ] as const;
 
 test.each(expiries)(
-  'scenario 42: lists "not older" when its version has expired %s, and tells the deletions',
+  'scenario 42: lists "not older" when its version has expired %s, and reports the deletions',
   async (_how, expire) => {
     const fixture = setUp();
     const { api, clock, changes, informer } = fixture;
@@ -314,7 +314,7 @@ test('lines that cannot be read with good ones between are no reason to list', a
   await informer.stop();
 });
 
-test('goes on from the newest version that it was told, whatever an older bookmark says', async () => {
+test('goes on from the newest version that it received, whatever an older bookmark says', async () => {
   const fixture = setUp();
   const { api, clock, informer } = fixture;
   const body = await watching(fixture, []);
@@ -353,7 +353,7 @@ test('an event without a version is believed in nothing: the watch begins again 
   await informer.stop();
 });
 
-test('a listener that stops it hears nothing more, also of what came in the same piece', async () => {
+test('a listener that stops it gets nothing more, even of what came in the same piece', async () => {
   const fixture = setUp();
   const { clock, informer, changes } = fixture;
   const body = await watching(fixture, []);
@@ -443,7 +443,7 @@ test('scenario 44: waits longer after each failure up to 30 s, and briefly again
   await informer.stop();
 });
 
-test('tells what fails for as long as it does, and when it was last answered', async () => {
+test('reports what fails for as long as it does, and when it was last answered', async () => {
   const { api, clock, informer } = setUp();
   informer.start();
   await clock.settle();
@@ -552,7 +552,7 @@ test.each(moments)('stop while %s ends it for good', async (_moment, reach) => {
   expect(changes).toEqual([]);
 });
 
-test('start after stop follows again and tells only what changed meanwhile', async () => {
+test('start after stop follows again and reports only what changed meanwhile', async () => {
   const fixture = setUp();
   const { api, clock, informer, changes } = fixture;
   await watching(fixture, [widget('a', '5')]);
@@ -745,7 +745,7 @@ test('lists pages when a streamed first state brings only changes of what it has
   await informer.stop();
 });
 
-test('scenario 45: the audit counts what the cache missed, and mends it with a list', async () => {
+test('scenario 45: the audit counts what the cache missed, and repairs it with a list', async () => {
   const fixture = setUp({ auditIntervalMs: 600_000 });
   const { api, clock, informer } = fixture;
   const body = await watching(fixture, [widget('a', '5'), widget('b', '6')]);
@@ -771,7 +771,7 @@ test('scenario 45: the audit counts what the cache missed, and mends it with a l
   await informer.stop();
 });
 
-test('the audit does not blame the cache for what changed while it looked', async () => {
+test('the audit does not count against the cache what changed while it read', async () => {
   const fixture = setUp({ auditIntervalMs: 600_000 });
   const { api, clock, informer } = fixture;
   const body = await watching(fixture, [widget('a', '5')]);

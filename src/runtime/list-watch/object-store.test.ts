@@ -30,7 +30,7 @@ test('an end that is older than the state it would end is no news', () => {
   expect([store.get('a/b'), told]).toEqual([undefined, ['added one at 7', 'deleted one at 8']]);
 });
 
-test('who has stopped listening to touched keys hears of none', () => {
+test('a listener that has stopped gets no touched keys', () => {
   const { store } = setUp();
   const touched: string[] = [];
   const leave = store.onTouch((key) => touched.push(key));

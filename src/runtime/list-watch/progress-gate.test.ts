@@ -10,7 +10,7 @@ test('a write is not current until its version is reached', () => {
   expect(gate.isCurrent('a')).toBe(true);
 });
 
-test('a write that was reached before it is told of is current, and not remembered', () => {
+test('a write that was reached before it is reported is current, and not remembered', () => {
   const remembering = vi.spyOn(Map.prototype, 'set');
   const gate = new ProgressGate();
   gate.reached('10');
@@ -20,7 +20,7 @@ test('a write that was reached before it is told of is current, and not remember
   expect([gate.isCurrent('a'), calls]).toEqual([true, 0]);
 });
 
-test('writes that were reached and that nobody asks about again are cleared away', () => {
+test('writes that were reached are removed even if no caller asks about them again', () => {
   const clearing = vi.spyOn(Map.prototype, 'delete');
   const gate = new ProgressGate();
   for (let index = 1; index <= 1_000; index++) gate.wrote(`object-${index}`, String(1_000 + index));
