@@ -97,7 +97,7 @@ export class KeptKeys {
     return reading.type === 'key' ? reading.key : undefined;
   }
 
-  /** Writes only if there is none yet or another one. */
+  /** Writes only if there is none yet or another one. Rejects with a KubeError. */
   async save(accountUid: string, key: Secret): Promise<void> {
     const kept = await this.read(accountUid);
     if (kept?.equals(key)) return;

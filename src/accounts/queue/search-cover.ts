@@ -30,7 +30,8 @@ export function baseOf({ pricing, storageGB }: OfferQuery): string {
 
 /**
  * One search that finds every offer that any of these queries finds, and others: the caller filters its reply. All
- * queries have the same {@link baseOf}. One query, or equal ones, stay as they are.
+ * queries have the same {@link baseOf}. One query, or equal ones, stay as they are. Throws a RangeError without a
+ * query.
  */
 export function coverOf(queries: readonly OfferQuery[]): OfferQuery {
   const [first, ...others] = [...new Map(queries.map((query) => [queryKey(query), query])).values()];

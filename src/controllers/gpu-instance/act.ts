@@ -51,7 +51,10 @@ const NEEDS_NO_KEY: ReadonlySet<Action['type']> = new Set<Action['type']>(['reta
 /** What makes a machine cost more than before. A rental, which has a ticket, asks by itself. */
 const SPENDS: ReadonlySet<Action['type']> = new Set<Action['type']>(['start']);
 
-/** Carries one action out. It needs the receipt of what was recorded, and decides nothing. */
+/**
+ * Carries one action out. It needs the receipt of what was recorded, and decides nothing. A failed call of the
+ * marketplace is a result; it rejects with any other error, such as a KubeError.
+ */
 export async function act(recorded: RecordedAction, given: ActDeps): Promise<Acted> {
   const { observed, action } = recorded;
   const { session } = given;

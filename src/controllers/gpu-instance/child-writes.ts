@@ -30,8 +30,8 @@ interface ChildPorts {
 }
 
 /**
- * Makes a child, or patches it where it differs. Undefined where that worked; else what keeps it from being written, as
- * where an object of that name is not of `owner`.
+ * Creates a child, or patches it if it differs. Undefined if that worked; else what prevents it, for example an object
+ * of that name that is not of `owner`. Rejects with a KubeError other than `invalid`, `forbidden` and `terminating`.
  */
 export async function writeChild(
   resource: Resource,

@@ -45,8 +45,9 @@ interface Answers {
 const MAX_ROUNDS = 24;
 
 /**
- * Decides, and answers what rules request on the way: reads, and children that have to be written before a status speaks of
- * them. `reads` names the requests in their order.
+ * Decides, and answers what rules request on the way: reads, and children that have to be written before a status
+ * speaks of them. `reads` names the requests in their order. Rejects as the reader and `publish` do, and if two rules
+ * request each other without end.
  */
 export async function decideWithReads(
   first: Observed,

@@ -15,7 +15,8 @@ const SAMPLE = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(\{(?:[^"}]|"(?:[^"\\]|\\.)*")*\})?\s
 
 /**
  * Reads a worker's Prometheus text. Samples of one name are added up over their labels; work that arrived is counted
- * since the worker began, for each set of labels.
+ * since the worker began, for each set of labels. Throws a {@link FigureError} for figures that cannot be true or are
+ * missing.
  */
 export const readPrometheusReply: ReadReply = (text, plan, now) => {
   const { newLoad: accepted, rejectedLoad } = plan.figures;
@@ -82,7 +83,10 @@ function numberOf(text: string): number {
   return text === '+Inf' ? Number.POSITIVE_INFINITY : Number(text);
 }
 
-/** The one value of an instant query; undefined where it finds no series. */
+/**
+ * The one value of an instant query; undefined if it finds no series. Throws a {@link FigureError} for any other
+ * answer.
+ */
 export function sampledValue(name: string, text: string, now: number): number | undefined {
   const sample = sampleOf(name, text);
   if (sample === undefined) return undefined;

@@ -59,7 +59,10 @@ export function believableIfGiven(name: string, value: unknown): number | undefi
   return value === undefined || value === null ? undefined : believable(name, value);
 }
 
-/** A performance of 0 says that the worker has not measured itself yet. */
+/**
+ * A performance of 0 says that the worker has not measured itself yet. Throws a {@link FigureError} for what cannot be
+ * one.
+ */
 export function measuredPerf(name: string, value: unknown): number | undefined {
   const perf = believableIfGiven(name, value);
   if (perf === undefined || perf === 0) return undefined;

@@ -51,7 +51,10 @@ export class WorkerSlices {
     this.#startedAt = ports.clock.now();
   }
 
-  /** Leads the Service to a worker. Undefined where that worked, or was done a short while ago; else what keeps it from it. */
+  /**
+   * Leads the Service to a worker. Undefined if that worked, or was done a short while ago; else what prevents it.
+   * Rejects with a KubeError other than `forbidden` and `invalid`.
+   */
   async ensure(group: EndpointGroup, endpoint: Endpoint): Promise<Published | undefined> {
     const { clock } = this.#ports;
     const { name } = endpoint.worker.metadata;
