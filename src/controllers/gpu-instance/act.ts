@@ -10,8 +10,6 @@ import { recentRentals, rentalTimes } from '../../instance/rentals.ts';
 import { parseDollars } from '../../lib/money.ts';
 import { parseDuration } from '../../lib/time.ts';
 import { MarketplaceError } from '../../marketplace/errors/errors.ts';
-import type { CallOptions } from '../../marketplace/http/call.ts';
-import type { EventNote } from '../../runtime/events.ts';
 import { objectKey, uidOf } from '../../runtime/kube/kube-object.ts';
 import { type Receipt, removeFinalizer } from '../../runtime/writes.ts';
 import { removeOrphans } from './child-writes.ts';
@@ -25,7 +23,7 @@ export type ActDeps = Pick<
   'clock' | 'steady' | 'log' | 'cluster' | 'session' | 'book' | 'memory' | 'metrics' | 'showEvent' | 'wrote'
 > & {
   /** Whether this process may still act, and would decide the same on what is known at this moment. */
-  readonly isStillDecided: (recorded: RecordedAction) => boolean;
+  readonly isStillDecided: () => boolean;
 };
 
 /** An action, what it was decided on, and the proof that it stands on the object. */
@@ -55,17 +53,15 @@ const SPENDS: ReadonlySet<Action['type']> = new Set<Action['type']>(['start']);
  * Carries one action out. It needs the receipt of what was recorded, and decides nothing. A failed call of the
  * marketplace is a result; it rejects with any other error, such as a KubeError.
  */
-export async function act(recorded: RecordedAction, given: ActDeps): Promise<Acted> {
+export async function act(recorded: RecordedAction, deps: ActDeps): Promise<Acted> {
   const { observed, action } = recorded;
-  const { session } = given;
-  if (!session && !NEEDS_NO_KEY.has(action.type)) return DONE;
-  const deps = SPENDS.has(action.type) ? whilePermitted(observed, given) : given;
-  const queued = { ...deps, ...lastCheck(recorded, deps) };
+  if (!deps.session && !NEEDS_NO_KEY.has(action.type)) return DONE;
+  const check = lastCheck(recorded, deps);
   try {
-    return await carryOut(recorded, queued);
+    return await carryOut(recorded, { ...deps, ...check });
   } catch (error) {
     if (!(error instanceof MarketplaceError)) throw error;
-    if (queued.wasTakenBack()) return WITHDRAWN;
+    if (check.wasTakenBack()) return WITHDRAWN;
     const { kind, outcome, message, retryAfterMs, instanceId } = error;
     const failure = { kind, outcome, message, retryAfterMs, instanceId };
     deps.log.warn('Marketplace call failed', {
@@ -79,7 +75,10 @@ export async function act(recorded: RecordedAction, given: ActDeps): Promise<Act
   }
 }
 
-/** What was decided is decided again at the moment in which its call leaves. */
+/**
+ * What was decided is decided again at the moment in which its call leaves: it may wait for its place for minutes, and by
+ * then the machine may work again, or a person may want it kept.
+ */
 interface LastCheck {
   readonly mayLeave: () => boolean;
   readonly wasTakenBack: () => boolean;
@@ -87,11 +86,17 @@ interface LastCheck {
 
 type QueuedDeps = ActDeps & LastCheck;
 
-function lastCheck(recorded: RecordedAction, { isStillDecided }: ActDeps): LastCheck {
+/** A permission may be taken back at any time: what raises spending is asked for while the account allows it. */
+function lastCheck(
+  { observed: { object }, action }: RecordedAction,
+  { session, isStillDecided }: ActDeps,
+): LastCheck {
+  const namespace = object.metadata.namespace ?? '';
+  const isPermitted = () => !SPENDS.has(action.type) || session?.permits(namespace) === true;
   let isTakenBack = false;
   return {
     mayLeave: () => {
-      isTakenBack = !isStillDecided(recorded);
+      isTakenBack = !isPermitted() || !isStillDecided();
       return !isTakenBack;
     },
     wasTakenBack: () => isTakenBack,
@@ -99,7 +104,7 @@ function lastCheck(recorded: RecordedAction, { isStillDecided }: ActDeps): LastC
 }
 
 async function carryOut({ observed, action, receipt }: RecordedAction, deps: QueuedDeps): Promise<Acted> {
-  const { session } = deps;
+  const { session, mayLeave } = deps;
   switch (action.type) {
     case 'rent':
       return rent(action.purchase, receipt, deps);
@@ -110,7 +115,7 @@ async function carryOut({ observed, action, receipt }: RecordedAction, deps: Que
     case 'start':
       return start(observed, action, deps);
     case 'relabel':
-      await session?.client.instances.label(action.instanceId, action.label, whileWanted(deps));
+      await session?.client.instances.label(action.instanceId, action.label, { mayLeave });
       deps.memory.relabelledAt = deps.steady.now();
       return DONE;
     case 'retain':
@@ -178,20 +183,9 @@ export function rentedFacts(purchase: Purchase, instanceId: number, answeredAt: 
   };
 }
 
-/** A permission may be taken back at any time: what raises spending is asked for while the account allows it. */
-function whilePermitted({ object }: Observed, deps: ActDeps): ActDeps {
-  const { session, isStillDecided } = deps;
-  const namespace = object.metadata.namespace ?? '';
-  const isPermitted = () => session?.permits(namespace) === true;
-  return { ...deps, isStillDecided: (recorded) => isPermitted() && isStillDecided(recorded) };
-}
-
-/** A call may wait for its place for minutes: by then the machine may work again, or a person may want it kept. */
-const whileWanted = ({ mayLeave }: QueuedDeps): CallOptions => ({ mayLeave });
-
 async function destroy(instanceId: number, reason: Reason, deps: QueuedDeps): Promise<Acted> {
-  const { session, clock, steady, memory, metrics } = deps;
-  const answer = await session?.client.instances.destroy(instanceId, whileWanted(deps));
+  const { session, clock, steady, memory, metrics, mayLeave } = deps;
+  const answer = await session?.client.instances.destroy(instanceId, { mayLeave });
   memory.destroyed({
     instanceId,
     reason,
@@ -208,8 +202,8 @@ const timeAt = (session: AccountSession | undefined): ServiceTime =>
   session?.serviceClock.now() ?? { type: 'unknown' };
 
 async function stop(instanceId: number, deps: QueuedDeps): Promise<Acted> {
-  const { session, clock, steady, memory } = deps;
-  const answer = await session?.client.instances.stop(instanceId, whileWanted(deps));
+  const { session, clock, steady, memory, mayLeave } = deps;
+  const answer = await session?.client.instances.stop(instanceId, { mayLeave });
   memory.stopAskedAt = steady.now();
   memory.stopAnsweredAt = timeOfAnswer(answer?.answeredAt, timeAt(session), clock.now());
   session?.feed.pollNow();
@@ -221,14 +215,14 @@ async function start(
   { instanceId, pricePerHour }: Extract<Action, { type: 'start' }>,
   deps: QueuedDeps,
 ): Promise<Acted> {
-  const { session, steady, memory } = deps;
+  const { session, steady, memory, mayLeave } = deps;
   if (!session) return DONE;
-  if (!deps.mayLeave()) return WITHDRAWN;
+  if (!mayLeave()) return WITHDRAWN;
   const timeoutMs = parseDuration(object.spec.timeouts.start) ?? 0;
   const permission = session.admission.requestStart({ objectUid: uid, pricePerHour, timeoutMs });
   if (permission.type === 'refused') return startRefused(permission);
   try {
-    await session.client.instances.start(instanceId, whileWanted(deps));
+    await session.client.instances.start(instanceId, { mayLeave });
   } catch (error) {
     permission.settle({ started: wasRefused(error) ? false : 'unknown' });
     throw error;
@@ -264,11 +258,11 @@ async function retain(
   receipt: Receipt<GpuInstance>,
   deps: QueuedDeps,
 ): Promise<void> {
-  const { session, book, log, showEvent } = deps;
+  const { session, book, log, showEvent, mayLeave } = deps;
   const { object } = receipt;
   try {
     if (session && action.label !== undefined)
-      await session.client.instances.label(action.instanceId, action.label, whileWanted(deps));
+      await session.client.instances.label(action.instanceId, action.label, { mayLeave });
   } catch (error) {
     if (!(error instanceof MarketplaceError) || deps.wasTakenBack()) throw error;
     log.warn('Kept machine could not be relabelled', { instanceId: action.instanceId, kind: error.kind });
@@ -282,15 +276,13 @@ async function retain(
       pricePerHour: parseDollars(object.status?.cost?.pricePerHour),
     });
   } catch (error) {
-    if (error instanceof RangeError) showEvent(noteNotKept(action.instanceId, error));
+    if (error instanceof RangeError) {
+      // The object waits for it, and nothing else would tell why.
+      const note = `Machine ${action.instanceId} is not given up yet: ${error.message}.`;
+      showEvent({ type: 'Warning', reason: 'NotRetained', action: 'Deleting', note });
+    }
     throw error;
   }
-}
-
-/** The object waits for it, and nothing else would tell why. */
-function noteNotKept(instanceId: number, { message }: RangeError): EventNote {
-  const note = `Machine ${instanceId} is not given up yet: ${message}.`;
-  return { type: 'Warning', reason: 'NotRetained', action: 'Deleting', note };
 }
 
 /** Lets the object go: what the brake must not forget first, then the guard, in one write. */
@@ -314,13 +306,10 @@ async function release(
 }
 
 async function fold(observed: Observed, { book, memory }: ActDeps): Promise<void> {
-  if (!book || memory.folded || !hasRented(observed)) return;
+  const hasRented = observed.intent.type !== 'none' || (observed.object.status?.attempt ?? 0) > 0;
+  if (!book || memory.folded || !hasRented) return;
   await book.recordDeleted(departed(observed));
   memory.folded = true;
-}
-
-function hasRented({ intent, object }: Observed): boolean {
-  return intent.type !== 'none' || (object.status?.attempt ?? 0) > 0;
 }
 
 function departed(observed: Observed): DeletedInstance {

@@ -202,8 +202,7 @@ async function actOnAll({ observed, decision, receipt }: RecordedDecision, deps:
     if (action.type !== 'rent' && !isLeading(deps)) return requeueAfter(SHORT_LEASE_RETRY_MS);
     deps.log.info('Acting', { rule: decision.rule, action: action.type, ...actionFields(action) });
     const recorded = { observed, action, receipt };
-    const ports = { ...deps, isStillDecided: (of: RecordedAction) => isStillDecided(of, deps) };
-    const carryOut = () => act(recorded, ports);
+    const carryOut = () => act(recorded, { ...deps, isStillDecided: () => isStillDecided(recorded, deps) });
     const acted = await (WAITS.has(action.type) ? deps.aside(carryOut) : carryOut());
     const result = await applyOutcome(recorded, acted, deps);
     // One machine that cannot be destroyed must not let the next one bill on.

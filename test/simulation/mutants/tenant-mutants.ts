@@ -59,8 +59,8 @@ export const TENANT_MUTANTS: readonly Mutant[] = [
     also: [
       {
         file: 'controllers/gpu-instance/act.ts',
-        find: 'const deps = SPENDS.has(action.type) ? whilePermitted(observed, given) : given;',
-        replace: "const deps = SPENDS.has('rent') ? whilePermitted(observed, given) : given;",
+        find: '!SPENDS.has(action.type) || session',
+        replace: "!SPENDS.has('rent') || session",
       },
     ],
   },
