@@ -51,7 +51,7 @@ export const OUTAGE_MUTANTS: readonly Mutant[] = [
     loses: 'the tolerance that stands still while the breaker is open',
     file: 'accounts/breaker.ts',
     find: 'return until - from - within;',
-    replace: 'return until - from - 0 * held;',
+    replace: 'return until - from - 0 * within;',
   },
   {
     name: 'all-at-once-after-hold',

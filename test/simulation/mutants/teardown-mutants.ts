@@ -94,7 +94,7 @@ export const TEARDOWN_MUTANTS: readonly Mutant[] = [
     loses: 'the next try after another write came before the removal of the guard',
     file: 'controllers/gpu-instance/act.ts',
     find: "  if (written.type === 'conflict') throw written.error;\n  if (written.type === 'written') deps.wrote(written.object);",
-    replace: "  if (written.type === 'written') ports.wrote(written.object);",
+    replace: "  if (written.type === 'written') deps.wrote(written.object);",
   },
   {
     name: 'orphaned-slice-stays',

@@ -22,7 +22,8 @@ export const TENANT_MUTANTS: readonly Mutant[] = [
     loses: 'the first start that waits for no new account, and for none whose list fails',
     file: 'accounts/installation/rental-traces.ts',
     find: 'unlisted: former.filter((account) => isListPending(account, registry)).length,',
-    replace: 'unlisted: accounts.filter((account) => !registry.session(refOf(account))?.connected()).length,',
+    replace:
+      'unlisted: accounts.filter((account) => registry.session(refOf(account))?.isListed !== true).length,',
   },
   {
     name: 'foreign-label-blocks-identity',
@@ -48,7 +49,7 @@ export const TENANT_MUTANTS: readonly Mutant[] = [
     loses: 'the second namespace, or the default time, before a failure counts for all',
     file: 'accounts/failure-reports.ts',
     find: 'if (agrees) return true;',
-    replace: "if (agrees || testimony.target !== '') return true;",
+    replace: "if (agrees || report.target !== '') return true;",
   },
   {
     name: 'revoked-namespace-starts',
