@@ -29,3 +29,10 @@ test('the HelmRelease gets the namespace that `deploy/` has', () => {
   const [namespace] = objectsOf('deploy/base/namespace.yaml');
   expect(objectsOf('deploy/gitops/flux/helm-release.yaml')).toContainEqual(namespace);
 });
+
+test('a machine that nobody offers keeps Flux from a newer commit for two minutes at most', () => {
+  const machines = objectsOf('deploy/gitops/flux/kustomization.yaml').find(
+    ({ kind, metadata }) => kind === 'Kustomization' && metadata.name === 'machines',
+  );
+  expect(machines).toMatchObject({ spec: { wait: true, timeout: '2m', retryInterval: '1m' } });
+});

@@ -174,7 +174,7 @@ describe.skipIf(!canRun)('the operator as exactly the ServiceAccount of the char
           TOKEN_FILE: file('token', token),
           API_KEY_FILE: file('key', installed.apiKey),
           MARKETPLACE_URL: installed.marketplaceUrl,
-          NODE_EXTRA_CA_CERTS: file('ca', cluster.caPem),
+          CA_FILE: file('ca', cluster.caPem),
         },
       },
     );

@@ -1,9 +1,13 @@
 // `helm test`: asks the cluster and the marketplace what the operator depends on. Makes and rents nothing.
 import { readFile } from 'node:fs/promises';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 
 const { NAMESPACE: namespace, KUBERNETES_SERVICE_HOST: host, API_KEY_FILE: keyFile, MARKETPLACE_URL: marketplace } = process.env;
 const api = process.env.API_URL ?? `https://${host}:${process.env.KUBERNETES_SERVICE_PORT}`;
 const tokenFile = process.env.TOKEN_FILE ?? '/var/run/secrets/kubernetes.io/serviceaccount/token';
+const caFile = process.env.CA_FILE ?? '/var/run/secrets/kubernetes.io/serviceaccount/ca.crt';
+// Beside those of Node and of NODE_EXTRA_CA_CERTS, by which the marketplace may be trusted.
+setDefaultCACertificates([...getCACertificates('default'), await readFile(caFile, 'utf8')]);
 const token = (await readFile(tokenFile, 'utf8')).trim();
 
 async function askKubernetes(path, body) {
