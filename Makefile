@@ -6,7 +6,7 @@ RUN := PATH="$(CURDIR)/node_modules/.bin:$$PATH" exec node
 
 .DEFAULT_GOAL := help
 
-.PHONY: help npm install check test demo demo-endpoint simulate verify-all generate format build bench clean
+.PHONY: help npm install check test demo demo-endpoint simulate verify-all generate format build image bench clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -51,6 +51,9 @@ format: $(INSTALLED) ## Format and fix what can be fixed
 
 build: $(INSTALLED) ## One bundle: dist/gpu-rent.mjs
 	@npm run --silent build
+
+image: $(INSTALLED) ## The container image in dist/image.tar, loaded into docker, podman or buildah if one is here
+	@$(RUN) scripts/image.ts
 
 clean: ## Remove what the targets made in this folder
 	rm -rf node_modules dist coverage reports

@@ -16,7 +16,9 @@ const ofTheRepository = new Set(['dependencies', 'devDependencies', 'scripts']);
 const published = Object.entries(manifest).filter(([name]) => !ofTheRepository.has(name));
 
 rmSync(folder, { recursive: true, force: true });
-const built = readdirSync(join(repository, 'dist')).map((file) => join('dist', file));
+const built = readdirSync(join(repository, 'dist'))
+  .filter((file) => file !== 'image.tar')
+  .map((file) => join('dist', file));
 for (const path of [...built, ...manifest.files.filter((file) => file !== 'dist')])
   cpSync(join(repository, path), join(folder, path), { recursive: true });
 writeFileSync(

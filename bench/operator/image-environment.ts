@@ -1,10 +1,9 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { ENVIRONMENT } from '../../scripts/image/root-files.ts';
 
-const CONTAINERFILE = join(import.meta.dirname, '..', '..', 'Containerfile');
+/** Folders of the image, which a process outside it does not have. */
+const FOLDERS: ReadonlySet<string> = new Set(['PATH', 'HOME']);
 
 /** What the image sets for the operator, so that a bench measures the process as it is shipped. */
 export function imageEnvironment(): Readonly<Record<string, string>> {
-  const lines = readFileSync(CONTAINERFILE, 'utf8').matchAll(/^ENV (\w+)=(\S+)$/gm);
-  return Object.fromEntries([...lines].map(([, name = '', value = '']) => [name, value]));
+  return Object.fromEntries(Object.entries(ENVIRONMENT).filter(([name]) => !FOLDERS.has(name)));
 }

@@ -30,7 +30,7 @@ test('the HelmRelease gets the namespace that `deploy/` has', () => {
   expect(objectsOf('deploy/gitops/flux/helm-release.yaml')).toContainEqual(namespace);
 });
 
-test('a machine that nobody offers keeps Flux from a newer commit for two minutes at most', () => {
+test('a machine without offers keeps Flux from a newer commit for two minutes at most', () => {
   const machines = objectsOf('deploy/gitops/flux/kustomization.yaml').find(
     ({ kind, metadata }) => kind === 'Kustomization' && metadata.name === 'machines',
   );

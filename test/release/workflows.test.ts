@@ -39,11 +39,3 @@ describe.each(readdirSync(FOLDER))('the workflow %s', (file) => {
     expect(checkouts.map((one) => one.with)).toEqual(checkouts.map(() => ({ 'persist-credentials': false })));
   });
 });
-
-test('the image holds one bundle, runs without a named user, and has no shell command in its recipe', () => {
-  const recipe = readFileSync(join(REPOSITORY, 'Containerfile'), 'utf8');
-  expect(recipe.match(/^COPY .*$/gm)).toEqual(['COPY --chmod=0444 dist/gpu-rent.mjs LICENSE /app/']);
-  expect(recipe).toMatch(/^USER 65532:65532$/m);
-  expect(recipe).toMatch(/nodejs26-debian13:nonroot$/m);
-  expect(recipe).not.toMatch(/^RUN /m);
-});

@@ -1,0 +1,136 @@
+/**
+ * `make image`: the operator's image for linux/amd64 and linux/arm64 in dist/image.tar, an OCI layout that Docker loads,
+ * too. It needs no container engine: the pinned Node and Debian's shared libraries are put together with the bundle, and
+ * two builds of one commit are the same bytes. An engine of this machine gets the image loaded.
+ */
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import * as z from 'zod';
+import { type Architecture, fetchPackage, pins, readPackage } from './image/debian-archive.ts';
+import { findEngine, loadInto } from './image/engine.ts';
+import { fetchNode } from './image/node-binary.ts';
+import { type Image, imageArchive } from './image/oci.ts';
+import {
+  applicationLayer,
+  baseLayer,
+  configOf,
+  type InstalledPackage,
+  nodeLayer,
+} from './image/root-files.ts';
+
+const repository = join(import.meta.dirname, '..');
+const dist = join(repository, 'dist');
+const NAME = 'ghcr.io/gpu-rental-operator/gpu-rental-operator';
+const ARCHITECTURES: readonly Architecture[] = ['amd64', 'arm64'];
+const MAIN: Architecture = process.arch === 'arm64' ? 'arm64' : 'amd64';
+
+const { XDG_CACHE_HOME = '', IMAGE = NAME, IMAGE_ENGINE = '', SOURCE_DATE_EPOCH } = process.env;
+const cache = join(XDG_CACHE_HOME || join(homedir(), '.cache'), 'gpu-rental-operator', 'image');
+
+const { version } = z
+  .looseObject({ version: z.string() })
+  .parse(JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')));
+const reference = /:[^/]+$/.test(IMAGE) ? IMAGE : `${IMAGE}:${version}`;
+
+/** Seconds since the epoch: of the commit, so that a commit has one image. */
+function createdAt(): number {
+  if (SOURCE_DATE_EPOCH !== undefined && SOURCE_DATE_EPOCH !== '') return Number(SOURCE_DATE_EPOCH);
+  try {
+    return Number(
+      execFileSync('git', ['log', '-1', '--format=%ct'], {
+        cwd: repository,
+        encoding: 'utf8',
+        stdio: ['ignore', 'pipe', 'ignore'],
+      }),
+    );
+  } catch {
+    return 0;
+  }
+}
+
+/** The commit, if this is a clone. */
+function revision(): string | undefined {
+  try {
+    return execFileSync('git', ['rev-parse', 'HEAD'], {
+      cwd: repository,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }).trim();
+  } catch {
+    return undefined;
+  }
+}
+
+function bundle(): ReadonlyMap<string, Buffer> {
+  execFileSync(process.execPath, [join(import.meta.dirname, 'build.ts')], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  const files = ['dist/gpu-rent.mjs', 'dist/gpu-rent.mjs.LEGAL.txt', 'LICENSE'].filter((path) =>
+    existsSync(join(repository, path)),
+  );
+  return new Map(files.map((path) => [path.replace('dist/', ''), readFileSync(join(repository, path))]));
+}
+
+async function imageFor(
+  architecture: Architecture,
+  application: ReadonlyMap<string, Buffer>,
+): Promise<Image> {
+  const { packages, snapshot } = pins.parse(
+    JSON.parse(readFileSync(join(import.meta.dirname, 'image', 'packages.json'), 'utf8')),
+  );
+  const installed = await Promise.all(
+    packages.map(async ({ name, files }): Promise<InstalledPackage> => {
+      const deb = await fetchPackage(files[architecture], { snapshot, cache });
+      return { name, ...(await readPackage(deb)) };
+    }),
+  );
+  const node = await fetchNode(architecture, { repository, cache });
+  const commit = revision();
+  return {
+    architecture,
+    layers: [baseLayer(installed, architecture), nodeLayer(node), applicationLayer(application)],
+    config: configOf({
+      'org.opencontainers.image.title': 'gpu-rental-operator',
+      'org.opencontainers.image.source': 'https://github.com/gpu-rental-operator/gpu-rental-operator',
+      'org.opencontainers.image.licenses': 'Apache-2.0',
+      'org.opencontainers.image.version': version,
+      ...(commit !== undefined && { 'org.opencontainers.image.revision': commit }),
+    }),
+  };
+}
+
+async function main(): Promise<void> {
+  const application = bundle();
+  const images = await Promise.all(ARCHITECTURES.map((architecture) => imageFor(architecture, application)));
+  const { archive, digest, sizes } = await imageArchive(images, {
+    reference,
+    createdAt: createdAt(),
+    main: MAIN,
+  });
+  mkdirSync(dist, { recursive: true });
+  const path = join(dist, 'image.tar');
+  writeFileSync(`${path}.unfinished`, archive);
+  renameSync(`${path}.unfinished`, path);
+  const engine = IMAGE_ENGINE === 'none' ? undefined : await findEngine(process.env);
+  if (engine) await loadInto(engine, path, process.env);
+  const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
+  process.stdout.write(`dist/image.tar: ${reference}, ${digest}\n`);
+  for (const { architecture, unpacked, packed } of sizes)
+    process.stdout.write(`  linux/${architecture}: ${megabytes(unpacked)}, ${megabytes(packed)} packed\n`);
+  process.stdout.write(
+    engine
+      ? `Loaded into ${engine.name}.\n`
+      : `No container engine answers here: load it with docker load --input dist/image.tar, or ctr --namespace k8s.io images import dist/image.tar.\n`,
+  );
+  process.stdout.write(
+    `${JSON.stringify({ image: reference, digest, sha256: createHash('sha256').update(archive).digest('hex'), sizes, engine: engine?.name ?? 'none' })}\n`,
+  );
+}
+
+await main().catch((error: Error) => {
+  process.stderr.write(`make image: ${error.message}\n`);
+  process.exitCode = 1;
+});
