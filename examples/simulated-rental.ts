@@ -30,7 +30,7 @@ const client = createMarketplaceClient({
 
 try {
   const { instanceId } = await client.instances.rent(
-    1,
+    '1',
     { image: 'ubuntu:24.04', diskGB: 10, label: 'example' },
     { deadlineMs: 60_000 },
   );

@@ -65,7 +65,7 @@ export class Story {
     const before = this.#last.get('trainer');
     if (before?.hostId === undefined) throw new DemoFailure('the trainer shows no host');
     this.#view.heading(`Host ${before.hostId}, which runs the trainer, goes offline for ever`);
-    await injectFault(this.#stage.controlUrl, { name: 'host-death', host: before.hostId });
+    await injectFault(this.#stage.controlUrl, { name: 'host-death', host: Number(before.hostId) });
     const seen = await this.#until('the trainer runs on another host', (instances) => {
       const now = instances.get('trainer');
       return now?.isReady === true && now.instanceId !== before.instanceId && now.hostId !== before.hostId;

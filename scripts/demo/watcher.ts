@@ -9,8 +9,8 @@ export interface Sighting {
   readonly name: string;
   readonly phase: string;
   readonly word: string;
-  readonly instanceId: number | undefined;
-  readonly hostId: number | undefined;
+  readonly instanceId: string | undefined;
+  readonly hostId: string | undefined;
   readonly pricePerHour: string;
   readonly isReady: boolean;
   readonly endpoint: string;

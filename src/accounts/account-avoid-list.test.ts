@@ -4,9 +4,9 @@ import { type AvoidEntry, AvoidList } from './avoid-list.ts';
 import type { FailureReporter } from './failure-reports.ts';
 
 const HOUR = 3_600_000;
-const host = { type: 'host', id: 1 } as const;
-const machine = { type: 'machine', id: 2 } as const;
-const offer = { type: 'offer', id: 9 } as const;
+const host = { type: 'host', id: '1' } as const;
+const machine = { type: 'machine', id: '2' } as const;
+const offer = { type: 'offer', id: '9' } as const;
 
 function list(entries: readonly AvoidEntry[] = []) {
   const clock = createVirtualClock({ startMs: 0 });
@@ -29,7 +29,7 @@ describe('the avoid list of an account and its status', () => {
     const { avoid, changes } = list();
     avoid.add(offer, 'OfferGone');
     avoid.add(host, 'Exited');
-    expect(avoid.current()).toMatchObject({ offers: new Set([9]), hosts: new Set([1]) });
+    expect(avoid.current()).toMatchObject({ offers: new Set(['9']), hosts: new Set(['1']) });
     expect(avoid.durable()).toEqual([entry(24 * HOUR)]);
     expect(changes()).toBe(1);
   });
@@ -44,7 +44,7 @@ describe('the avoid list of an account and its status', () => {
   test('what a person added to the status is avoided', () => {
     const { avoid } = list();
     avoid.follow([entry(5 * HOUR, 'Requested')]);
-    expect(avoid.current().hosts).toEqual(new Set([1]));
+    expect(avoid.current().hosts).toEqual(new Set(['1']));
     expect(avoid.durable()).toEqual([entry(5 * HOUR, 'Requested')]);
   });
 
@@ -72,7 +72,7 @@ describe('the avoid list of an account and its status', () => {
   test('one more failure than a status takes is written in the place of what ends first, so that the status can be written', () => {
     const full = Array.from({ length: 256 }, (_, index) => ({
       ...entry((24 + index) * HOUR),
-      target: { type: 'host', id: index + 100 } as const,
+      target: { type: 'host', id: String(index + 100) } as const,
     }));
     const { avoid } = list(full);
     avoid.add(host, 'Exited');
@@ -89,7 +89,7 @@ describe('the avoid list of an account and its status', () => {
   test('what failed a moment ago is avoided at once, however many others are for longer', () => {
     const full = Array.from({ length: 256 }, (_, index) => ({
       ...entry(24 * HOUR),
-      target: { type: 'host', id: index + 100 } as const,
+      target: { type: 'host', id: String(index + 100) } as const,
     }));
     const { avoid, clock } = list(full);
     avoid.add(machine, 'Exited');
@@ -105,7 +105,7 @@ describe('the avoid list of an account and its status', () => {
     const { avoid } = list();
     avoid.add(offer, 'OfferGone');
     avoid.follow([]);
-    expect(avoid.current().offers).toEqual(new Set([9]));
+    expect(avoid.current().offers).toEqual(new Set(['9']));
   });
 });
 
@@ -123,7 +123,7 @@ describe('the word of one namespace (H9)', () => {
     const { avoid, changes } = list();
     avoid.add(machine, 'ProvisioningTimedOut', witness('red'));
     avoid.add(offer, 'refused', witness('red'));
-    expect(avoid.current('red-object')).toMatchObject({ machines: new Set([2]), offers: new Set([9]) });
+    expect(avoid.current('red-object')).toMatchObject({ machines: new Set(['2']), offers: new Set(['9']) });
     for (const other of [undefined, 'blue-object'])
       expect(avoid.current(other)).toEqual({ machines: new Set(), offers: new Set(), hosts: new Set() });
     expect([avoid.durable(), changes()]).toEqual([[], 0]);
@@ -141,7 +141,7 @@ describe('the word of one namespace (H9)', () => {
     avoid.add(machine, 'ProvisioningTimedOut', witness('red'));
     await clock.advance(23 * HOUR);
     avoid.add(machine, 'ProvisioningTimedOut', witness('blue'));
-    expect(avoid.current().machines).toEqual(new Set([2]));
+    expect(avoid.current().machines).toEqual(new Set(['2']));
     await clock.advance(25 * HOUR);
     avoid.add(host, 'HostSilent', witness('red'));
     await clock.advance(25 * HOUR);
@@ -160,10 +160,11 @@ describe('the word of one namespace (H9)', () => {
 
   test('is forgotten before it fills the memory', () => {
     const { avoid } = list();
-    for (let id = 0; id < 100; id += 1) avoid.add({ type: 'machine', id }, 'Exited', witness('red'));
+    for (let id = 0; id < 100; id += 1)
+      avoid.add({ type: 'machine', id: String(id) }, 'Exited', witness('red'));
     expect(avoid.current('red-object').machines.size).toBe(64);
-    avoid.add({ type: 'machine', id: 0 }, 'CannotStart', witness('blue'));
-    avoid.add({ type: 'machine', id: 99 }, 'CannotStart', witness('blue'));
-    expect(avoid.current().machines).toEqual(new Set([99]));
+    avoid.add({ type: 'machine', id: '0' }, 'CannotStart', witness('blue'));
+    avoid.add({ type: 'machine', id: '99' }, 'CannotStart', witness('blue'));
+    expect(avoid.current().machines).toEqual(new Set(['99']));
   });
 });

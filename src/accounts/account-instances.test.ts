@@ -6,10 +6,10 @@ import type { KeyRing } from '../ownership/key-ring.ts';
 import { countedObjects } from './account-instances.ts';
 
 const KEYS: KeyRing = [new Secret('1'.repeat(64))];
-const login = { url: 'https://market.example', userId: 7 };
+const login = { url: 'https://market.example', userId: '7' };
 const permits = (namespace: string) => namespace === 'team';
 
-const facts = { uid: 'u1', attempt: 1, instanceId: 7 };
+const facts = { uid: 'u1', attempt: 1, instanceId: '7' };
 const claim = { ...facts, claim: makeClaim(KEYS, { ...facts, login }) };
 
 describe('an object of a namespace that the account does not permit', () => {
@@ -19,10 +19,10 @@ describe('an object of a namespace that the account does not permit', () => {
 
   test.each([
     ['and that has rented nothing counts for nothing', {}, false],
-    ['counts while it has a machine that is proven to be rented', { instanceId: 7, claim }, true],
+    ['counts while it has a machine that is proven to be rented', { instanceId: '7', claim }, true],
     [
       'and that names a machine without proof counts for nothing',
-      { instanceId: 8, claim: { ...claim, instanceId: 8 } },
+      { instanceId: '8', claim: { ...claim, instanceId: '8' } },
       false,
     ],
     ['counts where it has rented before, or is about to', { hasProvenIntent: true }, true],
@@ -32,7 +32,7 @@ describe('an object of a namespace that the account does not permit', () => {
   });
 
   test('has no claim that fits another login', () => {
-    expect(counts({ claim }, { login: { ...login, userId: 8 } })).toBe(false);
+    expect(counts({ claim }, { login: { ...login, userId: '8' } })).toBe(false);
     expect(counts({ claim }, { login: undefined })).toBe(false);
   });
 

@@ -29,12 +29,12 @@ describe('what a status remembers', () => {
 
   test('is what to keep off, machine or host', () => {
     const avoid = [
-      { kind: 'Host' as const, id: 1, until: AT, failures: 2, reason: 'HostOffline' },
-      { kind: 'Machine' as const, id: 2, until: AT, failures: 1, reason: 'Exited' },
+      { kind: 'Host' as const, id: '1', until: AT, failures: 2, reason: 'HostOffline' },
+      { kind: 'Machine' as const, id: '2', until: AT, failures: 1, reason: 'Exited' },
     ];
     expect(avoidOf(account({ avoid }))).toEqual([
-      { target: { type: 'host', id: 1 }, until: Date.parse(AT), failures: 2, reason: 'HostOffline' },
-      { target: { type: 'machine', id: 2 }, until: Date.parse(AT), failures: 1, reason: 'Exited' },
+      { target: { type: 'host', id: '1' }, until: Date.parse(AT), failures: 2, reason: 'HostOffline' },
+      { target: { type: 'machine', id: '2' }, until: Date.parse(AT), failures: 1, reason: 'Exited' },
     ]);
   });
 
@@ -52,7 +52,7 @@ describe('what a status remembers', () => {
   });
 
   test('is what one namespace keeps off by itself', () => {
-    const entry = { kind: 'Machine' as const, id: 2, until: AT, failures: 1, reason: 'Exited' };
+    const entry = { kind: 'Machine' as const, id: '2', until: AT, failures: 1, reason: 'Exited' };
     const avoid = [{ ...entry, namespace: 'team' }, entry];
     expect(avoidOf(account({ avoid })).map((each) => 'namespace' in each && each.namespace)).toEqual([
       'team',

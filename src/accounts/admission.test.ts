@@ -61,7 +61,7 @@ function office(paced = false, maxDollarsPerHour = 1000 * DOLLAR, maxRentalsPerH
   });
 }
 
-const ask = (objectUid: string, offerId: number, wake = () => {}) => ({
+const ask = (objectUid: string, offerId: string, wake = () => {}) => ({
   ...{ objectUid, offerId, pricePerHour: DOLLAR },
   ...{ namespace: 'team', generation: 1, wake },
 });
@@ -75,12 +75,12 @@ const recorded = (uid: string, changes: Partial<InstanceSummary> = {}): Instance
   instanceSummary({ uid, key: `team/${uid}`, hasOpenIntent: true, newestRentalAt: clock.now(), ...changes });
 
 test('a ticket is used once', () => {
-  const ticket = ticketOf(office().request(ask('a', 1)));
+  const ticket = ticketOf(office().request(ask('a', '1')));
   expect([ticket.use(), ticket.use()]).toEqual([true, false]);
 });
 
 test('a ticket is worth nothing after five seconds', async () => {
-  const ticket = ticketOf(office().request(ask('a', 1)));
+  const ticket = ticketOf(office().request(ask('a', '1')));
   await clock.advance(5_000);
   expect(ticket.use()).toBe(false);
 });
@@ -88,35 +88,35 @@ test('a ticket is worth nothing after five seconds', async () => {
 test('the reason that the account as a whole gives comes first', () => {
   setting.refusal = { reason: 'AccountNotReady', message: 'no key' };
   setting.limits = { maxInstances: 0 };
-  expect(office().request(ask('a', 1))).toMatchObject({ reason: 'AccountNotReady', message: 'no key' });
+  expect(office().request(ask('a', '1'))).toMatchObject({ reason: 'AccountNotReady', message: 'no key' });
 });
 
 describe('scenario 10: two objects that chose the same offer', () => {
   test('the second is refused at once, and sees the offer as reserved', () => {
     const tickets = office();
-    ticketOf(tickets.request(ask('a', 1)));
-    expect(tickets.request(ask('b', 1))).toMatchObject({ type: 'refused', reason: 'OfferReserved' });
-    expect([tickets.reservedFor('b').has(1), tickets.reservedFor('b').has(2)]).toEqual([true, false]);
-    expect(tickets.reservedFor('a').has(1)).toBe(false);
+    ticketOf(tickets.request(ask('a', '1')));
+    expect(tickets.request(ask('b', '1'))).toMatchObject({ type: 'refused', reason: 'OfferReserved' });
+    expect([tickets.reservedFor('b').has('1'), tickets.reservedFor('b').has('2')]).toEqual([true, false]);
+    expect(tickets.reservedFor('a').has('1')).toBe(false);
   });
 
   test('it may have the offer when the first one did not rent it', () => {
     const tickets = office();
-    ticketOf(tickets.request(ask('a', 1))).settle({ rented: false });
-    expect(tickets.request(ask('b', 1)).type).toBe('ticket');
+    ticketOf(tickets.request(ask('a', '1'))).settle({ rented: false });
+    expect(tickets.request(ask('b', '1')).type).toBe('ticket');
   });
 
   test('it may not while a shared search can still show the rented offer', async () => {
     const tickets = office();
-    ticketOf(tickets.request(ask('a', 1))).settle({ rented: true });
-    expect(tickets.request(ask('b', 1))).toMatchObject({ reason: 'OfferReserved' });
+    ticketOf(tickets.request(ask('a', '1'))).settle({ rented: true });
+    expect(tickets.request(ask('b', '1'))).toMatchObject({ reason: 'OfferReserved' });
     await clock.advance(RESERVATION_MS);
-    expect(tickets.request(ask('b', 1)).type).toBe('ticket');
+    expect(tickets.request(ask('b', '1')).type).toBe('ticket');
   });
 
   test('accounts of two logins of one marketplace see each other’s reservations', () => {
-    ticketOf(office().request(ask('a', 1)));
-    expect(office().request(ask('b', 1))).toMatchObject({ reason: 'OfferReserved' });
+    ticketOf(office().request(ask('a', '1')));
+    expect(office().request(ask('b', '1'))).toMatchObject({ reason: 'OfferReserved' });
   });
 });
 
@@ -124,58 +124,60 @@ describe('limits under concurrency', () => {
   test('ten requests at once cannot all pass a limit with room for three', () => {
     setting.limits = { maxInstances: 3 };
     const tickets = office();
-    const decisions = Array.from({ length: 10 }, (_, index) => tickets.request(ask(`o${index}`, index)));
+    const decisions = Array.from({ length: 10 }, (_, index) =>
+      tickets.request(ask(`o${index}`, String(index))),
+    );
     expect(decisions.filter(({ type }) => type === 'ticket')).toHaveLength(3);
   });
 
   test('a rental that was refused leaves its room to the next', () => {
     setting.limits = { maxInstances: 1 };
     const tickets = office();
-    const ticket = ticketOf(tickets.request(ask('a', 1)));
-    expect(tickets.request(ask('b', 2)).type).toBe('refused');
+    const ticket = ticketOf(tickets.request(ask('a', '1')));
+    expect(tickets.request(ask('b', '2')).type).toBe('refused');
     ticket.settle({ rented: false });
-    expect(tickets.request(ask('b', 2)).type).toBe('ticket');
+    expect(tickets.request(ask('b', '2')).type).toBe('ticket');
   });
 
   test('who was refused an offer may ask for another at once, though its record still shows the first', () => {
     setting.limits = { maxInstances: 1 };
     const tickets = office();
-    const ticket = ticketOf(tickets.request(ask('a', 1)));
+    const ticket = ticketOf(tickets.request(ask('a', '1')));
     ticket.use();
     setting.objects = [recorded('a')];
     ticket.settle({ rented: false });
-    expect(tickets.request(ask('b', 2))).toMatchObject({ reason: 'AccountLimitReached' });
-    expect(tickets.request(ask('a', 2)).type).toBe('ticket');
+    expect(tickets.request(ask('b', '2'))).toMatchObject({ reason: 'AccountLimitReached' });
+    expect(tickets.request(ask('a', '2')).type).toBe('ticket');
   });
 
   test('a ticket that is never used leaves its room after five seconds', async () => {
     setting.limits = { maxInstances: 1 };
     const tickets = office();
-    tickets.request(ask('a', 1));
+    tickets.request(ask('a', '1'));
     await clock.advance(5_000);
-    expect(tickets.request(ask('b', 2)).type).toBe('ticket');
+    expect(tickets.request(ask('b', '2')).type).toBe('ticket');
   });
 
   test('a rental counts once when its record arrives, and its price stays', () => {
     setting.limits = { maxInstances: 2 };
     const tickets = office();
-    ticketOf(tickets.request(ask('a', 1))).use();
+    ticketOf(tickets.request(ask('a', '1'))).use();
     setting.objects = [recorded('a')];
     expect(tickets.sums()).toMatchObject({ liveMachines: 1, dollarsPerHour: DOLLAR });
-    setting.objects = [recorded('a', { hasOpenIntent: false, instanceId: 5, pricePerHour: 2 * DOLLAR })];
+    setting.objects = [recorded('a', { hasOpenIntent: false, instanceId: '5', pricePerHour: 2 * DOLLAR })];
     expect(tickets.sums()).toMatchObject({ liveMachines: 1, dollarsPerHour: 2 * DOLLAR });
   });
 
   test('a rental counts towards the hour from its ticket on, also while its record shows no more than the intent', () => {
     const tickets = office(false, 1000 * DOLLAR, 1);
-    const ticket = ticketOf(tickets.request(ask('a', 1)));
-    const second = () => tickets.request(ask('b', 2));
+    const ticket = ticketOf(tickets.request(ask('a', '1')));
+    const second = () => tickets.request(ask('b', '2'));
     expect(second()).toMatchObject({ reason: 'TooManyRentals' });
     ticket.use();
     setting.objects = [recorded('a')];
     expect(second()).toMatchObject({ reason: 'TooManyRentals' });
     ticket.settle({ rented: true });
-    setting.objects = [recorded('a', { hasOpenIntent: false, instanceId: 5, rentals: [clock.now()] })];
+    setting.objects = [recorded('a', { hasOpenIntent: false, instanceId: '5', rentals: [clock.now()] })];
     expect(second()).toMatchObject({ reason: 'TooManyRentals' });
     expect(tickets.sums().rentalsLastHour).toBe(1);
   });
@@ -185,16 +187,16 @@ describe('limits under concurrency', () => {
     setting.objects = [recorded('a', earlier)];
     setting.limits = { maxInstances: 1 };
     const tickets = office();
-    ticketOf(tickets.request(ask('a', 1)));
+    ticketOf(tickets.request(ask('a', '1')));
     expect(tickets.sums()).toMatchObject({ liveMachines: 1, dollarsPerHour: DOLLAR });
-    expect(tickets.request(ask('b', 2))).toMatchObject({ reason: 'AccountLimitReached' });
+    expect(tickets.request(ask('b', '2'))).toMatchObject({ reason: 'AccountLimitReached' });
   });
 });
 
 describe('rentals whose outcome is unknown', () => {
   /** Rents without an answer; the record of its object shows the intent. */
   function rentWithoutAnswer(tickets: Admission, uid: string): void {
-    const ticket = ticketOf(tickets.request(ask(uid, setting.objects.length)));
+    const ticket = ticketOf(tickets.request(ask(uid, String(setting.objects.length))));
     ticket.use();
     setting.objects = [...setting.objects, recorded(uid, { maxPrice: 3 * DOLLAR })];
     ticket.settle({ rented: 'unknown' });
@@ -209,7 +211,7 @@ describe('rentals whose outcome is unknown', () => {
     rentWithoutAnswer(tickets, 'a');
     rentWithoutAnswer(tickets, 'b');
     await clock.advance(210_000);
-    expect(tickets.request(ask('c', 9))).toMatchObject({ reason: 'AccountLimitReached' });
+    expect(tickets.request(ask('c', '9'))).toMatchObject({ reason: 'AccountLimitReached' });
     expect(tickets.sums()).toMatchObject({ dollarsPerHour: 2 * DOLLAR, liveMachines: 2 });
   });
 
@@ -218,14 +220,14 @@ describe('rentals whose outcome is unknown', () => {
     rentWithoutAnswer(tickets, 'a');
     rentWithoutAnswer(tickets, 'b');
     setting.objects = setting.objects.map((object) => ({ ...object, hasOpenIntent: false }));
-    expect(tickets.request(ask('c', 9)).type).toBe('ticket');
+    expect(tickets.request(ask('c', '9')).type).toBe('ticket');
   });
 
   test('count at the most that they may cost in a process that has not sent them', () => {
     rentWithoutAnswer(office(), 'a');
     const restarted = office();
     expect(restarted.sums().dollarsPerHour).toBe(3 * DOLLAR);
-    expect(restarted.request(ask('b', 9))).toMatchObject({ reason: 'AccountLimitReached' });
+    expect(restarted.request(ask('b', '9'))).toMatchObject({ reason: 'AccountLimitReached' });
     setting.limits = { maxSpendPerHour: 2 * DOLLAR, maxPricePerHour: 1.5 * DOLLAR };
     expect(restarted.sums().dollarsPerHour).toBe(1.5 * DOLLAR);
   });
@@ -236,19 +238,19 @@ describe('rentals whose outcome is unknown', () => {
     const tickets = office(true);
     expect(tickets.sums().dollarsPerHour).toBe(DOLLAR);
     pacer.reserve('rent', 5_000);
-    expect(tickets.request(ask('a', 2))).toMatchObject({ reason: 'Queued' });
+    expect(tickets.request(ask('a', '2'))).toMatchObject({ reason: 'Queued' });
     expect(tickets.sums()).toMatchObject({ dollarsPerHour: 0, liveMachines: 1 });
   });
 
   test('of an object with a machine count at no less than that costs', () => {
-    setting.objects = [recorded('a', { instanceId: 5, pricePerHour: 4 * DOLLAR, maxPrice: DOLLAR })];
+    setting.objects = [recorded('a', { instanceId: '5', pricePerHour: 4 * DOLLAR, maxPrice: DOLLAR })];
     expect(office().sums().dollarsPerHour).toBe(4 * DOLLAR);
   });
 });
 
 describe('a price that is unknown (S4, L3)', () => {
-  const unknown = (objectUid: string) => ({ ...ask(objectUid, 1), pricePerHour: undefined });
-  const held = { hasOpenIntent: false, instanceId: 5, hasUnknownPrice: true };
+  const unknown = (objectUid: string) => ({ ...ask(objectUid, '1'), pricePerHour: undefined });
+  const held = { hasOpenIntent: false, instanceId: '5', hasUnknownPrice: true };
 
   test.each<[string, AccountLimits]>([
     ['maxSpendPerHour', { maxSpendPerHour: 1 }],
@@ -265,7 +267,9 @@ describe('a price that is unknown (S4, L3)', () => {
     const tickets = office();
     ticketOf(tickets.request(unknown('a'))).use();
     expect(tickets.sums().dollarsPerHour).toBe(2 * DOLLAR);
-    expect(tickets.request({ ...unknown('b'), offerId: 2 })).toMatchObject({ reason: 'AccountLimitReached' });
+    expect(tickets.request({ ...unknown('b'), offerId: '2' })).toMatchObject({
+      reason: 'AccountLimitReached',
+    });
   });
 
   test('counts in the sums at the highest allowed one, also after a restart', () => {
@@ -284,7 +288,7 @@ describe('a price that is unknown (S4, L3)', () => {
     setting.limits = { maxSpendPerHour: 2 * DOLLAR };
     const tickets = office();
     expect(tickets.requestStart(start).type).toBe('permitted');
-    expect(tickets.request(ask('b', 2))).toMatchObject({ reason: 'AccountLimitReached' });
+    expect(tickets.request(ask('b', '2'))).toMatchObject({ reason: 'AccountLimitReached' });
   });
 });
 
@@ -295,22 +299,22 @@ describe('where labels are not known to come back', () => {
 
   test('an object waits for one whose intent is unreadable', () => {
     setting.objects = [instanceSummary({ uid: 'a', hasDoubtfulIntent: true })];
-    expect(office().request(ask('b', 2))).toMatchObject({ reason: 'Queued' });
+    expect(office().request(ask('b', '2'))).toMatchObject({ reason: 'Queued' });
   });
 
   test('a second object waits for the first', () => {
     const tickets = office();
-    ticketOf(tickets.request(ask('a', 1)));
-    expect(tickets.request(ask('b', 2))).toMatchObject({ reason: 'Queued' });
+    ticketOf(tickets.request(ask('a', '1')));
+    expect(tickets.request(ask('b', '2'))).toMatchObject({ reason: 'Queued' });
   });
 
   test('an object waits for one of another account of its login, and says of its own that it rents', () => {
     const tickets = office();
     setting.isLoginRenting = true;
-    expect(tickets.request(ask('a', 1))).toMatchObject({ reason: 'Queued' });
+    expect(tickets.request(ask('a', '1'))).toMatchObject({ reason: 'Queued' });
     expect(tickets.isRenting()).toBe(false);
     setting.isLoginRenting = false;
-    const ticket = ticketOf(tickets.request(ask('a', 1)));
+    const ticket = ticketOf(tickets.request(ask('a', '1')));
     expect(tickets.isRenting()).toBe(true);
     ticket.settle({ rented: true });
     expect(tickets.isRenting()).toBe(false);
@@ -320,42 +324,42 @@ describe('where labels are not known to come back', () => {
 
   test('the same object may ask again', () => {
     const tickets = office();
-    ticketOf(tickets.request(ask('a', 1)));
-    expect(tickets.request(ask('a', 2)).type).toBe('ticket');
+    ticketOf(tickets.request(ask('a', '1')));
+    expect(tickets.request(ask('a', '2')).type).toBe('ticket');
   });
 
   test('the turn passes on when the rental is settled', () => {
     const tickets = office();
-    ticketOf(tickets.request(ask('a', 1))).settle({ rented: true });
-    expect(tickets.request(ask('b', 2)).type).toBe('ticket');
+    ticketOf(tickets.request(ask('a', '1'))).settle({ rented: true });
+    expect(tickets.request(ask('b', '2')).type).toBe('ticket');
   });
 
   test('an outcome that is unknown keeps the turn, through the record of its intent', async () => {
     const tickets = office();
-    const ticket = ticketOf(tickets.request(ask('a', 1)));
+    const ticket = ticketOf(tickets.request(ask('a', '1')));
     ticket.use();
     ticket.settle({ rented: 'unknown' });
     setting.objects = [recorded('a')];
     await clock.advance(600_000);
-    expect(tickets.request(ask('b', 2))).toMatchObject({ reason: 'Queued' });
+    expect(tickets.request(ask('b', '2'))).toMatchObject({ reason: 'Queued' });
   });
 });
 
 describe('pacing', () => {
   test('one place is kept for a ticket, and the next asks later', async () => {
     const tickets = office(true);
-    const ticket = ticketOf(tickets.request(ask('a', 1)));
-    const refused = tickets.request(ask('b', 2));
+    const ticket = ticketOf(tickets.request(ask('a', '1')));
+    const refused = tickets.request(ask('b', '2'));
     expect(refused).toMatchObject({ type: 'refused', reason: 'Queued' });
     ticket.settle({ rented: false });
-    expect(tickets.request(ask('b', 2)).type).toBe('ticket');
+    expect(tickets.request(ask('b', '2')).type).toBe('ticket');
   });
 
   test('a refusal by pacing reserves nothing', () => {
     const tickets = office(true);
-    ticketOf(tickets.request(ask('a', 1)));
-    tickets.request(ask('b', 2));
-    expect([1, 2].map((offer) => tickets.reservedFor('c').has(offer))).toEqual([true, false]);
+    ticketOf(tickets.request(ask('a', '1')));
+    tickets.request(ask('b', '2'));
+    expect(['1', '2'].map((offer) => tickets.reservedFor('c').has(offer))).toEqual([true, false]);
     expect(tickets.sums().liveMachines).toBe(1);
   });
 });
@@ -365,7 +369,7 @@ describe('a burst of rentals under the marketplace’s pace', () => {
     const tickets = office(true);
     const rentedAt: number[] = [];
     const order: string[] = [];
-    const tryOnce = (uid: string, offerId: number): void => {
+    const tryOnce = (uid: string, offerId: string): void => {
       const decision = tickets.request(ask(uid, offerId, () => tryOnce(uid, offerId)));
       if (decision.type === 'refused') return;
       // The intent is written, then the call takes its place.
@@ -380,7 +384,7 @@ describe('a burst of rentals under the marketplace’s pace', () => {
       });
     };
     const uids = Array.from({ length: 20 }, (_, index) => `o${index}`);
-    for (const [index, uid] of uids.entries()) tryOnce(uid, index);
+    for (const [index, uid] of uids.entries()) tryOnce(uid, String(index));
     await clock.advance(200_000);
     expect(order).toEqual(uids);
     const spanMs = (rentedAt.at(-1) ?? 0) - (rentedAt[0] ?? 0);
@@ -391,25 +395,25 @@ describe('a burst of rentals under the marketplace’s pace', () => {
   test('calls the object that waited longest when a slot is free (F1)', () => {
     const tickets = office(true);
     const called: string[] = [];
-    const first = ticketOf(tickets.request(ask('a', 1)));
-    tickets.request(ask('b', 2, () => called.push('b')));
-    tickets.request(ask('c', 3, () => called.push('c')));
+    const first = ticketOf(tickets.request(ask('a', '1')));
+    tickets.request(ask('b', '2', () => called.push('b')));
+    tickets.request(ask('c', '3', () => called.push('c')));
     first.settle({ rented: false });
     expect(called).toEqual(['b']);
-    expect(tickets.request(ask('c', 3))).toMatchObject({ reason: 'Queued' });
-    expect(tickets.request(ask('b', 2)).type).toBe('ticket');
+    expect(tickets.request(ask('c', '3'))).toMatchObject({ reason: 'Queued' });
+    expect(tickets.request(ask('b', '2')).type).toBe('ticket');
   });
 
   test('calls the next object when the one that was called does not come', async () => {
     const tickets = office(true);
     const called: string[] = [];
-    ticketOf(tickets.request(ask('a', 1))).settle({ rented: false });
-    ticketOf(tickets.request(ask('b', 2)));
-    tickets.request(ask('gone', 3, () => called.push('gone')));
-    tickets.request(ask('c', 4, () => called.push('c')));
+    ticketOf(tickets.request(ask('a', '1'))).settle({ rented: false });
+    ticketOf(tickets.request(ask('b', '2')));
+    tickets.request(ask('gone', '3', () => called.push('gone')));
+    tickets.request(ask('c', '4', () => called.push('c')));
     await clock.advance(7_000);
     expect(called).toEqual(['gone', 'c']);
-    expect(tickets.request(ask('c', 4)).type).toBe('ticket');
+    expect(tickets.request(ask('c', '4')).type).toBe('ticket');
   });
 });
 
@@ -423,13 +427,13 @@ function permitted(decision: StartDecision): Extract<StartDecision, { type: 'per
 /** Stopped machines of that many objects, which cost a cent an hour each. */
 const sleepers = (count: number): readonly InstanceSummary[] =>
   Array.from({ length: count }, (_, index) =>
-    instanceSummary({ uid: `s${index}`, instanceId: index + 1, pricePerHour: DOLLAR / 100 }),
+    instanceSummary({ uid: `s${index}`, instanceId: String(index + 1), pricePerHour: DOLLAR / 100 }),
   );
 
 test('starting a stopped machine asks for money, not for a turn or a place', () => {
   setting.echo = 'unknown';
   const tickets = office(true);
-  ticketOf(tickets.request(ask('a', 1)));
+  ticketOf(tickets.request(ask('a', '1')));
   expect(tickets.requestStart(start('b'))).toMatchObject({ type: 'permitted' });
   setting.limits = { maxSpendPerHour: DOLLAR };
   expect(tickets.requestStart(start('b'))).toMatchObject({
@@ -473,15 +477,15 @@ describe('a start', () => {
     setting.objects = sleepers(1);
     const tickets = office();
     const { settle } = permitted(tickets.requestStart(start('s0')));
-    expect(tickets.request(ask('a', 1))).toMatchObject({ reason: 'AccountLimitReached' });
+    expect(tickets.request(ask('a', '1'))).toMatchObject({ reason: 'AccountLimitReached' });
     settle({ started: false });
     setting.limits = { maxSpendPerHour: 1.01 * DOLLAR };
-    expect(tickets.request(ask('a', 1)).type).toBe('ticket');
+    expect(tickets.request(ask('a', '1')).type).toBe('ticket');
   });
 
   test('of a machine that is recorded at its running price asks for no more than that', () => {
     setting.limits = { maxSpendPerHour: DOLLAR };
-    setting.objects = [instanceSummary({ uid: 'a', instanceId: 1, pricePerHour: DOLLAR })];
+    setting.objects = [instanceSummary({ uid: 'a', instanceId: '1', pricePerHour: DOLLAR })];
     expect(office().requestStart(start('a')).type).toBe('permitted');
   });
 
@@ -498,8 +502,8 @@ describe('a start', () => {
 describe('what a refusal says', () => {
   test('is that another object is about to rent the offer', () => {
     const tickets = office();
-    ticketOf(tickets.request(ask('a', 1)));
-    expect(tickets.request(ask('b', 1))).toMatchObject({
+    ticketOf(tickets.request(ask('a', '1')));
+    expect(tickets.request(ask('b', '1'))).toMatchObject({
       reason: 'OfferReserved',
       message: 'Another object is about to rent this offer.',
     });
@@ -507,8 +511,8 @@ describe('what a refusal says', () => {
 
   test('is that rentals are paced', async () => {
     const tickets = office(true);
-    ticketOf(tickets.request(ask('a', 1)));
-    expect(tickets.request(ask('b', 2))).toMatchObject({
+    ticketOf(tickets.request(ask('a', '1')));
+    expect(tickets.request(ask('b', '2'))).toMatchObject({
       reason: 'Queued',
       message: 'Other rentals of the login come first.',
     });
@@ -522,29 +526,29 @@ describe('where labels do not come back', () => {
 
   test('an object is not kept waiting by its own open intent', () => {
     setting.objects = [recorded('a')];
-    expect(office().request(ask('a', 1)).type).toBe('ticket');
+    expect(office().request(ask('a', '1')).type).toBe('ticket');
   });
 
   test('an object is kept waiting by the open intent of another alone', () => {
     setting.objects = [recorded('b', { hasOpenIntent: false })];
-    expect(office().request(ask('a', 1)).type).toBe('ticket');
+    expect(office().request(ask('a', '1')).type).toBe('ticket');
     setting.objects = [recorded('b')];
-    expect(office().request(ask('a', 2)).type).toBe('refused');
+    expect(office().request(ask('a', '2')).type).toBe('refused');
   });
 
   test('an outcome that is unknown keeps its room and its turn', () => {
     setting.limits = { maxInstances: 1 };
     const tickets = office();
-    const first = ticketOf(tickets.request(ask('a', 1)));
+    const first = ticketOf(tickets.request(ask('a', '1')));
     first.use();
     first.settle({ rented: 'unknown' });
     expect(tickets.sums().liveMachines).toBe(1);
-    expect(tickets.request(ask('b', 2))).toMatchObject({ reason: 'AccountLimitReached' });
+    expect(tickets.request(ask('b', '2'))).toMatchObject({ reason: 'AccountLimitReached' });
   });
 });
 
 test('each ticket has a number of its own', () => {
   const tickets = office();
-  const ids = [1, 2, 3].map((offer) => ticketOf(tickets.request(ask(`o${offer}`, offer))).id);
+  const ids = ['1', '2', '3'].map((offer) => ticketOf(tickets.request(ask(`o${offer}`, offer))).id);
   expect(ids).toEqual([1, 2, 3]);
 });

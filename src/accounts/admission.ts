@@ -31,13 +31,13 @@ export interface TicketRequest {
   readonly generation: number;
   /** Called when a rental slot is there, if none is now. */
   readonly wake: () => void;
-  readonly offerId: number;
+  readonly offerId: string;
   /** Of the offer, disk included. Undefined if the service names no price. */
   readonly pricePerHour: MicroDollars | undefined;
 }
 
 /** Offers by id. */
-export type OfferSet = Pick<ReadonlySet<number>, 'has'>;
+export type OfferSet = Pick<ReadonlySet<string>, 'has'>;
 
 /**
  * Why no rental may begin now. All but `OfferReserved`, which passes within a moment and is not worth a write, are
@@ -53,7 +53,7 @@ export interface Ticket {
   readonly type: 'ticket';
   readonly id: number;
   readonly objectUid: string;
-  readonly offerId: number;
+  readonly offerId: string;
   /** The pacing place of the call; hand it to `instances.rent`. */
   readonly slot: Slot;
   /**

@@ -10,7 +10,7 @@ import {
 } from './avoid-list.ts';
 
 const HOUR = 3_600_000;
-const machine = { type: 'machine', id: 7 } as const;
+const machine = { type: 'machine', id: '7' } as const;
 
 function failed(times: number, gapMs: number): readonly AvoidEntry[] {
   let entries: readonly AvoidEntry[] = [];
@@ -36,7 +36,7 @@ test.each([
 
 test('what failed is avoided until its time is over', () => {
   const entries = failed(1, 0);
-  expect(avoidedAt(entries, HOUR - 1).machines).toEqual(new Set([7]));
+  expect(avoidedAt(entries, HOUR - 1).machines).toEqual(new Set(['7']));
   expect(avoidedAt(entries, HOUR).machines).toEqual(new Set());
 });
 
@@ -57,15 +57,15 @@ test('an entry is remembered for as long again as it was in force', () => {
 });
 
 test('distinguishes offers, machines and hosts with the same id', () => {
-  const targets = [{ type: 'offer', id: 7 } as const, machine, { type: 'host', id: 7 } as const];
+  const targets = [{ type: 'offer', id: '7' } as const, machine, { type: 'host', id: '7' } as const];
   const entries = targets.reduce<readonly AvoidEntry[]>(
     (list, target) => withFailure(list, { target, reason: 'Exited', now: 0 }),
     [],
   );
   expect(avoidedAt(entries, 1)).toEqual({
-    offers: new Set([7]),
-    machines: new Set([7]),
-    hosts: new Set([7]),
+    offers: new Set(['7']),
+    machines: new Set(['7']),
+    hosts: new Set(['7']),
   });
 });
 
@@ -78,7 +78,7 @@ describe('merging what memory knows with what the status says', () => {
   });
 
   test('what only one of them knows stays', () => {
-    const host: AvoidEntry = { ...entry(3), target: { type: 'host', id: 1 } };
+    const host: AvoidEntry = { ...entry(3), target: { type: 'host', id: '1' } };
     expect(mergeAvoided([entry(5)], [host])).toEqual([entry(5), host]);
   });
 });
@@ -86,39 +86,48 @@ describe('merging what memory knows with what the status says', () => {
 test('the list never grows beyond what a status holds', () => {
   let entries: readonly AvoidEntry[] = [];
   for (let id = 0; id < 400; id += 1) {
-    entries = withFailure(entries, { target: { type: 'machine', id }, reason: 'Exited', now: id });
+    entries = withFailure(entries, {
+      target: { type: 'machine', id: String(id) },
+      reason: 'Exited',
+      now: id,
+    });
   }
   expect(entries).toHaveLength(256);
-  expect(entries.some(({ target }) => target.id === 399)).toBe(true);
+  expect(entries.some(({ target }) => target.id === '399')).toBe(true);
 });
 
 describe('a full list (H9)', () => {
-  const machineOf = (id: number) => ({ type: 'machine', id }) as const;
+  const machineOf = (id: string) => ({ type: 'machine', id }) as const;
   const idsOf = (entries: readonly AvoidEntry[]) => entries.map(({ target }) => target.id);
 
   test('keeps what one namespace says when another one says much', () => {
-    let entries = withFailure([], { target: machineOf(1), reason: 'CannotStart', now: 0, namespace: 'blue' });
-    entries = withFailure(entries, { target: machineOf(2), reason: 'CannotStart', now: 0 });
+    let entries = withFailure([], {
+      target: machineOf('1'),
+      reason: 'CannotStart',
+      now: 0,
+      namespace: 'blue',
+    });
+    entries = withFailure(entries, { target: machineOf('2'), reason: 'CannotStart', now: 0 });
     for (let id = 1_000; id < 1_400; id += 1)
       entries = withFailure(entries, {
-        target: machineOf(id),
+        target: machineOf(String(id)),
         reason: 'CannotStart',
         now: id,
         namespace: 'red',
       });
     expect(entries).toHaveLength(256);
-    expect(idsOf(entries)).toEqual(expect.arrayContaining([1, 2, 1_399]));
-    expect(idsOf(entries)).not.toContain(1_000);
+    expect(idsOf(entries)).toEqual(expect.arrayContaining(['1', '2', '1399']));
+    expect(idsOf(entries)).not.toContain('1000');
   });
 
   test('loses what a person or several namespaces say only when nothing else is left', () => {
-    const entry = (id: number, namespace?: string): AvoidEntry => {
-      return { target: machineOf(id), until: id, failures: 1, reason: 'x', namespace };
+    const entry = (id: string, namespace?: string): AvoidEntry => {
+      return { target: machineOf(id), until: Number(id), failures: 1, reason: 'x', namespace };
     };
-    const mixed = [entry(1), entry(2), entry(3, 'red'), entry(4, 'blue'), entry(5, 'blue')];
-    expect(idsOf(fairShare(mixed, 4)).sort()).toEqual([1, 2, 3, 5]);
-    expect(idsOf(fairShare(mixed, 2))).toEqual([2, 1]);
-    expect(idsOf(fairShare([entry(1), entry(2), entry(3)], 2))).toEqual([3, 2]);
+    const mixed = [entry('1'), entry('2'), entry('3', 'red'), entry('4', 'blue'), entry('5', 'blue')];
+    expect(idsOf(fairShare(mixed, 4)).sort()).toEqual(['1', '2', '3', '5']);
+    expect(idsOf(fairShare(mixed, 2))).toEqual(['2', '1']);
+    expect(idsOf(fairShare([entry('1'), entry('2'), entry('3')], 2))).toEqual(['3', '2']);
   });
 });
 

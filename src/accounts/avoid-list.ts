@@ -5,9 +5,9 @@ import { countsForAll, type FailureReport, type FailureReporter } from './failur
 
 /** Ids that are avoided now. */
 export interface Avoided {
-  readonly offers: ReadonlySet<number>;
-  readonly machines: ReadonlySet<number>;
-  readonly hosts: ReadonlySet<number>;
+  readonly offers: ReadonlySet<string>;
+  readonly machines: ReadonlySet<string>;
+  readonly hosts: ReadonlySet<string>;
 }
 
 /** One thing that failed. Kept for as long again after `until`, so that a repetition doubles the time. */

@@ -23,10 +23,10 @@ type Bad = ActualStatus | 'missing';
 function poll(machines: number, bad: number, status: Bad = 'offline', at = 1000): BreakerPoll {
   const ids = Array.from({ length: machines }, (_, index) => index + 1);
   const rows = ids.flatMap((id) => {
-    if (id > bad) return [[id, { actualStatus: 'running' }] as const];
-    return status === 'missing' ? [] : [[id, { actualStatus: status }] as const];
+    if (id > bad) return [[String(id), { actualStatus: 'running' }] as const];
+    return status === 'missing' ? [] : [[String(id), { actualStatus: status }] as const];
   });
-  const expected = new Map(ids.map((id) => [id, `object-${id}`]));
+  const expected = new Map(ids.map((id) => [String(id), `object-${id}`]));
   return { type: 'complete', at, monotonic: at, expected, rows: new Map(rows) };
 }
 
@@ -42,12 +42,12 @@ const stateAfter = (polls: readonly BreakerPoll[], maxUnhealthy?: number | strin
 
 test('stays closed when the machines of one object exit one after the other (scenario 30)', () => {
   const exits = [1, 2, 3, 4, 5, 6, 7].map((id): BreakerPoll => {
-    const rows = new Map([[id, { actualStatus: 'exited' as const }]]);
+    const rows = new Map([[String(id), { actualStatus: 'exited' as const }]]);
     return {
       type: 'complete',
       at: id * 10_000,
       monotonic: id * 10_000,
-      expected: new Map([[id, 'job']]),
+      expected: new Map([[String(id), 'job']]),
       rows,
     };
   });

@@ -62,7 +62,7 @@ export interface BreakerMemory {
   /** Complete polls in a row. */
   readonly completePolls: number;
   /** Ids of machines that were unhealthy in the last complete poll. */
-  readonly unhealthy: ReadonlySet<number>;
+  readonly unhealthy: ReadonlySet<string>;
   /** Objects whose machine changed lately, by uid: one that loses machine after machine tells of itself. */
   readonly turns: ReadonlyMap<string, Turn>;
 }
@@ -76,8 +76,8 @@ export type BreakerPoll =
       /** Monotonic milliseconds. */
       readonly monotonic: number;
       /** Machines that objects of the account hold and want, and that lists have shown before: the uid of its object by id. */
-      readonly expected: ReadonlyMap<number, string>;
-      readonly rows: ReadonlyMap<number, { readonly actualStatus: ActualStatus }>;
+      readonly expected: ReadonlyMap<string, string>;
+      readonly rows: ReadonlyMap<string, { readonly actualStatus: ActualStatus }>;
     }
   | { readonly type: 'failed'; readonly at: number };
 
@@ -189,7 +189,7 @@ export function allowedUnhealthy(maxUnhealthy: number | string, machines: number
 export function unhealthyOf({
   expected,
   rows,
-}: Pick<Extract<BreakerPoll, { type: 'complete' }>, 'expected' | 'rows'>): readonly number[] {
+}: Pick<Extract<BreakerPoll, { type: 'complete' }>, 'expected' | 'rows'>): readonly string[] {
   return [...expected.keys()].filter((id) => {
     const row = rows.get(id);
     return row === undefined || isLost(row.actualStatus);

@@ -6,7 +6,7 @@ import { seededRandom } from '../lib/random.ts';
 import { Secret } from '../lib/secret.ts';
 import { LoginConnections } from './connection.ts';
 
-const LOGIN = { url: 'https://market.example', userId: 7 };
+const LOGIN = { url: 'https://market.example', userId: '7' };
 const USER = { accountUid: 'account', pollIntervalMs: 10_000 };
 
 function connections() {
@@ -30,7 +30,7 @@ test('what proves a key counts towards the pace of the login that it proves', as
 
 describe('keys that have said whose they are, and are still tried out', () => {
   const OTHER = 'other';
-  const OTHER_LOGIN = { ...LOGIN, userId: 8 };
+  const OTHER_LOGIN = { ...LOGIN, userId: '8' };
 
   test('share the limiter of their login, in whatever order they open it', () => {
     const logins = connections();
@@ -113,10 +113,10 @@ describe('accounts of one login', () => {
   test('share one connection, and those of another login another', () => {
     const { logins, slow, fast } = joined();
     expect(slow).toBe(fast);
-    const stranger = logins.open({ ...LOGIN, userId: 8 }, { accountUid: 'x', pollIntervalMs: 1_000 });
+    const stranger = logins.open({ ...LOGIN, userId: '8' }, { accountUid: 'x', pollIntervalMs: 1_000 });
     expect(stranger).not.toBe(fast);
     expect(stranger.reservations).toBe(fast.reservations);
-    const elsewhere = { url: 'https://other.example', userId: 7 };
+    const elsewhere = { url: 'https://other.example', userId: '7' };
     expect(logins.open(elsewhere, { accountUid: 'y', pollIntervalMs: 1_000 }).reservations).not.toBe(
       fast.reservations,
     );
@@ -170,7 +170,7 @@ describe('accounts of one login', () => {
     expect(fast.serviceClock.now()).toMatchObject({ type: 'known' });
     await fast
       .clientOf(USER.accountUid)
-      .instances.destroy(5)
+      .instances.destroy('5')
       .catch(() => {});
     expect(fast.pacer.nextSlotMs('destroy')).toBeGreaterThan(0);
   });
@@ -189,7 +189,7 @@ describe('accounts of one login', () => {
     const calls = {
       list: () => fast.clientOf(USER.accountUid).instances.list(),
       search: () => fast.clientOf(USER.accountUid).offers.search({ filters: {} } as never),
-      destroy: () => fast.clientOf(USER.accountUid).instances.destroy(5),
+      destroy: () => fast.clientOf(USER.accountUid).instances.destroy('5'),
     };
     const sent = calls[call]().catch(() => {});
     await clock.advance(30_000);
@@ -222,8 +222,8 @@ describe('accounts of one login', () => {
     const { clock, requests, logins, fast } = joined();
     await clock.advance(0);
     const client = fast.clientOf(USER.accountUid);
-    await client.instances.destroy(5).catch(() => {});
-    const waiting = client.instances.destroy(6).catch(({ kind, outcome }) => [kind, outcome]);
+    await client.instances.destroy('5').catch(() => {});
+    const waiting = client.instances.destroy('6').catch(({ kind, outcome }) => [kind, outcome]);
     logins.closeAll();
     requests.length = 0;
     await clock.advance(60_000);

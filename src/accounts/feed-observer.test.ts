@@ -20,13 +20,13 @@ const identity = newIdentity(
 );
 const label = makeLabel(identity, { uid: 'a', attempt: 1, issuedAt: 1 });
 
-const object = (instanceId: number, change: Partial<InstanceSummary> = {}): InstanceSummary =>
+const object = (instanceId: string, change: Partial<InstanceSummary> = {}): InstanceSummary =>
   instanceSummary({ uid: `uid-${instanceId}`, key: `team/job-${instanceId}`, instanceId, ...change });
 
-const login = { url: 'https://market.example', userId: 7 };
+const login = { url: 'https://market.example', userId: '7' };
 
 /** What an object records of a machine that it rented as its first purchase. */
-function claimOf(instanceId: number, change: Partial<ClaimFacts> = {}): InstanceSummary['claim'] {
+function claimOf(instanceId: string, change: Partial<ClaimFacts> = {}): InstanceSummary['claim'] {
   const facts = { uid: `uid-${instanceId}`, attempt: 1, instanceId };
   return { ...facts, claim: makeClaim(identity.keys, { ...facts, login, ...change }) };
 }
@@ -62,7 +62,7 @@ function watch(
   return { watched: new FeedObserver(options, () => account), clock, changes: () => changes };
 }
 
-const IDS = [1, 2, 3, 4, 5];
+const IDS = ['1', '2', '3', '4', '5'];
 
 /** The breaker after all five machines ran and then all were gone. */
 function afterMassEnd(change: Partial<InstanceSummary>): string {
@@ -147,16 +147,16 @@ describe('the breaker of an account', () => {
 
 describe('the machines that the breaker counts', () => {
   test('exclude a machine that no list has shown when the account allows no bad machine', () => {
-    const { watched } = watch([object(1)], undefined, { maxUnhealthy: 0 });
+    const { watched } = watch([object('1')], undefined, { maxUnhealthy: 0 });
     watched.onFeedEvent(list([]));
     expect(watched.breaker.type).toBe('closed');
-    watched.onFeedEvent(list([row({ id: 1 })]));
+    watched.onFeedEvent(list([row({ id: '1' })]));
     watched.onFeedEvent(list([]));
     expect(watched.breaker).toMatchObject({ type: 'open', unhealthy: 1 });
   });
 
   test('exclude an object without a machine when its record still shows a status', () => {
-    const lost = object(1, { instanceId: undefined, wasListed: true });
+    const lost = object('1', { instanceId: undefined, wasListed: true });
     const { watched } = watch([lost], undefined, { maxUnhealthy: 0 });
     watched.onFeedEvent(list([]));
     expect(watched.breaker.type).toBe('closed');
@@ -234,13 +234,13 @@ describe('the turn to replace a machine while many are bad', () => {
     ['waits', 'offline', undefined],
     ['passes to the next object', 'running', 'uid-10'],
   ] as const)('%s when the machine of the last replacement is %s', (_, actualStatus, turn) => {
-    const replaced = object(101, { uid: 'uid-1', lastEndedAt: 0 });
-    const others = Array.from({ length: 19 }, (_each, index) => object(index + 2));
+    const replaced = object('101', { uid: 'uid-1', lastEndedAt: 0 });
+    const others = Array.from({ length: 19 }, (_each, index) => object(String(index + 2)));
     const { watched } = released([replaced, ...others]);
     const bad = others.flatMap(({ instanceId: id }) =>
       id === undefined ? [] : [row({ id, actualStatus: 'offline' })],
     );
-    watched.onFeedEvent(list([row({ id: 101, actualStatus }), ...bad]));
+    watched.onFeedEvent(list([row({ id: '101', actualStatus }), ...bad]));
     expect(watched.breaker).toMatchObject({ type: 'slow', turn });
   });
 
@@ -248,13 +248,13 @@ describe('the turn to replace a machine while many are bad', () => {
     ['an hour ahead of that of the service', { type: 'known', at: 500_000, isConfirmed: true }],
     ['doubtful', { type: 'stale' }],
   ] as const)('waits while the machine of the last replacement boots when our clock is %s', (_, time) => {
-    const replaced = object(101, { uid: 'uid-1', lastEndedAt: 0 });
-    const others = Array.from({ length: 19 }, (_each, index) => object(index + 2));
+    const replaced = object('101', { uid: 'uid-1', lastEndedAt: 0 });
+    const others = Array.from({ length: 19 }, (_each, index) => object(String(index + 2)));
     const { watched } = released([replaced, ...others], time);
     const bad = others.flatMap(({ instanceId: id }) =>
       id === undefined ? [] : [row({ id, actualStatus: 'offline' })],
     );
-    watched.onFeedEvent(list([row({ id: 101, actualStatus: 'loading' }), ...bad], 4_100_000));
+    watched.onFeedEvent(list([row({ id: '101', actualStatus: 'loading' }), ...bad], 4_100_000));
     expect(watched.breaker).toMatchObject({ type: 'slow', turn: undefined });
   });
 
@@ -374,35 +374,35 @@ describe('a process that has just started', () => {
 describe('whether labels come back', () => {
   test('scenario 69: is learned from the first list that shows one of ours', () => {
     const { watched, changes } = watch([]);
-    watched.onFeedEvent(list([row({ id: 1, label: null })]));
+    watched.onFeedEvent(list([row({ id: '1', label: null })]));
     expect(watched.labelEcho).toBe('unknown');
-    watched.onFeedEvent(list([row({ id: 1, label })]));
+    watched.onFeedEvent(list([row({ id: '1', label })]));
     expect(watched.labelEcho).toBe('echoed');
     expect(changes()).toBeGreaterThan(0);
   });
 
   test('scenario 69: is denied by a recorded machine that shows none', () => {
-    const { watched } = watch([object(1, { claim: claimOf(1) })]);
-    watched.onFeedEvent(list([row({ id: 1, label: null })]));
+    const { watched } = watch([object('1', { claim: claimOf('1') })]);
+    watched.onFeedEvent(list([row({ id: '1', label: null })]));
     expect(watched.labelEcho).toBe('notEchoed');
   });
 
   test.each<readonly [string, InstanceSummary['claim']]>([
     ['without a claim', undefined],
-    ['beside the claim of another machine', { ...claimOf(2), instanceId: 1 } as InstanceSummary['claim']],
-    ['with a claim for another login', claimOf(1, { login: { ...login, userId: 8 } })],
-    ['with a claim for another object', claimOf(1, { uid: 'uid-2' })],
+    ['beside the claim of another machine', { ...claimOf('2'), instanceId: '1' } as InstanceSummary['claim']],
+    ['with a claim for another login', claimOf('1', { login: { ...login, userId: '8' } })],
+    ['with a claim for another object', claimOf('1', { uid: 'uid-2' })],
   ])('is not denied by a foreign machine whose id a person wrote into a status %s', (_, claim) => {
-    const { watched } = watch([object(1, { claim })]);
-    watched.onFeedEvent(list([row({ id: 1, label: null })]));
+    const { watched } = watch([object('1', { claim })]);
+    watched.onFeedEvent(list([row({ id: '1', label: null })]));
     expect(watched.labelEcho).toBe('unknown');
   });
 
   test.each(['Manage', 'Observe'] as const)(
     'is not denied by a machine that was taken over without a label (%s)',
     (adopted) => {
-      const { watched } = watch([object(1, { adopted, claim: claimOf(1) })]);
-      watched.onFeedEvent(list([row({ id: 1, label: null })]));
+      const { watched } = watch([object('1', { adopted, claim: claimOf('1') })]);
+      watched.onFeedEvent(list([row({ id: '1', label: null })]));
       expect(watched.labelEcho).toBe('unknown');
     },
   );
@@ -460,7 +460,7 @@ describe('what a poll reports to the account', () => {
 
   test('is not a single row', () => {
     const { watched, looks, changes } = listening();
-    watched.onFeedEvent({ type: 'row', id: 1, row: undefined, previous: undefined });
+    watched.onFeedEvent({ type: 'row', id: '1', row: undefined, previous: undefined });
     expect([looks, changes()]).toEqual([[], 0]);
   });
 
@@ -481,21 +481,21 @@ describe('what a poll reports to the account', () => {
     watched.labelReadBack(label, shown);
     expect([watched.labelEcho, changes()]).toEqual([echo, 1]);
     watched.labelReadBack(label, label);
-    watched.onFeedEvent(list([row({ id: 9, label })]));
+    watched.onFeedEvent(list([row({ id: '9', label })]));
     expect(watched.labelEcho).toBe(echo);
   });
 
   test('is that a list shows a label of ours, once', () => {
     const { watched, changes } = listening();
-    watched.onFeedEvent(list([row({ id: 9, label })]));
-    watched.onFeedEvent(list([row({ id: 9, label })]));
+    watched.onFeedEvent(list([row({ id: '9', label })]));
+    watched.onFeedEvent(list([row({ id: '9', label })]));
     expect([watched.labelEcho, changes()]).toEqual(['echoed', 2]);
   });
 });
 
 test('a machine that the status lists as kept is unlisted for long after lists further apart than two list-lags, never after one, nor once it was found', async () => {
   const kept = {
-    instanceId: 5,
+    instanceId: '5',
     owner: 'team/a',
     ownerUid: 'u',
     since: '2026-11-20T00:00:00Z',
@@ -510,16 +510,16 @@ test('a machine that the status lists as kept is unlisted for long after lists f
   };
   expect(await unlistedAfter(0)).toEqual([]);
   expect(await unlistedAfter(120_000)).toEqual([]);
-  expect(await unlistedAfter(1)).toEqual([5]);
-  watched.onPresent(5);
+  expect(await unlistedAfter(1)).toEqual(['5']);
+  watched.onPresent('5');
   expect(await unlistedAfter(1)).toEqual([]);
-  expect(await unlistedAfter(120_001)).toEqual([5]);
-  expect(await unlistedAfter(1, [row({ id: 5 })])).toEqual([]);
+  expect(await unlistedAfter(120_001)).toEqual(['5']);
+  expect(await unlistedAfter(1, [row({ id: '5' })])).toEqual([]);
 });
 
-test.each<readonly [string, MarketplaceAccount['status'], readonly number[]]>([
+test.each<readonly [string, MarketplaceAccount['status'], readonly string[]]>([
   ['nothing', undefined, []],
-  ['a machine whose rental was rolled back', { rolledBack: [6] }, [6]],
+  ['a machine whose rental was rolled back', { rolledBack: ['6'] }, ['6']],
 ])('follows what the account remembers when its status names %s', async (_, status, unlisted) => {
   const { watched, clock } = watch([], status);
   watched.onFeedEvent(list([]));

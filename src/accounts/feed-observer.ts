@@ -32,7 +32,7 @@ export interface FeedObserverOptions {
   readonly identity: () => Identity | undefined;
   readonly objects: () => readonly InstanceSummary[];
   /** Ids of orphans that are followed until they are gone, beside the machines that the status names. */
-  readonly pendingOrphans: () => readonly number[];
+  readonly pendingOrphans: () => readonly string[];
   readonly onChange: () => void;
   /** A poll ended, complete or failed. */
   readonly onPoll: (event: FeedEvent) => void;
@@ -57,7 +57,7 @@ export class FeedObserver {
   #quietUntil: number;
   readonly #replacements = new SlowReplacements();
   /** Machines of the account that a list has shown to this process. */
-  #listed: ReadonlySet<number> = new Set();
+  #listed: ReadonlySet<string> = new Set();
   #labelEcho: LabelEcho;
 
   /** `current`: the account's object as it is now. */
@@ -96,12 +96,12 @@ export class FeedObserver {
   }
 
   /** Machines that are followed and that lists further apart than two list-lags did not show. */
-  longUnlisted(): ReadonlySet<number> {
+  longUnlisted(): ReadonlySet<string> {
     return this.#absences.longerThan(LAGS_TO_BE_GONE * this.#options.constants.listLagMs);
   }
 
   /** A read shows a machine that lists do not show. */
-  onPresent(id: number): void {
+  onPresent(id: string): void {
     this.#absences.forget(id);
   }
 
@@ -151,7 +151,7 @@ export class FeedObserver {
   }
 
   /** Machines that were rented with a label of ours: not those taken over, nor ids that a person wrote into a status. */
-  #rentedIds({ keys }: Identity): ReadonlySet<number> {
+  #rentedIds({ keys }: Identity): ReadonlySet<string> {
     const { objects, connection } = this.#options;
     const claims = objects().flatMap(({ adopted, claim }) => (adopted === undefined && claim ? [claim] : []));
     const verified = claims.filter((facts) =>
@@ -164,8 +164,8 @@ export class FeedObserver {
    * Machines that the breaker counts: those of objects that would have them replaced. One that is being destroyed counts
    * as long as it is listed, a new one from the first list that shows it.
    */
-  #expected(rows: ReadonlyMap<number, unknown>): ReadonlyMap<number, string> {
-    const isShown = (id: number) => rows.has(id);
+  #expected(rows: ReadonlyMap<string, unknown>): ReadonlyMap<string, string> {
+    const isShown = (id: string) => rows.has(id);
     const expected = this.#options
       .objects()
       .filter((object) => object.isReplaceable && !object.deleting)
@@ -231,7 +231,7 @@ function quietFor({ status }: MarketplaceAccount, now: number): number {
 }
 
 /** Machines that the status of an account names until they are gone. */
-function recordedIds({ status }: MarketplaceAccount): readonly number[] {
+function recordedIds({ status }: MarketplaceAccount): readonly string[] {
   const kept = (status?.retained ?? []).map(({ instanceId }) => instanceId);
   return [...kept, ...(status?.rolledBack ?? [])];
 }
@@ -243,7 +243,7 @@ function recordedIds({ status }: MarketplaceAccount): readonly number[] {
 export type LabelEcho = 'unknown' | 'echoed' | 'notEchoed';
 
 interface LabelledRow {
-  readonly id: number;
+  readonly id: string;
   readonly label: string | null | undefined;
 }
 
@@ -259,7 +259,7 @@ export function echoOf(labelsEchoed: boolean | undefined): LabelEcho {
  */
 export function echoOfRows(
   rows: readonly LabelledRow[],
-  rented: ReadonlySet<number>,
+  rented: ReadonlySet<string>,
   identity: Identity,
 ): LabelEcho {
   if (rows.some((row) => readLabel(identity, row.label).type === 'verified')) return 'echoed';

@@ -7,7 +7,7 @@ import { makeLabel, makeRetainedLabel } from '../ownership/label.ts';
 import { type InventoryInput, MachineInventory } from './inventory.ts';
 
 const ISSUED = 1_700_000_000_000;
-const login = { url: 'https://market.example', userId: 7 };
+const login = { url: 'https://market.example', userId: '7' };
 const identityOf = (seed: number) =>
   newIdentity(
     { id: new Uint8Array(16).fill(seed), key: new Uint8Array(32).fill(seed) },
@@ -18,7 +18,7 @@ const label = (uid: string) => makeLabel(identity, { uid, attempt: 1, issuedAt: 
 
 /** A listed machine; only what ownership reads. */
 const row = (changes: Partial<Instance>): Instance =>
-  ({ id: 5, label: null, startedAt: ISSUED, ...changes }) as Instance;
+  ({ id: '5', label: null, startedAt: ISSUED, ...changes }) as Instance;
 
 function typeOf(machine: Instance, changes: Partial<InventoryInput> = {}): string | undefined {
   const census = new MachineInventory(login, defaultConstants);
@@ -26,15 +26,15 @@ function typeOf(machine: Instance, changes: Partial<InventoryInput> = {}): strin
     rows: [machine],
     uids: new Set(['aaaa']),
     claims: [],
-    retained: new Set<number>(),
+    retained: new Set<string>(),
     ...changes,
   };
   return census.classify(identity, input)[0]?.type;
 }
 
 describe('a machine that began after the window of its label (H6)', () => {
-  const late = row({ id: 5, label: label('bbbb'), startedAt: ISSUED + 400_000 });
-  const other = { uid: 'bbbb', attempt: 1, instanceId: 6, claim: 'any' };
+  const late = row({ id: '5', label: label('bbbb'), startedAt: ISSUED + 400_000 });
+  const other = { uid: 'bbbb', attempt: 1, instanceId: '6', claim: 'any' };
 
   test.each([
     ['is unclaimed when no other machine is of its purchase', {}, 'orphan'],
@@ -45,12 +45,12 @@ describe('a machine that began after the window of its label (H6)', () => {
     ],
     [
       'is a copy when the original is listed',
-      { rows: [late, row({ id: 6, label: label('bbbb') })] },
+      { rows: [late, row({ id: '6', label: label('bbbb') })] },
       'copied',
     ],
     ['is a copy when the original is recorded', { claims: [other] }, 'copied'],
     ['is unclaimed when another purchase is recorded', { claims: [{ ...other, attempt: 2 }] }, 'orphan'],
-    ['is a copy when it was seen beside the original before', { copies: new Set([5]) }, 'copied'],
+    ['is a copy when it was seen beside the original before', { copies: new Set(['5']) }, 'copied'],
     [
       'is a copy when it began a day later',
       { rows: [{ ...late, startedAt: ISSUED + 86_400_001 }] },
@@ -67,26 +67,26 @@ describe('a machine that began after the window of its label (H6)', () => {
 });
 
 describe('a machine is', () => {
-  const claim = makeClaim(identity.keys, { login, uid: 'aaaa', attempt: 1, instanceId: 5 });
+  const claim = makeClaim(identity.keys, { login, uid: 'aaaa', attempt: 1, instanceId: '5' });
   test.each([
     ['claimed by the uid in its label', row({ label: label('aaaa') }), {}, 'claimed'],
     ['unclaimed where no object has that uid', row({ label: label('bbbb') }), {}, 'orphan'],
     [
       'claimed by a recorded claim, whatever its label',
       row({ label: 'mine' }),
-      { claims: [{ uid: 'aaaa', attempt: 1, instanceId: 5, claim }] },
+      { claims: [{ uid: 'aaaa', attempt: 1, instanceId: '5', claim }] },
       'claimed',
     ],
     [
       'claimed by a recorded claim, although the account lists it as kept',
       row({ label: 'mine' }),
-      { claims: [{ uid: 'aaaa', attempt: 1, instanceId: 5, claim }], retained: new Set([5]) },
+      { claims: [{ uid: 'aaaa', attempt: 1, instanceId: '5', claim }], retained: new Set(['5']) },
       'claimed',
     ],
     [
       'foreign where the claim is not genuine',
       row({}),
-      { claims: [{ uid: 'aaaa', attempt: 1, instanceId: 5, claim: 'forged' }] },
+      { claims: [{ uid: 'aaaa', attempt: 1, instanceId: '5', claim: 'forged' }] },
       'foreign',
     ],
     [
@@ -98,7 +98,7 @@ describe('a machine is', () => {
     [
       'retained by the account’s list, though its label still claims',
       row({ label: label('cccc') }),
-      { retained: new Set([5]) },
+      { retained: new Set(['5']) },
       'retained',
     ],
     [
@@ -146,7 +146,7 @@ test('what is remembered of a list never outlives a change of the row, the claim
     rows: [row({ label: label('dddd') })],
     uids: new Set(['dddd']),
     claims: [],
-    retained: new Set<number>(),
+    retained: new Set<string>(),
   };
   expect(other.classify(identityOf(2), input)[0]?.type).toBe('foreign');
 });
@@ -155,8 +155,8 @@ test('names the other installation of a foreign label, and no installation witho
   const other = identityOf(2);
   const foreign = row({ label: makeLabel(other, { uid: 'aaaa', attempt: 1, issuedAt: ISSUED }) });
   const census = new MachineInventory(login, defaultConstants);
-  const rows = [foreign, row({ id: 6 })];
-  const input = { rows, uids: new Set<string>(), claims: [], retained: new Set<number>() };
+  const rows = [foreign, row({ id: '6' })];
+  const input = { rows, uids: new Set<string>(), claims: [], retained: new Set<string>() };
   expect(census.classify(identity, input)).toEqual([
     { type: 'foreign', row: foreign, installation: other.installId.slice(0, 8) },
     { type: 'foreign', row: rows[1] },

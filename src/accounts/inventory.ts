@@ -32,9 +32,9 @@ export interface InventoryInput {
   readonly uids: ReadonlySet<string>;
   readonly claims: readonly RecordedClaim[];
   /** Ids that the account lists as kept on purpose. */
-  readonly retained: ReadonlySet<number>;
+  readonly retained: ReadonlySet<string>;
   /** Ids that were seen beside the original of their label: copies for good. */
-  readonly copies?: ReadonlySet<number>;
+  readonly copies?: ReadonlySet<string>;
 }
 
 /** Classifies the machines of a login by owner. What a signature proved is remembered from one list to the next. */
@@ -86,15 +86,15 @@ interface Owned {
 }
 
 type Purchase = Pick<LabelFacts, 'uid' | 'attempt'>;
-type MachinesByPurchase = ReadonlyMap<string, ReadonlySet<number>>;
+type MachinesByPurchase = ReadonlyMap<string, ReadonlySet<string>>;
 
 const purchaseKey = ({ uid, attempt }: Purchase): string => `${uid} ${attempt}`;
 
 /** Ids of the machines, listed or recorded, that are of each purchase. */
 function machinesByPurchase(owned: readonly Owned[], claims: readonly RecordedClaim[]): MachinesByPurchase {
-  const machines = new Map<string, Set<number>>();
-  const note = (purchase: Purchase, id: number) => {
-    const ids = machines.get(purchaseKey(purchase)) ?? new Set<number>();
+  const machines = new Map<string, Set<string>>();
+  const note = (purchase: Purchase, id: string) => {
+    const ids = machines.get(purchaseKey(purchase)) ?? new Set<string>();
     machines.set(purchaseKey(purchase), ids.add(id));
   };
   for (const claim of claims) note(claim, claim.instanceId);
@@ -134,26 +134,26 @@ function isLateRental(
  * one until an object claims it, or until it is gone for sure. A list without it is no proof.
  */
 export class PendingOrphans {
-  readonly #ids = new Set<number>();
+  readonly #ids = new Set<string>();
 
   /** These are unclaimed. */
-  add(found: Iterable<number>): void {
+  add(found: Iterable<string>): void {
     for (const id of found) this.#ids.add(id);
   }
 
   /** A sweep of this list found these and no other. One that is listed and was not found has an owner. */
-  swept(found: readonly number[], { rows }: Pick<CompleteList, 'rows'>): void {
+  swept(found: readonly string[], { rows }: Pick<CompleteList, 'rows'>): void {
     for (const id of this.#ids) if (rows.has(id) && !found.includes(id)) this.#ids.delete(id);
     this.add(found);
   }
 
   /** Of these it is proven. */
-  gone(ids: Iterable<number>): void {
+  gone(ids: Iterable<string>): void {
     for (const id of ids) this.#ids.delete(id);
   }
 
   /** Those that are still waited for. */
-  ids(): readonly number[] {
+  ids(): readonly string[] {
     return [...this.#ids];
   }
 }
@@ -167,11 +167,11 @@ const MAX_LIST_MS = 600_000;
  */
 export class Absences {
   /** When the first list without it ended, by id. */
-  #since = new Map<number, number>();
+  #since = new Map<string, number>();
   #latestBegunAt = Number.NEGATIVE_INFINITY;
 
   /** A list that has just arrived, at `now` (`clock.monotonic()`). `ids`: those that matter; of any other nothing is remembered. */
-  update({ begunAt, endedAt, rows }: CompleteList, ids: Iterable<number>, now: number): void {
+  update({ begunAt, endedAt, rows }: CompleteList, ids: Iterable<string>, now: number): void {
     const missing = [...ids].filter((id) => !rows.has(id));
     this.#since = new Map(missing.map((id) => [id, this.#since.get(id) ?? now]));
     const took = endedAt - begunAt;
@@ -179,12 +179,12 @@ export class Absences {
   }
 
   /** A read shows it: its absence from lists proves nothing. */
-  forget(id: number): void {
+  forget(id: string): void {
     this.#since.delete(id);
   }
 
   /** Ids that two lists which lie further apart than `ms`, and every list between them, did not show. */
-  longerThan(ms: number): ReadonlySet<number> {
+  longerThan(ms: number): ReadonlySet<string> {
     const long = [...this.#since].filter(([, since]) => this.#latestBegunAt - since > ms);
     return new Set(long.map(([id]) => id));
   }
@@ -196,11 +196,11 @@ const MAX_READS = 4;
 /** How a machine that lists do not show is read. */
 export interface GoneProofSources {
   /** The machine by itself; null where there is none. */
-  readonly read: (id: number) => Promise<Instance | null>;
+  readonly read: (id: string) => Promise<Instance | null>;
   /** Whether the key in use proves the login right now. */
   readonly proveLogin: () => Promise<boolean>;
   /** A read shows a machine that lists do not show. */
-  readonly onPresent: (id: number) => void;
+  readonly onPresent: (id: string) => void;
 }
 
 /**
@@ -208,10 +208,10 @@ export interface GoneProofSources {
  * proves the same login right after. A read that fails proves nothing.
  */
 export async function provenGone(
-  ids: ReadonlySet<number>,
+  ids: ReadonlySet<string>,
   { read, proveLogin, onPresent }: GoneProofSources,
-): Promise<ReadonlySet<number>> {
-  const absent = new Set<number>();
+): Promise<ReadonlySet<string>> {
+  const absent = new Set<string>();
   for (const id of [...ids].slice(0, MAX_READS)) {
     const reading = await readOne(id, read);
     if (reading === 'absent') absent.add(id);
@@ -220,7 +220,7 @@ export async function provenGone(
   return absent.size > 0 && (await proveLogin()) ? absent : new Set();
 }
 
-async function readOne(id: number, read: GoneProofSources['read']): Promise<'absent' | 'present' | 'failed'> {
+async function readOne(id: string, read: GoneProofSources['read']): Promise<'absent' | 'present' | 'failed'> {
   try {
     return (await read(id)) === null ? 'absent' : 'present';
   } catch (error) {

@@ -10,34 +10,34 @@ test.for<readonly [string, Rows, string]>([
   [
     'a label of ours, beside machines of others',
     [
-      { id: 9, label: null },
-      { id: 1, label: ours },
+      { id: '9', label: null },
+      { id: '1', label: ours },
     ],
     'echoed',
   ],
   [
     'a recorded machine without a label, beside machines of others',
     [
-      { id: 9, label: null },
-      { id: 1, label: null },
+      { id: '9', label: null },
+      { id: '1', label: null },
     ],
     'notEchoed',
   ],
-  ['a recorded machine of a service that has no labels', [{ id: 1, label: undefined }], 'notEchoed'],
-  ['a machine without a label that nobody recorded', [{ id: 9, label: null }], 'unknown'],
-  ['a recorded machine that a person labelled', [{ id: 1, label: 'mine' }], 'unknown'],
-  ['a recorded machine whose label was emptied', [{ id: 1, label: '' }], 'unknown'],
-  ['a label of ours that was cut', [{ id: 9, label: ours.slice(0, 50) }], 'unknown'],
+  ['a recorded machine of a service that has no labels', [{ id: '1', label: undefined }], 'notEchoed'],
+  ['a machine without a label that nobody recorded', [{ id: '9', label: null }], 'unknown'],
+  ['a recorded machine that a person labelled', [{ id: '1', label: 'mine' }], 'unknown'],
+  ['a recorded machine whose label was emptied', [{ id: '1', label: '' }], 'unknown'],
+  ['a label of ours that was cut', [{ id: '9', label: ours.slice(0, 50) }], 'unknown'],
   [
     'both a label of ours and a recorded machine without one',
     [
-      { id: 1, label: null },
-      { id: 2, label: ours },
+      { id: '1', label: null },
+      { id: '2', label: ours },
     ],
     'echoed',
   ],
 ])('a list with %s', ([, rows, echo]) => {
-  expect(echoOfRows(rows, new Set([1]), identity)).toBe(echo);
+  expect(echoOfRows(rows, new Set(['1']), identity)).toBe(echo);
 });
 
 test('what a status remembers is believed', () => {

@@ -103,7 +103,7 @@ describe('a call that was sent', () => {
 
   test('leaves its price to a record that has one', () => {
     called().settle(true);
-    expect(prices(intended({ instanceId: 7, pricePerHour: PRICE }))).toEqual([]);
+    expect(prices(intended({ instanceId: '7', pricePerHour: PRICE }))).toEqual([]);
     expect(rentals.knows('a')).toBe(true);
   });
 

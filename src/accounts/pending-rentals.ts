@@ -215,14 +215,14 @@ export const RESERVATION_MS = SEARCH_KEPT_MS + 15_000;
  */
 export class OfferReservations {
   readonly #clock: Clock;
-  readonly #byOffer = new Map<number, Reservation>();
+  readonly #byOffer = new Map<string, Reservation>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
   /** False if another object holds the offer. Reserving again prolongs. */
-  reserve(offerId: number, objectUid: string): boolean {
+  reserve(offerId: string, objectUid: string): boolean {
     this.#forgetOld();
     const known = this.#byOffer.get(offerId);
     if (known && known.objectUid !== objectUid) return false;
@@ -231,18 +231,18 @@ export class OfferReservations {
     return true;
   }
 
-  release(offerId: number, objectUid: string): void {
+  release(offerId: string, objectUid: string): void {
     if (this.#byOffer.get(offerId)?.objectUid === objectUid) this.#byOffer.delete(offerId);
   }
 
   /** Whether some object holds the offer. */
-  isReserved(offerId: number): boolean {
+  isReserved(offerId: string): boolean {
     const known = this.#byOffer.get(offerId);
     return known !== undefined && known.until > this.#clock.monotonic();
   }
 
   /** Whether another object than this one holds the offer. */
-  isReservedByOther(offerId: number, objectUid: string): boolean {
+  isReservedByOther(offerId: string, objectUid: string): boolean {
     return this.isReserved(offerId) && this.#byOffer.get(offerId)?.objectUid !== objectUid;
   }
 

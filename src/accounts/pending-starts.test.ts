@@ -15,7 +15,7 @@ beforeEach(() => {
   starts = new PendingStarts(clock);
 });
 
-const machine = (pricePerHour: number, uid = 'a') => instanceSummary({ uid, instanceId: 7, pricePerHour });
+const machine = (pricePerHour: number, uid = 'a') => instanceSummary({ uid, instanceId: '7', pricePerHour });
 const prices = (pricePerHour = DISK, exceptUid?: string) =>
   starts.pending([machine(pricePerHour)], exceptUid).map((start) => start.pricePerHour);
 

@@ -14,7 +14,7 @@ import { LoginConnections } from './connection.ts';
 import type { Installation, InstallationState } from './installation/installation.ts';
 import { AccountRegistry, type ProvenKey } from './registry.ts';
 
-const LOGIN = { url: 'https://market.example', userId: 7 };
+const LOGIN = { url: 'https://market.example', userId: '7' };
 const WHY = { reason: 'KeyRejected', message: 'The key is not accepted.' };
 const identity = newIdentity(
   { id: new Uint8Array(16).fill(1), key: new Uint8Array(32).fill(2) },
@@ -60,7 +60,8 @@ function setUp(state: InstallationState = KNOWN) {
     brake: { maxRentalsPerHour: 3, maxLiveMachines: 100, maxDollarsPerHour: 1_000_000_000 },
     constants: defaultConstants,
     minPollIntervalMs: 5_000,
-    objectsOf: () => ['team/a', 'other/b', 'unread/c'].map((key) => instanceSummary({ key, instanceId: 7 })),
+    objectsOf: () =>
+      ['team/a', 'other/b', 'unread/c'].map((key) => instanceSummary({ key, instanceId: '7' })),
     isWatched: (namespace) => namespace !== 'unwatched',
     accounts: () => known,
     accountOf: ({ name }) => cache.get(name),
@@ -78,7 +79,7 @@ function setUp(state: InstallationState = KNOWN) {
 
 const ask = {
   objectUid: 'o',
-  offerId: 1,
+  offerId: '1',
   pricePerHour: 500_000,
   namespace: 'team',
   generation: 1,
@@ -152,8 +153,8 @@ describe('an account', () => {
     const { clock, registry, account, requests } = setUp();
     const { client } = registry.connect(account, proof('teardown'));
     await clock.advance(0);
-    await client.instances.destroy(5).catch(() => {});
-    await expect(client.instances.stop(5)).rejects.toThrow();
+    await client.instances.destroy('5').catch(() => {});
+    await expect(client.instances.stop('5')).rejects.toThrow();
     expect(new Set(requests.map(({ method }) => method))).toEqual(new Set(['GET', 'DELETE']));
   });
 
@@ -166,13 +167,13 @@ describe('an account', () => {
     expect(session.admission.request(ask)).toMatchObject({ reason: 'KeyTooNarrow' });
     expect([session.user.mayDestroy, wide.user.mayDestroy]).toEqual([false, true]);
     requests.length = 0;
-    await expect(session.client.instances.destroy(5)).rejects.toMatchObject({
+    await expect(session.client.instances.destroy('5')).rejects.toMatchObject({
       kind: 'forbidden',
       outcome: 'refused',
     });
-    await expect(session.client.instances.label(5, 'mine')).rejects.toMatchObject({ kind: 'forbidden' });
+    await expect(session.client.instances.label('5', 'mine')).rejects.toMatchObject({ kind: 'forbidden' });
     expect(requests).toEqual([]);
-    await wide.client.instances.destroy(5).catch(() => {});
+    await wide.client.instances.destroy('5').catch(() => {});
     expect(requests.map(({ headers }) => headers['authorization'])).toEqual(['Bearer wide']);
     registry.connect(account, proof('full', 'widened'));
     expect(session.admission.request(ask)).toMatchObject({ type: 'ticket' });
@@ -180,7 +181,7 @@ describe('an account', () => {
 
   describe('adopts machines with the consent of every account of its login (H3):', () => {
     type Adoption = 'None' | 'Unlabelled';
-    const adopting = (uid: string, adoption: Adoption, userId?: number) => {
+    const adopting = (uid: string, adoption: Adoption, userId?: string) => {
       const { metadata, spec, status } = accountOf(uid);
       const { login: _none, ...rest } = status ?? {};
       const login = userId !== undefined && { login: { ...LOGIN, userId, provenAt: '2026-11-20T12:00:00Z' } };
@@ -195,7 +196,7 @@ describe('an account', () => {
     test.each<readonly [string, MarketplaceAccount, 'tried' | 'untried', Adoption | undefined]>([
       ['not against another one', adopting('other', 'None', LOGIN.userId), 'untried', 'None'],
       ['with that of another one', adopting('other', 'Unlabelled', LOGIN.userId), 'untried', 'Unlabelled'],
-      ['whatever one of another login says', adopting('other', 'None', 8), 'untried', 'Unlabelled'],
+      ['whatever one of another login says', adopting('other', 'None', '8'), 'untried', 'Unlabelled'],
       ['not before another has said whose it is', adopting('other', 'None'), 'untried', undefined],
       ['without one whose key was tried in vain', adopting('other', 'None'), 'tried', 'Unlabelled'],
     ])('%s', (_, other, tried, expected) => {
@@ -218,7 +219,7 @@ describe('an account', () => {
 
   test.each([
     ['of its own login', LOGIN, 'Queued'],
-    ['of no other login', { ...LOGIN, userId: 8 }, undefined],
+    ['of no other login', { ...LOGIN, userId: '8' }, undefined],
   ])(
     'waits for a rental of another account %s while labels are not known to come back',
     async (_, login, reason) => {
@@ -228,7 +229,7 @@ describe('an account', () => {
       const beside = registry.connect(other, { ...proof('full', 'second'), login });
       await clock.advance(0);
       expect(session.admission.request(ask).type).toBe('ticket');
-      const second = beside.admission.request({ ...ask, objectUid: 'p', offerId: 2 });
+      const second = beside.admission.request({ ...ask, objectUid: 'p', offerId: '2' });
       expect(second.type === 'refused' ? second.reason : undefined).toBe(reason);
     },
   );
@@ -267,7 +268,7 @@ describe('an account', () => {
     told.length = 0;
     session.observer.closeBreaker();
     expect([told.length, news]).toEqual([1, ['list']]);
-    session.avoid.add({ type: 'host', id: 5 }, 'Exited');
+    session.avoid.add({ type: 'host', id: '5' }, 'Exited');
     expect([told.length, news]).toEqual([1, ['list', 'status']]);
   });
 
@@ -308,14 +309,14 @@ test('an account that the cache has missed remembers objects that are gone as we
     },
   });
   const kept = {
-    instanceId: 5,
+    instanceId: '5',
     owner: 'team/job',
     objectUid: 'u',
     policy: 'Retain',
     pricePerHour: undefined,
   } as const;
   await registry.statusWriter(ref)?.recordRetained(kept);
-  expect(written).toMatchObject([{ status: { retained: [{ instanceId: 5 }] } }]);
+  expect(written).toMatchObject([{ status: { retained: [{ instanceId: '5' }] } }]);
 });
 
 describe('an account whose key is refused', () => {
@@ -325,7 +326,7 @@ describe('an account whose key is refused', () => {
     await clock.advance(0);
     registry.disconnect(ref);
     requests.length = 0;
-    await expect(session.client.instances.destroy(5)).rejects.toMatchObject({ outcome: 'refused' });
+    await expect(session.client.instances.destroy('5')).rejects.toMatchObject({ outcome: 'refused' });
     await clock.advance(60_000);
     expect(requests).toEqual([]);
     expect(registry.get(ref)).toMatchObject({ type: 'notReady', session: undefined });

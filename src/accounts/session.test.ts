@@ -14,7 +14,7 @@ import { makeLabel } from '../ownership/label.ts';
 import { LoginConnections } from './connection.ts';
 import { AccountSession, type AccountSessionOptions } from './session.ts';
 
-const LOGIN = { url: 'https://market.example', userId: 7 };
+const LOGIN = { url: 'https://market.example', userId: '7' };
 const MONTH = '2026-11';
 const NOW = Date.parse(`${MONTH}-20T12:00:00Z`);
 const CALM = { credit: 10_000_000, sshKeyRegistered: true, mayDestroy: true };
@@ -26,14 +26,14 @@ const identity = newIdentity(
 
 /** A proven account whose marketplace says that the key is of this user. */
 function proven({
-  userId = 7,
+  userId = '7',
   status,
   answer = reply({ id: userId }),
   clock = createVirtualClock({ startMs: NOW }),
   paced = false,
   changes = {},
 }: {
-  userId?: number;
+  userId?: string;
   status?: MarketplaceAccount['status'];
   answer?: Script;
   clock?: VirtualClock;
@@ -72,7 +72,7 @@ function proven({
 const NO_ROWS = { rows: new Map() };
 const ask = {
   objectUid: 'a',
-  offerId: 1,
+  offerId: '1',
   pricePerHour: 500_000,
   namespace: 'team',
   generation: 1,
@@ -86,7 +86,7 @@ const reasonOf = (account: AccountSession) => {
 describe('a kept machine that no list shows', () => {
   const retained = [
     {
-      instanceId: 5,
+      instanceId: '5',
       owner: 'team/x',
       ownerUid: 'x',
       since: `${MONTH}-20T00:00:00Z`,
@@ -95,7 +95,7 @@ describe('a kept machine that no list shows', () => {
   ];
 
   /** What is gone for sure after some minutes of lists without it, where lists may fail at the end. */
-  async function goneAfter({ fails = false, userId = 7 } = {}) {
+  async function goneAfter({ fails = false, userId = '7' } = {}) {
     const clock = createVirtualClock({ startMs: NOW });
     let isBroken = false;
     const answer: Script = (request) => {
@@ -116,8 +116,8 @@ describe('a kept machine that no list shows', () => {
   }
 
   test('is gone for sure once its own page is empty and the key proved its login', async () => {
-    expect(await goneAfter()).toEqual([5]);
-    expect(await goneAfter({ userId: 8 })).toEqual([]);
+    expect(await goneAfter()).toEqual(['5']);
+    expect(await goneAfter({ userId: '8' })).toEqual([]);
   });
 
   test('is not called gone while the breaker is open: lists are not to be believed then', async () => {
@@ -175,7 +175,7 @@ describe('the login of a proven account', () => {
   });
 
   test('scenario 32: is not proved by a key of another user', async () => {
-    expect(await proven({ userId: 8 }).proveLogin()).toBe(false);
+    expect(await proven({ userId: '8' }).proveLogin()).toBe(false);
   });
 });
 
@@ -211,15 +211,21 @@ describe('listeners of a proven account are notified', () => {
 
   test('of what a sweep found, once', () => {
     const { account, onStatusChange } = told();
-    account.recordSweep({ orphans: [5], unsettled: [], rolledBack: [], confirmedAt: 0, copied: [] }, NO_ROWS);
-    account.recordSweep({ orphans: [5], unsettled: [], rolledBack: [], confirmedAt: 0, copied: [] }, NO_ROWS);
+    account.recordSweep(
+      { orphans: ['5'], unsettled: [], rolledBack: [], confirmedAt: 0, copied: [] },
+      NO_ROWS,
+    );
+    account.recordSweep(
+      { orphans: ['5'], unsettled: [], rolledBack: [], confirmedAt: 0, copied: [] },
+      NO_ROWS,
+    );
     expect(onStatusChange).toHaveBeenCalledTimes(1);
-    expect(account.findings.orphans).toEqual([5]);
+    expect(account.findings.orphans).toEqual(['5']);
   });
 });
 
 describe('machines that no object claims', () => {
-  const found = { orphans: [5], unsettled: [6], rolledBack: [], confirmedAt: 0, copied: [] };
+  const found = { orphans: ['5'], unsettled: ['6'], rolledBack: [], confirmedAt: 0, copied: [] };
   const nothing = { ...found, orphans: [], unsettled: [] };
   const { account: object } = observed();
   const deleted = { ...object, metadata: { ...object.metadata, deletionTimestamp: `${MONTH}-20T12:00:00Z` } };
@@ -231,7 +237,7 @@ describe('machines that no object claims', () => {
     expect(account.pendingOrphans()).toEqual([]);
     account.update(deleted);
     account.recordSweep(nothing, NO_ROWS);
-    expect(account.pendingOrphans()).toEqual([5, 6]);
+    expect(account.pendingOrphans()).toEqual(['5', '6']);
   });
 
   test('are waited for until lists, their own page and the key say that they are gone', async () => {
@@ -252,7 +258,7 @@ describe('machines that no object claims', () => {
     const gone = account.provenGone();
     await clock.advance(60_000);
     account.feed.stop();
-    expect([...(await gone)]).toEqual([5]);
+    expect([...(await gone)]).toEqual(['5']);
     expect(account.pendingOrphans()).toEqual([]);
   });
 });
@@ -260,9 +266,9 @@ describe('machines that no object claims', () => {
 test('a proven account avoids what its newest status lists', () => {
   const account = proven();
   const until = new Date(NOW + 60_000).toISOString();
-  const avoid = [{ kind: 'Machine', id: 9, until, failures: 1, reason: 'Exited' }] as const;
+  const avoid = [{ kind: 'Machine', id: '9', until, failures: 1, reason: 'Exited' }] as const;
   account.update({ ...observed().account, status: { avoid: [...avoid] } });
-  expect([...account.avoid.current().machines]).toEqual([9]);
+  expect([...account.avoid.current().machines]).toEqual(['9']);
 });
 
 test('a proven account lets in only the namespaces that its newest spec allows', () => {
@@ -295,7 +301,7 @@ describe('the machines of a proven account', () => {
 
   test('count for its limits if a sweep or the status lists them as orphans', async () => {
     const priced = await listing({ ...machine, dph_total: 0.5 });
-    const found = { orphans: [5], unsettled: [6], rolledBack: [], confirmedAt: 0, copied: [] };
+    const found = { orphans: ['5'], unsettled: ['6'], rolledBack: [], confirmedAt: 0, copied: [] };
     priced.account.recordSweep(found, NO_ROWS);
     const counted = { liveMachines: 0, orphanMachines: 1, orphanDollarsPerHour: 500_000 };
     expect(priced.account.admission.sums()).toMatchObject(counted);
@@ -306,7 +312,7 @@ describe('the machines of a proven account', () => {
     unpriced.account.feed.stop();
     const restarted = proven({
       answer: reply({ instances: [{ ...machine, dph_total: 0.5 }], instances_found: 1 }),
-      status: { massOrphaned: [5, 6] },
+      status: { massOrphaned: ['5', '6'] },
     });
     restarted.feed.start();
     await new Promise((resolve) => setImmediate(resolve));
@@ -314,7 +320,7 @@ describe('the machines of a proven account', () => {
     restarted.feed.stop();
     const held = proven({
       answer: reply({ instances: [machine], instances_found: 1 }),
-      changes: { objects: () => [{ ...object, instanceId: 5 }] },
+      changes: { objects: () => [{ ...object, instanceId: '5' }] },
     });
     held.feed.start();
     await new Promise((resolve) => setImmediate(resolve));
@@ -327,7 +333,7 @@ describe('the machines of a proven account', () => {
     const { account } = await listing();
     const kept = { owner: 'team/a', ownerUid: 'u', since: '2026-11-20T00:00:00Z', policy: 'Retain' } as const;
     const { metadata, ...object } = observed().account;
-    account.update({ ...object, metadata, status: { retained: [{ ...kept, instanceId: 5 }] } });
+    account.update({ ...object, metadata, status: { retained: [{ ...kept, instanceId: '5' }] } });
     expect(account.inventory([])).toMatchObject([{ type: 'retained' }]);
     account.update({ ...object, metadata: { ...metadata, uid: 'another' }, status: { retained: [] } });
     expect(account.inventory([])).toMatchObject([{ type: 'retained' }]);
@@ -341,9 +347,9 @@ describe('the machines of a proven account', () => {
       account.inventory(...parameters)?.map(({ type }) => type);
     expect(typesOf([object])).toEqual(['claimed']);
     expect(typesOf([])).toEqual(['orphan']);
-    expect(typesOf([], [5])).toEqual(['retained']);
-    const claim = makeClaim(identity.keys, { login: LOGIN, uid: 'other', attempt: 2, instanceId: 5 });
-    const recorded = { ...object, uid: 'x', claim: { uid: 'other', attempt: 2, instanceId: 5, claim } };
+    expect(typesOf([], ['5'])).toEqual(['retained']);
+    const claim = makeClaim(identity.keys, { login: LOGIN, uid: 'other', attempt: 2, instanceId: '5' });
+    const recorded = { ...object, uid: 'x', claim: { uid: 'other', attempt: 2, instanceId: '5', claim } };
     expect(typesOf([recorded])).toEqual(['claimed']);
     account.feed.stop();
   });

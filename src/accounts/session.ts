@@ -45,19 +45,19 @@ export interface UserFacts {
 /** What a sweep of the login's machines found. */
 export interface SweepFindings {
   /** Ids of orphans that are old enough to be destroyed. */
-  readonly orphans: readonly number[];
+  readonly orphans: readonly string[];
   /** Ids of machines without an object that are too new to call orphans: their age or a second look will tell. */
-  readonly unsettled: readonly number[];
+  readonly unsettled: readonly string[];
   /** Ids of orphans younger than every rental that was on record when they were first seen: memory was rolled back. */
-  readonly rolledBack: readonly number[];
+  readonly rolledBack: readonly string[];
   /** Epoch milliseconds of the last time that a person confirmed a rollback, as far as the sweep knew; 0 for never. */
   readonly confirmedAt: number;
   /** Ids of machines without an object if so many lost their objects that a person has to look; absent if not. */
-  readonly massOrphaned?: readonly number[];
+  readonly massOrphaned?: readonly string[];
   /** Ids of machines that carry a copied or edited label of ours. */
-  readonly copied: readonly number[];
+  readonly copied: readonly string[];
   /** Ids of machines without an object that began after the window of their label: rentals that were carried out late. */
-  readonly late?: readonly number[];
+  readonly late?: readonly string[];
   /** Other installations that labels of the login name. */
   readonly others?: readonly string[];
 }
@@ -183,7 +183,7 @@ export class AccountSession {
    * Machines that the account's status names and that are proven to be gone. While the breaker is open no list proves
    * anything.
    */
-  async provenGone(): Promise<ReadonlySet<number>> {
+  async provenGone(): Promise<ReadonlySet<string>> {
     if (this.observer.breaker.type === 'open') return new Set();
     const gone = await provenGone(this.observer.longUnlisted(), {
       read: (id) => this.feed.get(id),
@@ -219,7 +219,7 @@ export class AccountSession {
   /** Whose each machine of a list is, by these objects; undefined before the first list. */
   inventory(
     objects: readonly InstanceSummary[],
-    retained: readonly number[] = this.#retained(),
+    retained: readonly string[] = this.#retained(),
     list = this.feed.latest(),
   ): readonly InventoryEntry[] | undefined {
     const identity = this.#options.identity();
@@ -237,7 +237,7 @@ export class AccountSession {
    * Ids of orphans that an account waits for while it is being deleted; none for any other account. Undefined before the
    * first sweep, which may find some.
    */
-  pendingOrphans(): readonly number[] | undefined {
+  pendingOrphans(): readonly string[] | undefined {
     return this.#findings && this.#pendingOrphans.ids();
   }
 
@@ -277,7 +277,7 @@ export class AccountSession {
   }
 
   /** Ids that the account lists as kept on purpose. */
-  #retained(): readonly number[] {
+  #retained(): readonly string[] {
     return (this.#account.status?.retained ?? []).map(({ instanceId }) => instanceId);
   }
 
@@ -341,7 +341,7 @@ export class AccountSession {
   }
 }
 
-function orphansOf({ orphans, unsettled }: SweepFindings): readonly number[] {
+function orphansOf({ orphans, unsettled }: SweepFindings): readonly string[] {
   return [...orphans, ...unsettled];
 }
 

@@ -12,13 +12,13 @@ const UPTIME = 60 * MINUTE;
 function fleet(size: number): InstanceSummary[] {
   return Array.from({ length: size }, (_, index) => {
     const uid = `u${String(index).padStart(3, '0')}`;
-    return instanceSummary({ uid, key: `team/${uid}`, instanceId: index });
+    return instanceSummary({ uid, key: `team/${uid}`, instanceId: String(index) });
   });
 }
 
 /** An account over time: what `at` minutes later, with these objects, the turn is. */
 function account(turns = new SlowReplacements()) {
-  return (minutes: number, objects: readonly InstanceSummary[], running: readonly number[] = []) => {
+  return (minutes: number, objects: readonly InstanceSummary[], running: readonly string[] = []) => {
     const ids = objects.flatMap(({ instanceId }) => instanceId ?? []);
     turns.update({
       now: START + minutes * MINUTE,
@@ -48,8 +48,8 @@ describe('whose turn it is while machines are replaced slowly (C2)', () => {
     expect(at(0.1, changed(objects, 0, { leaving: true }))).toBeUndefined();
     const ended = { instanceId: undefined, lastEndedAt: START + 0.2 * MINUTE };
     expect(at(0.3, changed(objects, 0, ended))).toBeUndefined();
-    expect(at(0.5, changed(objects, 0, { ...ended, instanceId: 500 }))).toBeUndefined();
-    expect(at(1, changed(objects, 0, { ...ended, instanceId: 500 }), [500])).toBe('u001');
+    expect(at(0.5, changed(objects, 0, { ...ended, instanceId: '500' }))).toBeUndefined();
+    expect(at(1, changed(objects, 0, { ...ended, instanceId: '500' }), ['500'])).toBe('u001');
   });
 
   test('stays spent when the destroyed machine is only missing, and comes when it runs again or after ten minutes', () => {
@@ -64,7 +64,7 @@ describe('whose turn it is while machines are replaced slowly (C2)', () => {
     const recovered = account();
     recovered(0, objects);
     recovered(0.5, leaving);
-    expect(recovered(1, objects, [0])).toBe('u001');
+    expect(recovered(1, objects, ['0'])).toBe('u001');
   });
 
   test.each([
@@ -75,11 +75,11 @@ describe('whose turn it is while machines are replaced slowly (C2)', () => {
   ])('comes, for %d machines, to %d within ten minutes', (size, most) => {
     const at = account();
     let objects: readonly InstanceSummary[] = fleet(size);
-    const running: number[] = [];
+    const running: string[] = [];
     const replace = (index: number, minutes: number) => {
       const lastEndedAt = START + minutes * MINUTE;
-      objects = changed(objects, index, { instanceId: 1_000 + index, lastEndedAt });
-      running.push(1_000 + index);
+      objects = changed(objects, index, { instanceId: String(1000 + index), lastEndedAt });
+      running.push(String(1000 + index));
     };
     let replaced = 0;
     for (let minutes = 0; minutes < 9.5; minutes += 0.25) {
@@ -93,9 +93,9 @@ describe('whose turn it is while machines are replaced slowly (C2)', () => {
   });
 
   test('counts what was replaced before a restart', () => {
-    const objects = changed(fleet(10), 3, { instanceId: 500, lastEndedAt: START - MINUTE });
-    expect(account()(0, objects, [500])).toBeUndefined();
-    expect(account()(10, objects, [500])).toBe('u000');
+    const objects = changed(fleet(10), 3, { instanceId: '500', lastEndedAt: START - MINUTE });
+    expect(account()(0, objects, ['500'])).toBeUndefined();
+    expect(account()(10, objects, ['500'])).toBe('u000');
   });
 
   test('counts what was replaced before its object forbade another replacement', () => {
@@ -129,7 +129,7 @@ describe('whose turn it is while machines are replaced slowly (C2)', () => {
   });
 
   test('belongs to no object when no machine is unhealthy', () => {
-    expect(account()(0, fleet(2), [0, 1])).toBeUndefined();
+    expect(account()(0, fleet(2), ['0', '1'])).toBeUndefined();
   });
 
   test('begins from the start when machines are replaced slowly again', () => {
@@ -158,7 +158,7 @@ describe('whose turn it is while machines are replaced slowly (C2)', () => {
   test('passes to the next if its machine recovers', () => {
     const at = account();
     at(0, fleet(3));
-    expect(at(0.2, fleet(3), [0])).toBe('u001');
+    expect(at(0.2, fleet(3), ['0'])).toBe('u001');
   });
 
   test('is never that of an object that is not to be replaced, or that is being deleted', () => {

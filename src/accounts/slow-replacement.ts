@@ -18,7 +18,7 @@ interface Ending {
   /** Monotonic milliseconds. */
   readonly since: number;
   /** The machine that the object names. */
-  readonly instanceId: number | undefined;
+  readonly instanceId: string | undefined;
 }
 
 /** What one complete list says about an account whose machines are replaced slowly. */
@@ -29,9 +29,9 @@ export interface FleetPoll {
   readonly monotonic: number;
   readonly objects: readonly InstanceSummary[];
   /** Ids of machines that are bad or have vanished. */
-  readonly unhealthy: ReadonlySet<number>;
+  readonly unhealthy: ReadonlySet<string>;
   /** Ids of machines that run. */
-  readonly running: ReadonlySet<number>;
+  readonly running: ReadonlySet<string>;
 }
 
 /**

@@ -16,7 +16,7 @@ const HOUR = 3_600_000;
 const NOW = Date.UTC(2026, 10, 20, 12);
 
 const object = (changes: Partial<InstanceSummary> = {}): InstanceSummary =>
-  instanceSummary({ instanceId: 1, pricePerHour: DOLLAR, ...changes });
+  instanceSummary({ instanceId: '1', pricePerHour: DOLLAR, ...changes });
 
 const sums = (changes: Partial<AccountSums> = {}): AccountSums => ({
   rentalsLastHour: 0,
@@ -189,7 +189,7 @@ describe('adding an account up', () => {
   test('machines, prices and spending of its objects', () => {
     const objects = [
       object(),
-      object({ uid: 'u2', instanceId: 2, pricePerHour: 2 * DOLLAR, spentThisMonth: 7 }),
+      object({ uid: 'u2', instanceId: '2', pricePerHour: 2 * DOLLAR, spentThisMonth: 7 }),
     ];
     expect(sumAccount(input({ objects }))).toMatchObject({
       liveMachines: 2,

@@ -53,9 +53,9 @@ describe('what must outlive its object', () => {
 
   test('is in the status of its account before anybody goes on: a machine that is kept', async () => {
     const { records, status } = await setUp();
-    const kept = { instanceId: 5, owner: 'team/job', objectUid: 'u', policy: 'Retain' } as const;
+    const kept = { instanceId: '5', owner: 'team/job', objectUid: 'u', policy: 'Retain' } as const;
     await records.recordRetained({ ...kept, pricePerHour: undefined });
-    expect((await status())?.retained).toMatchObject([{ instanceId: 5, owner: 'team/job', ownerUid: 'u' }]);
+    expect((await status())?.retained).toMatchObject([{ instanceId: '5', owner: 'team/job', ownerUid: 'u' }]);
   });
 });
 
@@ -64,37 +64,37 @@ describe('orphans that were destroyed', () => {
 
   test('are in the status of their account before the call is sent', async () => {
     const { records, status } = await setUp();
-    await records.recordSwept({ instanceId: 5, at: NOW });
-    expect((await status())?.orphansSwept).toEqual([{ instanceId: 5, ...at(0) }]);
+    await records.recordSwept({ instanceId: '5', at: NOW });
+    expect((await status())?.orphansSwept).toEqual([{ instanceId: '5', ...at(0) }]);
   });
 
   test('count once, from the first try, and for an hour', () => {
     const status = {
       orphansSwept: [
-        { instanceId: 4, ...at(-3_600_000) },
-        { instanceId: 5, ...at(-1_000) },
+        { instanceId: '4', ...at(-3_600_000) },
+        { instanceId: '5', ...at(-1_000) },
       ],
     };
-    expect(withSwept({ instanceId: 5, at: NOW })(status)).toBe(status);
-    expect(withSwept({ instanceId: 6, at: NOW })(status).orphansSwept).toEqual([
-      { instanceId: 5, ...at(-1_000) },
-      { instanceId: 6, ...at(0) },
+    expect(withSwept({ instanceId: '5', at: NOW })(status)).toBe(status);
+    expect(withSwept({ instanceId: '6', at: NOW })(status).orphansSwept).toEqual([
+      { instanceId: '5', ...at(-1_000) },
+      { instanceId: '6', ...at(0) },
     ]);
-    expect(withSwept({ instanceId: 4, at: NOW })(status).orphansSwept).toEqual([
-      { instanceId: 5, ...at(-1_000) },
-      { instanceId: 4, ...at(0) },
+    expect(withSwept({ instanceId: '4', at: NOW })(status).orphansSwept).toEqual([
+      { instanceId: '5', ...at(-1_000) },
+      { instanceId: '4', ...at(0) },
     ]);
   });
 
   test('are kept to as many as the status holds, the newest of them', () => {
     const orphansSwept = Array.from({ length: 256 }, (_, index) => ({
-      instanceId: index,
+      instanceId: String(index),
       ...at(-256 + index),
     }));
-    const { orphansSwept: after = [] } = withSwept({ instanceId: 999, at: NOW })({ orphansSwept });
+    const { orphansSwept: after = [] } = withSwept({ instanceId: '999', at: NOW })({ orphansSwept });
     expect(after).toHaveLength(256);
-    expect(after.at(0)?.instanceId).toBe(1);
-    expect(after.at(-1)?.instanceId).toBe(999);
+    expect(after.at(0)?.instanceId).toBe('1');
+    expect(after.at(-1)?.instanceId).toBe('999');
   });
 });
 
@@ -195,7 +195,7 @@ describe('what deleted objects leave', () => {
 
 describe('a machine that is kept', () => {
   const machine = {
-    instanceId: 5,
+    instanceId: '5',
     objectUid: 'u',
     owner: 'team/a',
     policy: 'Retain',
@@ -207,7 +207,7 @@ describe('a machine that is kept', () => {
     const twice = withRetained(machine, NOW + 1_000)(once);
     expect(twice.retained).toEqual([
       {
-        instanceId: 5,
+        instanceId: '5',
         owner: 'team/a',
         ownerUid: 'u',
         since: '2026-11-20T12:00:01Z',
@@ -220,7 +220,7 @@ describe('a machine that is kept', () => {
   test('is refused with what to do when the list is full', () => {
     const entry = { owner: 'o', ownerUid: 'u', since: '2026-11-20T12:00:00Z', policy: 'Retain' as const };
     const full = {
-      retained: Array.from({ length: 256 }, (_, index) => ({ ...entry, instanceId: index + 100 })),
+      retained: Array.from({ length: 256 }, (_, index) => ({ ...entry, instanceId: String(index + 100) })),
     };
     expect(() => withRetained(machine, NOW)(full)).toThrow('destroy some of them at the marketplace first');
   });

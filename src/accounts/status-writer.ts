@@ -22,7 +22,7 @@ export interface DeletedInstance {
 
 /** A machine left running or stopped on purpose, whose label could not be changed to say so. */
 export interface RetainedMachine {
-  readonly instanceId: number;
+  readonly instanceId: string;
   readonly objectUid: string;
   /** namespace/name of the object it belonged to. */
   readonly owner: string;
@@ -32,7 +32,7 @@ export interface RetainedMachine {
 
 /** An orphan that a sweep is about to destroy. */
 export interface SweptMachine {
-  readonly instanceId: number;
+  readonly instanceId: string;
   /** Epoch milliseconds. */
   readonly at: number;
 }

@@ -30,7 +30,7 @@ test('money is at most ten seconds old', () => {
   const object = {
     metadata: { namespace: 'team', name: 'a', uid: 'u' },
     spec: { accountRef: { name: 'default' } },
-    status: { instanceId: 1, rentedAt: since, actualStatus: 'running', cost },
+    status: { instanceId: '1', rentedAt: since, actualStatus: 'running', cost },
   } as unknown as GpuInstance;
   const first = views.of(object);
   clock.jumpWallClock(9_999);

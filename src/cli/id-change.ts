@@ -15,7 +15,7 @@ export interface IdChange {
   readonly kind: string;
   readonly did: string;
   readonly description?: string;
-  readonly change: (client: MarketplaceClient, id: number) => Promise<unknown>;
+  readonly change: (client: MarketplaceClient, id: string) => Promise<unknown>;
   /** If machines of an operator need --force: what to do instead. */
   readonly ownedInstead?: string;
   /** If something is lost for ever: what to ask at a terminal before it, of ids such as `12, 13`. */
@@ -39,7 +39,7 @@ export function idChangeCommand(definition: IdChange): Command {
       await withMarketplace(input, context, async ({ client }) => {
         if (ownedInstead !== undefined) {
           const machines = (await allInstances(client)).filter(({ id }) => ids.includes(id));
-          const command = (id: number) => `gpu-rent ${verb} ${kind} ${id}`;
+          const command = (id: string) => `gpu-rent ${verb} ${kind} ${id}`;
           await refuseOwned(machines, input, { instead: ownedInstead, command });
         }
         await changeOneByOne(output, ids, async (id) => {

@@ -15,7 +15,7 @@ export interface Intended {
   /** What to do instead if an object owns the machine. */
   readonly instead: string;
   /** The same command line for one machine, without --force. */
-  readonly command: (id: number) => string;
+  readonly command: (id: string) => string;
 }
 
 /** Rejects if one of the machines carries an operator's label, because an object may own it; --force allows all. */

@@ -14,20 +14,20 @@ test.each([
 });
 
 test('avoids the machine of an object for an hour and its host for a day, whatever failed before', () => {
-  const before = [{ kind: 'Machine' as const, id: 5, until: UNTIL }];
-  expect(withAvoided(before, { type: 'machine', id: 5 }, NOW)).toEqual([
-    { kind: 'Machine', id: 5, until: '2026-11-20T13:00:00Z' },
+  const before = [{ kind: 'Machine' as const, id: '5', until: UNTIL }];
+  expect(withAvoided(before, { type: 'machine', id: '5' }, NOW)).toEqual([
+    { kind: 'Machine', id: '5', until: '2026-11-20T13:00:00Z' },
   ]);
-  expect(withAvoided(before, { type: 'host', id: 5 }, NOW)).toEqual([
+  expect(withAvoided(before, { type: 'host', id: '5' }, NOW)).toEqual([
     ...before,
-    { kind: 'Host', id: 5, until: '2026-11-21T12:00:00Z' },
+    { kind: 'Host', id: '5', until: '2026-11-21T12:00:00Z' },
   ]);
 });
 
 test('drops entries that are over, also when nothing is added', () => {
-  const before = [{ kind: 'Machine' as const, id: 5, until: UNTIL }];
+  const before = [{ kind: 'Machine' as const, id: '5', until: UNTIL }];
   expect(withAvoided(before, undefined, NOW)).toEqual(before);
-  expect(withAvoided(before, { type: 'offer', id: 5 }, NOW)).toEqual(before);
+  expect(withAvoided(before, { type: 'offer', id: '5' }, NOW)).toEqual(before);
   expect(withAvoided(before, undefined, NOW + HOUR)).toEqual([]);
   expect(withAvoided(undefined, undefined, NOW)).toEqual([]);
 });

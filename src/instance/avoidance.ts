@@ -3,9 +3,9 @@ import { formatTime, parseTime } from '../lib/time.ts';
 
 /** What is avoided after a failure: one offer, one machine, or all machines of a host. */
 export type AvoidTarget =
-  | { readonly type: 'offer'; readonly id: number }
-  | { readonly type: 'machine'; readonly id: number }
-  | { readonly type: 'host'; readonly id: number };
+  | { readonly type: 'offer'; readonly id: string }
+  | { readonly type: 'machine'; readonly id: string }
+  | { readonly type: 'host'; readonly id: string };
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

@@ -51,7 +51,7 @@ describe('money', () => {
   test('of one machine leaves out those before it', () => {
     const past = {
       attempt: 1,
-      instanceId: 9,
+      instanceId: '9',
       reason: 'Exited',
       endedAt: time(-400),
       minutes: 1,
@@ -67,7 +67,7 @@ describe('money', () => {
   test('of one machine counts from its rental once older ones are not remembered any more', () => {
     const past = {
       attempt: 1,
-      instanceId: 9,
+      instanceId: '9',
       reason: 'Exited',
       endedAt: time(-400),
       minutes: 1,

@@ -8,13 +8,13 @@ import { objectIntent } from './object-intent.ts';
 
 const NOW = Date.parse('2026-11-20T12:00:00Z');
 const HOUR = 3_600_000;
-const MACHINE = { instanceId: 7, claim: 'made by us' };
+const MACHINE = { instanceId: '7', claim: 'made by us' };
 const KEYS: KeyRing = [new Secret('1'.repeat(64))];
 const OTHER_KEYS: KeyRing = [new Secret('2'.repeat(64))];
 
 function signed(change: Partial<RentalIntent> = {}, keys = KEYS): string {
   const issuedAt = NOW - 5;
-  const facts = { uid: 'u', attempt: 1, offer: 1, generation: 1, spec: 'h', login: 'l', issuedAt };
+  const facts = { uid: 'u', attempt: 1, offer: '1', generation: 1, spec: 'h', login: 'l', issuedAt };
   return writeIntent(keys, { ...facts, deadline: issuedAt + 30_000, ...change });
 }
 

@@ -29,7 +29,7 @@ const KEYS: KeyRing = [new Secret('1'.repeat(64))];
 
 function withIntent(attempt: number, status: object = {}): GpuInstance {
   const issuedAt = NOW - 5;
-  const facts = { uid: 'u', offer: 1, generation: 1, spec: 'h', login: 'l', deadline: issuedAt };
+  const facts = { uid: 'u', offer: '1', generation: 1, spec: 'h', login: 'l', deadline: issuedAt };
   const text = writeIntent(KEYS, { ...facts, attempt, issuedAt });
   return instance(status, { annotations: { [annotations.rentalIntent]: text } });
 }
@@ -90,7 +90,7 @@ describe('what it spent this month', () => {
       'of an older one that holds a machine, everything but what remembered machines prove',
       instance(
         {
-          instanceId: 7,
+          instanceId: '7',
           cost: cost({ accrued: '9000.00' }),
           history: [
             { endedAt: '2026-10-30T00:00:00Z', cost: '7.00' },
@@ -184,12 +184,12 @@ test('a time that cannot be read counts from the beginning of the month', () => 
 
 test('counts a price only while the object has a machine', () => {
   const cost = { accrued: '0.00', pricePerHour: '2.00' };
-  expect(seen(instance({ cost, instanceId: 5 }), NOW).pricePerHour).toBe(2_000_000);
+  expect(seen(instance({ cost, instanceId: '5' }), NOW).pricePerHour).toBe(2_000_000);
   expect(seen(instance({ cost }), NOW).pricePerHour).toBe(0);
 });
 
 test('a machine whose price no list has shown counts at that of its offer', () => {
-  const held = { instanceId: 5, offerPricePerHour: '3.00' };
+  const held = { instanceId: '5', offerPricePerHour: '3.00' };
   expect(seen(instance({ ...held, cost: { accrued: '0.00' } }), NOW).pricePerHour).toBe(3_000_000);
   expect(seen(instance(held), NOW).pricePerHour).toBe(3_000_000);
   expect(seen(instance({ ...held, cost: { pricePerHour: '0.00' } }), NOW).pricePerHour).toBe(0);
@@ -198,7 +198,7 @@ test('a machine whose price no list has shown counts at that of its offer', () =
 
 test('counts a machine without a price at the highest price that it may cost (S4, L3)', () => {
   const offers = [{ allowUnknownPrice: true, maxPricePerHour: '2.00' }];
-  const held = { instanceId: 5, cost: { accrued: '0.00', since: '2026-11-20T11:00:00Z' } };
+  const held = { instanceId: '5', cost: { accrued: '0.00', since: '2026-11-20T11:00:00Z' } };
   const view = seen(instance(held, {}, { offers }), NOW);
   expect(view).toMatchObject({ pricePerHour: 2_000_000, spentThisMonth: 2_000_000, hasUnknownPrice: true });
   const unlimited = seen(instance(held, {}, { offers: [{ allowUnknownPrice: true }] }), NOW);
@@ -246,7 +246,7 @@ test('an object is known by its uid and name, by whether it is being deleted, an
   });
   const going = instance({}, { deletionTimestamp: '2026-11-20T11:00:00Z' });
   expect(seen(going, NOW).deleting).toBe(true);
-  const watching = (policy: string) => instance({}, {}, { adopt: { instanceId: 5, policy } });
+  const watching = (policy: string) => instance({}, {}, { adopt: { instanceId: '5', policy } });
   expect(seen(watching('Observe'), NOW).adopted).toBe('Observe');
   expect(seen(watching('Manage'), NOW).adopted).toBe('Manage');
 });
@@ -264,7 +264,7 @@ test.each([
   ['is to be stopped', { powerState: 'Stopped' }, {}, false],
   ['is paused', { paused: true }, {}, false],
   ['is never replaced', { replacement: { policy: 'Never' } }, {}, false],
-  ['is only observed', { adopt: { instanceId: 5, policy: 'Observe' } }, {}, false],
+  ['is only observed', { adopt: { instanceId: '5', policy: 'Observe' } }, {}, false],
   ['is held', {}, { 'gpurental.dev/hold': '' }, false],
 ])('is replaceable only if nothing blocks its end: one that %s', (_, spec, annotations, isReplaceable) => {
   const wanted = { powerState: 'Running', paused: false, replacement: { policy: 'Always' } };
@@ -300,16 +300,16 @@ test('rentals are those that can be read as times', () => {
 });
 
 test('a recorded claim needs an id and a code', () => {
-  expect(seen(instance({ instanceId: 5, claim: 'c', attempt: 2 }), NOW).claim).toEqual({
+  expect(seen(instance({ instanceId: '5', claim: 'c', attempt: 2 }), NOW).claim).toEqual({
     uid: 'u',
     attempt: 2,
-    instanceId: 5,
+    instanceId: '5',
     claim: 'c',
   });
-  expect(seen(instance({ instanceId: 5 }), NOW).claim).toBeUndefined();
+  expect(seen(instance({ instanceId: '5' }), NOW).claim).toBeUndefined();
   expect(seen(instance({ claim: 'c' }), NOW).claim).toBeUndefined();
-  expect(seen(instance({ instanceId: 5, claim: 'c' }, { uid: undefined }), NOW).claim).toBeUndefined();
-  expect(seen(instance({ instanceId: 5, claim: 'c' }), NOW).claim).toMatchObject({ attempt: 0 });
+  expect(seen(instance({ instanceId: '5', claim: 'c' }, { uid: undefined }), NOW).claim).toBeUndefined();
+  expect(seen(instance({ instanceId: '5', claim: 'c' }), NOW).claim).toMatchObject({ attempt: 0 });
 });
 
 test('months are those of UTC', () => {

@@ -19,7 +19,7 @@ export interface InstanceSummary {
   readonly key: string;
   readonly deleting: boolean;
   /** Recorded in status, with a claim beside it. */
-  readonly instanceId: number | undefined;
+  readonly instanceId: string | undefined;
   /** What it recorded about its machine; whether that verifies is for ownership to say. */
   readonly claim: RecordedClaim | undefined;
   /** Its machine is being destroyed by us, so that its end is no news. */

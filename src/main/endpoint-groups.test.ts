@@ -49,7 +49,7 @@ test('a worker is asked where the address map leads, with the token of the machi
     name: connectionSecretName(name),
   });
   const token = Buffer.from(String(objectAt(secret ?? {}, 'data')[connectionKeys.workerToken]), 'base64');
-  expect(life.fleet.tokens.get(life.workers()[0]?.status?.instanceId ?? 0)).toBe(
+  expect(life.fleet.tokens.get(Number(life.workers()[0]?.status?.instanceId))).toBe(
     `Bearer ${token.toString()}`,
   );
 });
@@ -120,7 +120,7 @@ async function reportedBy(
   const metadata = { name: 'w', labels: { [labels.endpointGroup]: 'llm' }, ownerReferences: owners };
   create('gpuinstances', { apiVersion, kind: 'GpuInstance', metadata, spec: worker.spec });
   const address = { kind: memory.kind('gpuinstances'), namespace: 'red', name: 'w' };
-  const status = { ...worker.status, instanceId: 7, attempt: 1 };
+  const status = { ...worker.status, instanceId: '7', attempt: 1 };
   memory.writes.update(address, (current) => ({ ...current, status }) as JsonObject, 'status');
   await sync();
   const keys = wiring.installation.identity()?.keys;

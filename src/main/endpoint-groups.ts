@@ -79,7 +79,7 @@ export function createEndpointGroups(wiring: EndpointGroupWiring): EndpointGroup
   });
   const intake = new PushIntake({
     ...shared,
-    instancesById: (id) => caches.instances.byIndex(BY_MACHINE, String(id)),
+    instancesById: (id) => caches.instances.byIndex(BY_MACHINE, id),
     groupOf: (worker) =>
       groupKeysOf(worker)
         .flatMap((key) => caches.groups.get(key) ?? [])

@@ -28,7 +28,7 @@ export function accountFigures(session: AccountSession, now: number): AccountFig
   const list = session.feed.latest();
   const { orphans, copied, late = [] } = session.findings;
   const mislabelled = [...copied, ...late];
-  const priceOf = (ids: readonly number[]) =>
+  const priceOf = (ids: readonly string[]) =>
     ids.reduce((sum, id) => sum + (list?.rows.get(id)?.pricePerHour ?? 0), 0);
   const waits = CLASS_ORDER.map((name) => [name, session.pacer.nextSlotMs(name) / 1000] as const);
   return {

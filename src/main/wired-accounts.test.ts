@@ -40,7 +40,7 @@ function twoAsk(flags: RawOptions, dollars = 1) {
   return ['a', 'b'].map((objectUid, index) => {
     const pricePerHour = dollars * 1_000_000;
     const decision = session.admission.request({
-      ...{ objectUid, offerId: index + 1, pricePerHour },
+      ...{ objectUid, offerId: String(index + 1), pricePerHour },
       ...{ namespace: 'team', generation: 1, wake() {} },
     });
     return decision.type === 'ticket' ? 'ticket' : decision.reason;
@@ -94,9 +94,9 @@ test('what is written of an account that has no session is awaited in the copy o
   await sync();
   const wrote = vi.spyOn(wiring.caches.accounts, 'wrote');
   await wiring.registry.statusWriter(refOf(ACCOUNT))?.recordRetained({
-    ...{ instanceId: 5, objectUid: 'uid', owner: 'red/job', policy: 'Retain', pricePerHour: 1 },
+    ...{ instanceId: '5', objectUid: 'uid', owner: 'red/job', policy: 'Retain', pricePerHour: 1 },
   });
-  expect(wrote.mock.lastCall?.[0]).toMatchObject({ status: { retained: [{ instanceId: 5 }] } });
+  expect(wrote.mock.lastCall?.[0]).toMatchObject({ status: { retained: [{ instanceId: '5' }] } });
 });
 
 describe('an identity', () => {

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { Secret } from '../lib/secret.ts';
-import { type CallOptions, type ChangeAnswer, pathId, type Requester, sendChange } from './http/call.ts';
+import { type CallOptions, type ChangeAnswer, type Requester, sendChange } from './http/call.ts';
+import { type MarketplaceId, pathId, toId } from './ids.ts';
 import { looseInteger, looseText, wireId } from './scalars.ts';
 
 /** What a key may do: `{api: {<category>: {<constraints>}}}` (specification 5). */
@@ -10,10 +11,10 @@ export interface KeyPermissions {
 
 /** A key without its secret. */
 export interface ApiKey {
-  readonly id: number;
+  readonly id: MarketplaceId;
   readonly name: string | undefined;
-  readonly userId: number | undefined;
-  readonly teamId: number | undefined;
+  readonly userId: MarketplaceId | undefined;
+  readonly teamId: MarketplaceId | undefined;
   readonly teamName: string | undefined;
   /** undefined: full access, or not said. */
   readonly permissions: KeyPermissions | undefined;
@@ -21,7 +22,7 @@ export interface ApiKey {
 
 /** A key just made. Its secret is shown this once. */
 export interface NewApiKey {
-  readonly id: number | undefined;
+  readonly id: MarketplaceId | undefined;
   readonly key: Secret;
   readonly permissions: KeyPermissions | undefined;
 }
@@ -37,9 +38,9 @@ export interface NewKeyRequest {
 /** API keys of the account (specification 5). */
 export interface ApiKeysResource {
   list(options?: CallOptions): Promise<ApiKey[]>;
-  get(id: number, options?: CallOptions): Promise<ApiKey>;
+  get(id: MarketplaceId, options?: CallOptions): Promise<ApiKey>;
   create(request: NewKeyRequest, options?: CallOptions): Promise<NewApiKey>;
-  delete(id: number, options?: CallOptions): Promise<ChangeAnswer>;
+  delete(id: MarketplaceId, options?: CallOptions): Promise<ChangeAnswer>;
   /** Replaces the key in use; the old one stops working. */
   reset(options?: CallOptions): Promise<Secret>;
 }
@@ -87,7 +88,7 @@ export function createApiKeys(requester: Requester): ApiKeysResource {
       return (await requester.send(call)).value.apikeys.map(toApiKey);
     },
     async get(id, bounds) {
-      const path = `${KEYS}${pathId(id)}/`;
+      const path = `${KEYS}${pathId(id, 'keyId')}/`;
       const { value } = await requester.send({
         ...READ,
         operation: 'read an API key',
@@ -103,7 +104,7 @@ export function createApiKeys(requester: Requester): ApiKeysResource {
         ...ACCOUNT,
         operation: 'delete an API key',
         method: 'DELETE',
-        path: `${KEYS}${pathId(id)}/`,
+        path: `${KEYS}${pathId(id, 'keyId')}/`,
         body: {},
         bounds,
       }),
@@ -126,7 +127,7 @@ async function createKey(
     reply: newApiKeyReply,
     bounds,
   });
-  return { id: value.id, key: new Secret(value.key), permissions: value.permissions };
+  return { id: toId(value.id), key: new Secret(value.key), permissions: value.permissions };
 }
 
 async function resetKey(requester: Requester, bounds: CallOptions | undefined): Promise<Secret> {
@@ -145,10 +146,10 @@ async function resetKey(requester: Requester, bounds: CallOptions | undefined): 
 
 function toApiKey(row: z.infer<typeof apiKeyRow>): ApiKey {
   return {
-    id: row.id,
+    id: toId(row.id),
     name: row.name,
-    userId: row.user_id,
-    teamId: row.team_id,
+    userId: toId(row.user_id),
+    teamId: toId(row.team_id),
     teamName: row.team_name,
     permissions: row.permissions ?? row.rights,
   };

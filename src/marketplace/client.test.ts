@@ -38,11 +38,11 @@ const ok = { success: true, msg: 'done' };
 const changed = { answeredAt: undefined, message: 'done' };
 
 const instanceCalls: readonly CallRow[] = [
-  ['stop', (c) => c.instances.stop(4), 'PUT /api/v0/instances/4/', { state: 'stopped' }, ok, changed],
-  ['start', (c) => c.instances.start(4), 'PUT /api/v0/instances/4/', { state: 'running' }, ok, changed],
+  ['stop', (c) => c.instances.stop('4'), 'PUT /api/v0/instances/4/', { state: 'stopped' }, ok, changed],
+  ['start', (c) => c.instances.start('4'), 'PUT /api/v0/instances/4/', { state: 'running' }, ok, changed],
   [
     'stop many',
-    (c) => c.instances.stopMany([4, 5]),
+    (c) => c.instances.stopMany(['4', '5']),
     'PUT /api/v0/instances/',
     { state: 'stopped', ids: [4, 5] },
     ok,
@@ -50,18 +50,18 @@ const instanceCalls: readonly CallRow[] = [
   ],
   [
     'start many',
-    (c) => c.instances.startMany([4]),
+    (c) => c.instances.startMany(['4']),
     'PUT /api/v0/instances/',
     { state: 'running', ids: [4] },
     ok,
     changed,
   ],
-  ['label', (c) => c.instances.label(4, 'x'), 'PUT /api/v0/instances/4/', { label: 'x' }, ok, changed],
-  ['reboot', (c) => c.instances.reboot(4), 'PUT /api/v0/instances/reboot/4/', {}, ok, changed],
-  ['recycle', (c) => c.instances.recycle(4), 'PUT /api/v0/instances/recycle/4/', {}, ok, changed],
+  ['label', (c) => c.instances.label('4', 'x'), 'PUT /api/v0/instances/4/', { label: 'x' }, ok, changed],
+  ['reboot', (c) => c.instances.reboot('4'), 'PUT /api/v0/instances/reboot/4/', {}, ok, changed],
+  ['recycle', (c) => c.instances.recycle('4'), 'PUT /api/v0/instances/recycle/4/', {}, ok, changed],
   [
     'bid',
-    (c) => c.instances.changeBid(4, 250_000),
+    (c) => c.instances.changeBid('4', 250_000),
     'PUT /api/v0/instances/bid_price/4/',
     { client_id: 'me', price: 0.25 },
     '"fine"',
@@ -69,7 +69,7 @@ const instanceCalls: readonly CallRow[] = [
   ],
   [
     'bid what wins',
-    (c) => c.instances.changeBid(4, null),
+    (c) => c.instances.changeBid('4', null),
     'PUT /api/v0/instances/bid_price/4/',
     { client_id: 'me', price: null },
     ok,
@@ -77,16 +77,16 @@ const instanceCalls: readonly CallRow[] = [
   ],
   [
     'logs',
-    (c) => c.instances.requestLogs(4, { tailLines: 10, daemonLogs: true, filter: 'x' }),
+    (c) => c.instances.requestLogs('4', { tailLines: 10, daemonLogs: true, filter: 'x' }),
     'PUT /api/v0/instances/request_logs/4/',
     { filter: 'x', tail: '10', daemon_logs: 'true' },
     { success: true, result_url: 'https://logs.example/1' },
     { answeredAt: undefined, message: undefined, resultUrl: 'https://logs.example/1' },
   ],
-  ['destroy', (c) => c.instances.destroy(4), 'DELETE /api/v0/instances/4/', {}, ok, changed],
+  ['destroy', (c) => c.instances.destroy('4'), 'DELETE /api/v0/instances/4/', {}, ok, changed],
   [
     'destroy many',
-    (c) => c.instances.destroyMany([4, 5]),
+    (c) => c.instances.destroyMany(['4', '5']),
     'DELETE /api/v0/instances/',
     { instance_ids: [4, 5] },
     ok,
@@ -94,7 +94,7 @@ const instanceCalls: readonly CallRow[] = [
   ],
   [
     'rent many',
-    (c) => c.instances.rentMany([1, 2], { image: 'i', label: 'l' }),
+    (c) => c.instances.rentMany(['1', '2'], { image: 'i', label: 'l' }),
     'POST /api/v0/asks/bulk/',
     { image: 'i', label: 'l', ids: [1, 2] },
     ok,
@@ -102,7 +102,7 @@ const instanceCalls: readonly CallRow[] = [
   ],
   [
     'an absent instance',
-    (c) => c.instances.get(4),
+    (c) => c.instances.get('4'),
     'GET /api/v0/instances/4/?owner=me',
     undefined,
     { instances: null },
@@ -119,9 +119,9 @@ const accountCalls: readonly CallRow[] = [
     { apikeys: [{ id: 1, user_id: 5, rights: { api: { misc: {} } }, key: 'hidden' }] },
     [
       {
-        id: 1,
+        id: '1',
         name: undefined,
-        userId: 5,
+        userId: '5',
         teamId: undefined,
         teamName: undefined,
         permissions: { api: { misc: {} } },
@@ -130,11 +130,11 @@ const accountCalls: readonly CallRow[] = [
   ],
   [
     'show a key',
-    (c) => c.apiKeys.get(1).then(({ id }) => id),
+    (c) => c.apiKeys.get('1').then(({ id }) => id),
     'GET /api/v0/auth/apikeys/1/',
     undefined,
     { id: 1, name: 'ci' },
-    1,
+    '1',
   ],
   [
     'create a key',
@@ -147,7 +147,7 @@ const accountCalls: readonly CallRow[] = [
   ],
   [
     'delete a key, answered by a bare string',
-    (c) => c.apiKeys.delete(2),
+    (c) => c.apiKeys.delete('2'),
     'DELETE /api/v0/auth/apikeys/2/',
     {},
     '"Successfully Deleted API Key"',
@@ -172,9 +172,9 @@ const accountCalls: readonly CallRow[] = [
       { id: 3, key: 'ssh-ed25519 C', created_at: '2023-11-14T22:13:20Z' },
     ],
     [
-      { id: 1, publicKey: 'ssh-ed25519 A', createdAt: undefined },
-      { id: 2, publicKey: 'ssh-ed25519 B', createdAt: 1_700_000_000_500 },
-      { id: 3, publicKey: 'ssh-ed25519 C', createdAt: 1_700_000_000_000 },
+      { id: '1', publicKey: 'ssh-ed25519 A', createdAt: undefined },
+      { id: '2', publicKey: 'ssh-ed25519 B', createdAt: 1_700_000_000_500 },
+      { id: '3', publicKey: 'ssh-ed25519 C', createdAt: 1_700_000_000_000 },
     ],
   ],
   [
@@ -191,26 +191,33 @@ const accountCalls: readonly CallRow[] = [
     'POST /api/v0/ssh/',
     { ssh_key: 'ssh-ed25519 A' },
     { success: true, key: { id: 9 } },
-    9,
+    '9',
   ],
   [
     'change an SSH key',
-    (c) => c.sshKeys.update(9, 'ssh-ed25519 B'),
+    (c) => c.sshKeys.update('9', 'ssh-ed25519 B'),
     'PUT /api/v0/ssh/9/',
     { id: 9, ssh_key: 'ssh-ed25519 B' },
     ok,
     changed,
   ],
-  ['remove an SSH key', (c) => c.sshKeys.delete(9), 'DELETE /api/v0/ssh/9/', {}, ok, changed],
+  ['remove an SSH key', (c) => c.sshKeys.delete('9'), 'DELETE /api/v0/ssh/9/', {}, ok, changed],
   [
     'attach an SSH key',
-    (c) => c.sshKeys.attach(4, 'ssh-ed25519 A'),
+    (c) => c.sshKeys.attach('4', 'ssh-ed25519 A'),
     'POST /api/v0/instances/4/ssh/',
     { ssh_key: 'ssh-ed25519 A' },
     ok,
     changed,
   ],
-  ['detach an SSH key', (c) => c.sshKeys.detach(4, 9), 'DELETE /api/v0/instances/4/ssh/9/', {}, ok, changed],
+  [
+    'detach an SSH key',
+    (c) => c.sshKeys.detach('4', '9'),
+    'DELETE /api/v0/instances/4/ssh/9/',
+    {},
+    ok,
+    changed,
+  ],
   [
     'list secrets by name',
     (c) => c.secrets.list(),
@@ -249,7 +256,7 @@ const volumeCalls: readonly CallRow[] = [
   ],
   [
     'rent a volume',
-    (c) => c.volumes.rent({ offerId: 8, sizeGB: 20, name: 'data' }),
+    (c) => c.volumes.rent({ offerId: '8', sizeGB: 20, name: 'data' }),
     'PUT /api/v0/volumes/',
     { id: 8, size: 20, name: 'data' },
     { success: true, volume_name: 'V.3' },
@@ -263,11 +270,11 @@ const volumeCalls: readonly CallRow[] = [
     { volumes: [{ id: 3, start_date: 1_700_000_000 }] },
     1_700_000_000_000,
   ],
-  ['delete a volume', (c) => c.volumes.delete(3), 'DELETE /api/v0/volumes/?id=3', { id: 3 }, ok, changed],
-  ['unlist a volume', (c) => c.volumes.unlist(8), 'POST /api/v0/volumes/unlist', { id: 8 }, ok, changed],
+  ['delete a volume', (c) => c.volumes.delete('3'), 'DELETE /api/v0/volumes/?id=3', { id: 3 }, ok, changed],
+  ['unlist a volume', (c) => c.volumes.unlist('8'), 'POST /api/v0/volumes/unlist', { id: 8 }, ok, changed],
   [
     'offer a volume',
-    (c) => c.volumes.offer({ machineIds: [11], sizeGB: 100, pricePerGBMonth: 200_000 }),
+    (c) => c.volumes.offer({ machineIds: ['11'], sizeGB: 100, pricePerGBMonth: 200_000 }),
     'POST /api/v0/volumes/',
     { size: 100, machine: [11], price_disk: 0.2 },
     ok,
@@ -277,7 +284,7 @@ const volumeCalls: readonly CallRow[] = [
     'offer a volume for a while',
     (c) =>
       c.volumes.offer({
-        machineIds: [11],
+        machineIds: ['11'],
         sizeGB: 100,
         pricePerGBMonth: 200_000,
         endsAt: 1_700_000_000_000,
@@ -308,11 +315,11 @@ const groupCalls: readonly CallRow[] = [
     'GET /api/v0/endptjobs/?client_id=me',
     undefined,
     { success: true, results: [group] },
-    [6, 1.5, undefined, 'EK'],
+    ['6', 1.5, undefined, 'EK'],
   ],
   [
     'show an endpoint group',
-    (c) => c.endpointGroups.get(6).then(({ name }) => name),
+    (c) => c.endpointGroups.get('6').then(({ name }) => name),
     'GET /api/v0/endptjobs/6/',
     undefined,
     { success: true, result: group },
@@ -324,11 +331,11 @@ const groupCalls: readonly CallRow[] = [
     'POST /api/v0/endptjobs/',
     { client_id: 'me', endpoint_name: 'chat', min_load: 0, max_queue_time: null },
     { success: true, result: 6 },
-    6,
+    '6',
   ],
   [
     'change an endpoint group, null keeping the rest',
-    (c) => c.endpointGroups.update(6, { maxWorkers: 3, state: 'suspended' }),
+    (c) => c.endpointGroups.update('6', { maxWorkers: 3, state: 'suspended' }),
     'PUT /api/v0/endptjobs/6/',
     { ...kept, client_id: 'me', endptjob_id: 6, max_workers: 3, endpoint_state: 'suspended' },
     ok,
@@ -336,7 +343,7 @@ const groupCalls: readonly CallRow[] = [
   ],
   [
     'delete an endpoint group',
-    (c) => c.endpointGroups.delete(6),
+    (c) => c.endpointGroups.delete('6'),
     'DELETE /api/v0/endptjobs/6/',
     { client_id: 'me', endptjob_id: 6 },
     ok,
@@ -352,15 +359,15 @@ const groupCalls: readonly CallRow[] = [
   ],
   [
     'create a worker group',
-    (c) => c.workerGroups.create({ endpointId: 6, searchParams: 'gpu_ram>=23', gpuMemoryGB: 24 }),
+    (c) => c.workerGroups.create({ endpointId: '6', searchParams: 'gpu_ram>=23', gpuMemoryGB: 24 }),
     'POST /api/v0/workergroups/',
     { client_id: 'me', endpoint_id: 6, search_params: 'gpu_ram>=23', gpu_ram: 24 },
     { success: true, id: 12 },
-    12,
+    '12',
   ],
   [
     'delete a worker group',
-    (c) => c.workerGroups.delete(12),
+    (c) => c.workerGroups.delete('12'),
     'DELETE /api/v0/workergroups/12/',
     { client_id: 'me', autojob_id: 12 },
     ok,
@@ -371,7 +378,7 @@ const groupCalls: readonly CallRow[] = [
 const autoscalerCalls: readonly CallRow[] = [
   [
     'workers, bare',
-    (c) => c.autoscaler.workers(6),
+    (c) => c.autoscaler.workers('6'),
     'POST /get_endpoint_workers/',
     { id: 6 },
     [{ id: 1, status: 'IDLE', measured_perf: 40, loaded_at: 1_700_000_000 }],
@@ -379,7 +386,7 @@ const autoscalerCalls: readonly CallRow[] = [
       type: 'ready',
       workers: [
         {
-          id: 1,
+          id: '1',
           status: 'idle',
           load: undefined,
           performance: 40,
@@ -394,7 +401,7 @@ const autoscalerCalls: readonly CallRow[] = [
   ],
   [
     'workers, not ready',
-    (c) => c.autoscaler.workers(6),
+    (c) => c.autoscaler.workers('6'),
     'POST /get_endpoint_workers/',
     { id: 6 },
     { error_msg: 'wait' },
@@ -402,7 +409,7 @@ const autoscalerCalls: readonly CallRow[] = [
   ],
   [
     'logs',
-    (c) => c.autoscaler.logs({ of: 'workerGroup', id: 12, tailLines: 5 }),
+    (c) => c.autoscaler.logs({ of: 'workerGroup', id: '12', tailLines: 5 }),
     'POST /get_autogroup_logs/',
     { id: 12, api_key: 'key', tail: 5 },
     { info0: 'a', info1: 'b', trace: 'c', debug: 'd' },
@@ -410,7 +417,7 @@ const autoscalerCalls: readonly CallRow[] = [
   ],
   [
     'update workers',
-    (c) => c.autoscaler.updateWorkers({ workerGroupId: 12, cancel: true }),
+    (c) => c.autoscaler.updateWorkers({ workerGroupId: '12', cancel: true }),
     'POST /update_workers/',
     { workergroup_id: 12, api_key: 'key', cancel_update: true },
     { success: true, workers_to_update: 2 },
@@ -464,7 +471,7 @@ describe('the autoscaler base', () => {
     ['https://market.example', 'https://market.example'],
   ])('of %s is %s', async (baseUrl, origin) => {
     const { client, requests } = clientFor([], baseUrl);
-    await client.autoscaler.workers(6);
+    await client.autoscaler.workers('6');
     expect(requests[0]?.origin).toBe(origin);
   });
 
@@ -507,7 +514,7 @@ describe('a list of instances', () => {
         next_token: null,
       }),
     );
-    expect((await client.instances.listAll()).instances.map(({ id }) => id)).toEqual([1, 2]);
+    expect((await client.instances.listAll()).instances.map(({ id }) => id)).toEqual(['1', '2']);
     expect(decodeURIComponent(requests[2]?.path ?? '')).toBe(
       '/api/v1/instances/?limit=25&order_by=[{"col":"id","dir":"asc"}]&after_token=t',
     );
@@ -593,15 +600,15 @@ describe('whatever JSON arrives', () => {
   const calls: readonly ((client: MarketplaceClient) => Promise<unknown>)[] = [
     (c) => c.instances.list(),
     (c) => c.instances.page(),
-    (c) => c.instances.get(1),
+    (c) => c.instances.get('1'),
     (c) => c.offers.search({ filters: [] }),
     (c) => c.users.current(),
-    (c) => c.instances.rent(1, { image: 'i' }, { deadlineMs: 1_000 }),
-    (c) => c.instances.destroy(1),
+    (c) => c.instances.rent('1', { image: 'i' }, { deadlineMs: 1_000 }),
+    (c) => c.instances.destroy('1'),
     (c) => c.volumes.list(),
     (c) => c.tfa.status(),
     (c) => c.endpointGroups.list(),
-    (c) => c.autoscaler.workers(1),
+    (c) => c.autoscaler.workers('1'),
   ];
 
   test('a call gives a value or a MarketplaceError, and a rent that is no success is never certain', async () => {

@@ -1,10 +1,11 @@
 import * as z from 'zod';
-import { type CallOptions, type ChangeAnswer, pathId, type Requester, sendChange } from './http/call.ts';
+import { type CallOptions, type ChangeAnswer, type Requester, sendChange } from './http/call.ts';
+import { type MarketplaceId, pathId, toId, toWireId } from './ids.ts';
 import { looseMoment, looseText, wireId } from './scalars.ts';
 
 /** A public key registered on the account. */
 export interface SshKey {
-  readonly id: number;
+  readonly id: MarketplaceId;
   readonly publicKey: string;
   /** Epoch milliseconds. */
   readonly createdAt: number | undefined;
@@ -14,12 +15,12 @@ export interface SshKey {
 export interface SshKeysResource {
   list(options?: CallOptions): Promise<SshKey[]>;
   /** Registers a public key and answers its id. */
-  create(publicKey: string, options?: CallOptions): Promise<number>;
-  update(id: number, publicKey: string, options?: CallOptions): Promise<ChangeAnswer>;
-  delete(id: number, options?: CallOptions): Promise<ChangeAnswer>;
+  create(publicKey: string, options?: CallOptions): Promise<MarketplaceId>;
+  update(id: MarketplaceId, publicKey: string, options?: CallOptions): Promise<ChangeAnswer>;
+  delete(id: MarketplaceId, options?: CallOptions): Promise<ChangeAnswer>;
   /** Adds a key to a running container. */
-  attach(instanceId: number, publicKey: string, options?: CallOptions): Promise<ChangeAnswer>;
-  detach(instanceId: number, keyId: number, options?: CallOptions): Promise<ChangeAnswer>;
+  attach(instanceId: MarketplaceId, publicKey: string, options?: CallOptions): Promise<ChangeAnswer>;
+  detach(instanceId: MarketplaceId, keyId: MarketplaceId, options?: CallOptions): Promise<ChangeAnswer>;
 }
 
 /** An SSH key as it is listed. */
@@ -56,29 +57,32 @@ export function createSshKeys(requester: Requester): SshKeysResource {
         reply: newSshKeyReply,
         bounds,
       });
-      return value.key.id;
+      return toId(value.key.id);
     },
     update: async (id, publicKey, bounds) =>
       sendChange(requester, {
         ...ACCOUNT,
         operation: 'change an SSH key',
         method: 'PUT',
-        path: `${KEYS}${pathId(id)}/`,
-        body: { id, ssh_key: publicKey },
+        path: `${KEYS}${pathId(id, 'keyId')}/`,
+        body: { id: toWireId(id, 'keyId'), ssh_key: publicKey },
         bounds,
       }),
-    delete: async (id, bounds) => remove(requester, { path: `${KEYS}${pathId(id)}/`, bounds }),
+    delete: async (id, bounds) => remove(requester, { path: `${KEYS}${pathId(id, 'keyId')}/`, bounds }),
     attach: async (instanceId, publicKey, bounds) =>
       sendChange(requester, {
         ...ACCOUNT,
         operation: 'add an SSH key to an instance',
         method: 'POST',
-        path: `/api/v0/instances/${pathId(instanceId)}/ssh/`,
+        path: `/api/v0/instances/${pathId(instanceId, 'instanceId')}/ssh/`,
         body: { ssh_key: publicKey },
         bounds,
       }),
     detach: async (instanceId, keyId, bounds) =>
-      remove(requester, { path: `/api/v0/instances/${pathId(instanceId)}/ssh/${pathId(keyId)}/`, bounds }),
+      remove(requester, {
+        path: `/api/v0/instances/${pathId(instanceId, 'instanceId')}/ssh/${pathId(keyId, 'keyId')}/`,
+        bounds,
+      }),
   };
 }
 
@@ -93,7 +97,7 @@ async function list(requester: Requester, bounds: CallOptions | undefined): Prom
     bounds,
   });
   return value.map((row) => ({
-    id: row.id,
+    id: toId(row.id),
     publicKey: row.key ?? row.public_key ?? '',
     createdAt: row.created_at,
   }));

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { MicroDollars } from '../lib/money.ts';
 import type { CallOptions, Requester } from './http/call.ts';
+import { type MarketplaceId, toId } from './ids.ts';
 import { looseNumber, looseText, wireId } from './scalars.ts';
 
 /** Whether logins of this account need a second factor. `legacy`: set up before methods had rows. */
@@ -8,7 +9,7 @@ export type TwoFactorStatus = 'enabled' | 'disabled' | 'legacy' | 'unrecognized'
 
 /** The account behind a key (specification 2.4). */
 export interface User {
-  readonly id: number;
+  readonly id: MarketplaceId;
   readonly email: string | undefined;
   readonly fullName: string | undefined;
   readonly username: string | undefined;
@@ -44,7 +45,7 @@ const TWO_FACTOR: ReadonlyMap<string, TwoFactorStatus> = new Map([
 /** The user in our names and units. */
 export function toUser(row: WireUser): User {
   return {
-    id: row.id,
+    id: toId(row.id),
     email: row.email,
     username: row.username,
     fullName: row.full_name ?? row.fullname,

@@ -1,21 +1,15 @@
 import * as z from 'zod';
 import { type MicroDollars, microDollars } from '../lib/money.ts';
-import {
-  type CallOptions,
-  type Change,
-  type ChangeAnswer,
-  pathId,
-  type Requester,
-  sendChange,
-} from './http/call.ts';
+import { type CallOptions, type Change, type ChangeAnswer, type Requester, sendChange } from './http/call.ts';
+import { type MarketplaceId, pathId, toId, toWireId } from './ids.ts';
 import { type OfferFilter, type OfferOrder, toOfferSearch } from './offers/offers.ts';
 import { epochMs, looseInteger, looseNumber, looseText, wireId } from './scalars.ts';
 
 /** Disk that a host offers (specification 2.1). */
 export interface VolumeOffer {
-  readonly id: number;
-  readonly machineId: number | undefined;
-  readonly hostId: number | undefined;
+  readonly id: MarketplaceId;
+  readonly machineId: MarketplaceId | undefined;
+  readonly hostId: MarketplaceId | undefined;
   readonly sizeGB: number | undefined;
   readonly bandwidthMBps: number | undefined;
   readonly diskName: string | undefined;
@@ -28,12 +22,12 @@ export interface VolumeOffer {
 
 /** A volume that the account rents. */
 export interface Volume {
-  readonly id: number;
+  readonly id: MarketplaceId;
   readonly label: string | undefined;
   readonly status: string | undefined;
   readonly sizeGB: number | undefined;
   readonly diskName: string | undefined;
-  readonly machineId: number | undefined;
+  readonly machineId: MarketplaceId | undefined;
   /** Epoch milliseconds. */
   readonly startedAt: number | undefined;
 }
@@ -73,9 +67,9 @@ export const volumeRentReply = z.object({ volume_name: looseText });
 /** The listing in our names and units. */
 export function toVolumeOffer(row: z.infer<typeof volumeOfferRow>): VolumeOffer {
   return {
-    id: row.id,
-    machineId: row.machine_id,
-    hostId: row.host_id,
+    id: toId(row.id),
+    machineId: toId(row.machine_id),
+    hostId: toId(row.host_id),
     sizeGB: row.disk_space,
     bandwidthMBps: row.disk_bw,
     diskName: row.disk_name,
@@ -90,12 +84,12 @@ export function toVolumeOffer(row: z.infer<typeof volumeOfferRow>): VolumeOffer 
 /** The volume in our names and units. */
 export function toVolume(row: z.infer<typeof volumeRow>): Volume {
   return {
-    id: row.id,
+    id: toId(row.id),
     label: row.label,
     status: row.status,
     sizeGB: row.disk_space,
     diskName: row.disk_name,
-    machineId: row.machine_id,
+    machineId: toId(row.machine_id),
     startedAt: epochMs(row.start_date),
   };
 }
@@ -111,7 +105,7 @@ export interface VolumeQuery {
 
 /** What a host puts up. */
 export interface VolumeListing {
-  readonly machineIds: readonly number[];
+  readonly machineIds: readonly MarketplaceId[];
   readonly sizeGB: number;
   readonly pricePerGBMonth: MicroDollars;
   /** Epoch milliseconds. */
@@ -123,15 +117,15 @@ export interface VolumesResource {
   search(query: VolumeQuery, options?: CallOptions): Promise<VolumeOffer[]>;
   /** Rents a part of a listing and answers the volume's name. */
   rent(
-    request: { offerId: number; sizeGB: number; name?: string },
+    request: { offerId: MarketplaceId; sizeGB: number; name?: string },
     options?: CallOptions,
   ): Promise<{ name: string | undefined }>;
   list(type?: 'all' | 'local' | 'network', options?: CallOptions): Promise<Volume[]>;
-  delete(id: number, options?: CallOptions): Promise<ChangeAnswer>;
+  delete(id: MarketplaceId, options?: CallOptions): Promise<ChangeAnswer>;
   /** Host: puts disk up for rent. */
   offer(listing: VolumeListing, options?: CallOptions): Promise<ChangeAnswer>;
   /** Host: takes a listing down, so that nobody can rent it any more. */
-  unlist(id: number, options?: CallOptions): Promise<ChangeAnswer>;
+  unlist(id: MarketplaceId, options?: CallOptions): Promise<ChangeAnswer>;
 }
 
 const VOLUMES = { area: 'volumes', endpointClass: 'volume' } as const;
@@ -149,8 +143,8 @@ export function createVolumes(requester: Requester): VolumesResource {
         operation: 'delete a volume',
         method: 'DELETE',
         path: '/api/v0/volumes/',
-        query: { id: pathId(id) },
-        body: { id },
+        query: { id: pathId(id, 'volumeId') },
+        body: { id: toWireId(id, 'volumeId') },
         bounds,
       }),
     offer: async (listing, bounds) =>
@@ -160,7 +154,7 @@ export function createVolumes(requester: Requester): VolumesResource {
         path: '/api/v0/volumes/',
         body: {
           size: listing.sizeGB,
-          machine: listing.machineIds,
+          machine: listing.machineIds.map((id) => toWireId(id, 'machineId')),
           price_disk: listing.pricePerGBMonth / 1_000_000,
           end_date: listing.endsAt === undefined ? undefined : listing.endsAt / 1000,
         },
@@ -171,7 +165,7 @@ export function createVolumes(requester: Requester): VolumesResource {
         operation: 'unlist a volume',
         method: 'POST',
         path: '/api/v0/volumes/unlist',
-        body: { id: Number(pathId(id)) },
+        body: { id: toWireId(id, 'volumeId') },
         bounds,
       }),
   };
@@ -200,7 +194,7 @@ async function search(
 
 async function rent(
   requester: Requester,
-  { offerId, sizeGB, name }: { offerId: number; sizeGB: number; name?: string },
+  { offerId, sizeGB, name }: { offerId: MarketplaceId; sizeGB: number; name?: string },
   bounds: CallOptions | undefined,
 ): Promise<{ name: string | undefined }> {
   const { value } = await requester.send({
@@ -209,7 +203,7 @@ async function rent(
     effect: 'write',
     method: 'PUT',
     path: '/api/v0/volumes/',
-    body: { id: offerId, size: sizeGB, name },
+    body: { id: toWireId(offerId, 'offerId'), size: sizeGB, name },
     reply: volumeRentReply,
     bounds,
   });

@@ -4,7 +4,12 @@ import { claimVerifies, makeClaim } from './claim.ts';
 import type { KeyRing } from './key-ring.ts';
 
 const keys: KeyRing = [new Secret('one'), new Secret('two')];
-const facts = { login: { url: 'https://market.example', userId: 7 }, uid: 'u', attempt: 2, instanceId: 9 };
+const facts = {
+  login: { url: 'https://market.example', userId: '7' },
+  uid: 'u',
+  attempt: 2,
+  instanceId: '9',
+};
 const claim = makeClaim(keys, facts);
 
 test.each([
@@ -15,7 +20,7 @@ test.each([
     claim,
     true,
   ],
-  ['of another login', { ...facts, login: { ...facts.login, userId: 8 } }, claim, false],
+  ['of another login', { ...facts, login: { ...facts.login, userId: '8' } }, claim, false],
   [
     'of another marketplace',
     { ...facts, login: { ...facts.login, url: 'https://other.example' } },
@@ -24,7 +29,7 @@ test.each([
   ],
   ['of another object', { ...facts, uid: 'v' }, claim, false],
   ['of another purchase', { ...facts, attempt: 3 }, claim, false],
-  ['of another machine', { ...facts, instanceId: 10 }, claim, false],
+  ['of another machine', { ...facts, instanceId: '10' }, claim, false],
   ['that is missing', facts, undefined, false],
   ['that is empty', facts, '', false],
   ['that is no hex', facts, 'zz', false],

@@ -6,11 +6,11 @@ export interface ClaimFacts {
   readonly login: Login;
   readonly uid: string;
   readonly attempt: number;
-  readonly instanceId: number;
+  readonly instanceId: string;
 }
 
 function claimParts(facts: ClaimFacts): readonly string[] {
-  return [loginText(facts.login), facts.uid, String(facts.attempt), String(facts.instanceId)];
+  return [loginText(facts.login), facts.uid, String(facts.attempt), facts.instanceId];
 }
 
 /** The code that stands in `status.claim` beside the machine's id. */

@@ -11,7 +11,7 @@ export const INTENT_VERSION = 1;
 export interface RentalIntent {
   readonly uid: string;
   readonly attempt: number;
-  readonly offer: number;
+  readonly offer: string;
   /** Generation of the spec that was bought. */
   readonly generation: number;
   /** Hash of that spec, so that a machine found later is not taken for one of a newer spec. */
@@ -22,7 +22,7 @@ export interface RentalIntent {
   /** When the rent call is given up at the latest. */
   readonly deadline: number;
   /** Where the service does not echo labels: the ids that existed before, so that a new one can be told. */
-  readonly knownIds?: readonly number[];
+  readonly knownIds?: readonly string[];
 }
 
 /** What an object's intent annotation turned out to be. */
@@ -39,7 +39,7 @@ function intentParts(intent: RentalIntent): readonly string[] {
     String(INTENT_VERSION),
     intent.uid,
     String(intent.attempt),
-    String(intent.offer),
+    intent.offer,
     String(intent.generation),
     intent.spec,
     intent.login,
@@ -104,15 +104,15 @@ function jsonObject(text: string): Readonly<Record<string, unknown>> | undefined
   }
 }
 
-const TEXTS = ['uid', 'login', 'spec'] as const;
-const NUMBERS = ['attempt', 'offer', 'generation', 'issuedAt', 'deadline'] as const;
+const TEXTS = ['uid', 'login', 'spec', 'offer'] as const;
+const NUMBERS = ['attempt', 'generation', 'issuedAt', 'deadline'] as const;
 
 function intentOf(fields: Readonly<Record<string, unknown>>): RentalIntent | undefined {
   const { uid, login, spec, attempt, offer, generation, issuedAt, deadline, knownIds } = fields;
   const intent = { uid, login, spec, attempt, offer, generation, issuedAt, deadline };
   if (!isIntent(intent)) return undefined;
   if (knownIds === undefined) return intent;
-  return Array.isArray(knownIds) && knownIds.every(isWholeNumber) ? { ...intent, knownIds } : undefined;
+  return Array.isArray(knownIds) && knownIds.every(isText) ? { ...intent, knownIds } : undefined;
 }
 
 function isIntent(
@@ -122,6 +122,10 @@ function isIntent(
     TEXTS.every((name) => typeof fields[name] === 'string') &&
     NUMBERS.every((name) => isWholeNumber(fields[name]))
   );
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
 }
 
 function isWholeNumber(value: unknown): value is number {

@@ -1,7 +1,7 @@
 /** One login of one marketplace. It is part of every intent and claim, so a key of another login owns nothing. */
 export interface Login {
   readonly url: string;
-  readonly userId: number;
+  readonly userId: string;
 }
 
 /** The login in one string, as it is signed and stored: `<userId>@<url>`. */

@@ -6,18 +6,18 @@ import { type LabelIdentity, makeLabel, makeRetainedLabel } from './label.ts';
 import { type OwnedRow, type OwnershipContext, whose } from './ours.ts';
 
 const identity: LabelIdentity = { installId8: 'abcdef01', keys: [new Secret('one')] };
-const login = { url: 'https://market.example', userId: 7 };
+const login = { url: 'https://market.example', userId: '7' };
 const context: OwnershipContext = { identity, login, constants: defaultConstants };
 const ISSUED = 1_763_640_000_000;
 const facts = { uid: 'aaaa', attempt: 1, issuedAt: ISSUED };
 const label = makeLabel(identity, facts);
 const row = (change: Partial<OwnedRow> = {}): OwnedRow => ({
-  id: 5,
+  id: '5',
   label,
   startedAt: ISSUED + 1_000,
   ...change,
 });
-const claim = (instanceId: number, uid = 'aaaa') => ({
+const claim = (instanceId: string, uid = 'aaaa') => ({
   uid,
   attempt: 2,
   instanceId,
@@ -72,7 +72,7 @@ describe('a machine', () => {
   });
 
   test('is ours by a claim that verifies, whatever its label says', () => {
-    const claims = [claim(5)];
+    const claims = [claim('5')];
     for (const text of [null, 'mine', label]) {
       expect(whose(row({ label: text, startedAt: 0 }), { ...context, claims })).toEqual({
         type: 'claimed',
@@ -83,16 +83,16 @@ describe('a machine', () => {
   });
 
   test.each([
-    ['of another machine', { ...claim(6), instanceId: 5 }],
-    ['of another object', { ...claim(5), uid: 'bbbb' }],
-    ['of another purchase', { ...claim(5), attempt: 3 }],
-    ['for a machine with another id', claim(6)],
+    ['of another machine', { ...claim('6'), instanceId: '5' }],
+    ['of another object', { ...claim('5'), uid: 'bbbb' }],
+    ['of another purchase', { ...claim('5'), attempt: 3 }],
+    ['for a machine with another id', claim('6')],
   ])('is not ours by a claim %s', (_, wrong) => {
     expect(whose(row({ label: null }), { ...context, claims: [wrong] })).toEqual({ type: 'unlabelled' });
   });
 
   test('scenario 32: is not ours by a claim of another login', () => {
-    const other = { ...context, login: { ...login, userId: 8 }, claims: [claim(5)] };
+    const other = { ...context, login: { ...login, userId: '8' }, claims: [claim('5')] };
     expect(whose(row({ label: null }), other)).toEqual({ type: 'unlabelled' });
   });
 });

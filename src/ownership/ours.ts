@@ -5,7 +5,7 @@ import type { Login } from './login.ts';
 
 /** The fields of a listed machine that ownership depends on. */
 export interface OwnedRow {
-  readonly id: number;
+  readonly id: string;
   /** null or empty: none. undefined: the service does not echo labels. */
   readonly label: string | null | undefined;
   /** The service's own start date, milliseconds since the epoch. */
@@ -16,7 +16,7 @@ export interface OwnedRow {
 export interface RecordedClaim {
   readonly uid: string;
   readonly attempt: number;
-  readonly instanceId: number;
+  readonly instanceId: string;
   readonly claim: string;
 }
 

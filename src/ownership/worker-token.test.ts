@@ -24,7 +24,7 @@ test('the token of another object, rental or installation is another', () => {
 
 test('a login is the same whatever slashes end its address', () => {
   const texts = ['https://m.example', 'https://m.example/', 'https://m.example//'].map((url) =>
-    loginText({ url, userId: 7 }),
+    loginText({ url, userId: '7' }),
   );
   expect(new Set(texts).size).toBe(1);
 });

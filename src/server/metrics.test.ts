@@ -261,15 +261,15 @@ describe('machines', () => {
 
   test.each([
     ['its machine is off the record', 'updated', {}, []],
-    ['its object is gone', 'deleted', { instanceId: 7 }, []],
-    ['nothing but its word changed', 'updated', { instanceId: 7, actualStatus: 'offline' }, [0.7]],
+    ['its object is gone', 'deleted', { instanceId: '7' }, []],
+    ['nothing but its word changed', 'updated', { instanceId: '7', actualStatus: 'offline' }, [0.7]],
   ] as const)('a destroy that fails is shown until %s', async (_, type, status, expected) => {
     const registry = createMetricRegistry();
     const metrics = createRentalMetrics(registry);
     const objects = source<GpuInstance>([]);
     endFailingDestroys(metrics, objects);
     metrics.destroyFailing('team/a', 700_000);
-    const change = { key: 'team/a', object: instance(status), previous: instance({ instanceId: 7 }) };
+    const change = { key: 'team/a', object: instance(status), previous: instance({ instanceId: '7' }) };
     objects.tell({ type, ...change });
     const family = 'gpu_rental_destroy_failing_dollars_per_hour';
     const lines = expected.map((amount) => `${family}{namespace="team",name="a"} ${amount}`);
@@ -284,10 +284,10 @@ describe('machines', () => {
   });
 
   test('a machine that joins the history was replaced, unless the object itself goes', () => {
-    const before = instance({ history: [{ instanceId: 1, reason: 'Exited' }] });
+    const before = instance({ history: [{ instanceId: '1', reason: 'Exited' }] });
     const history = [
-      { instanceId: 2, reason: 'HostOffline' },
-      { instanceId: 1, reason: 'Exited' },
+      { instanceId: '2', reason: 'HostOffline' },
+      { instanceId: '1', reason: 'Exited' },
     ];
     expect(endedReasons(before, instance({ history }))).toEqual(['HostOffline']);
     expect(endedReasons(before, instance({ history }, { deletionTimestamp: 'now' }))).toEqual([]);

@@ -12,11 +12,11 @@ function logged(write: (log: ReturnType<typeof createLogger>) => void, level: 'd
 }
 
 test('a line is JSON with level, time, fields and a constant message', () => {
-  const [line = ''] = logged((log) => log.info('machine rented', { instanceId: 5 }));
+  const [line = ''] = logged((log) => log.info('machine rented', { instanceId: '5' }));
   expect(JSON.parse(line)).toEqual({
     level: 'info',
     time: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
-    instanceId: 5,
+    instanceId: '5',
     msg: 'machine rented',
   });
 });

@@ -78,8 +78,8 @@ export function workerObject(
 
 const READY: GpuInstance['status'] = {
   observedGeneration: 1,
-  instanceId: 7,
-  hostId: 70,
+  instanceId: '7',
+  hostId: '70',
   actualStatus: 'running',
   publicAddress: '203.0.113.7',
   ports: [{ containerPort: 8000, protocol: 'TCP', publicPort: 20007, name: 'http' }],

@@ -6,7 +6,7 @@ import type { MarketplaceErrorKind } from '../../src/marketplace/errors/errors.t
 import { newIdentity } from '../../src/ownership/identity.ts';
 
 const NOW = Date.parse('2026-11-20T12:00:00Z');
-export const LOGIN = { url: 'https://market.example', userId: 7 };
+export const LOGIN = { url: 'https://market.example', userId: '7' };
 const FIRST_KEY = new Secret('first-key');
 export const SECOND_KEY = new Secret('second-key');
 
@@ -26,7 +26,7 @@ export function proven(changes: Partial<Proven> = {}): Proven {
     login: LOGIN,
     mayDestroy: true,
     user: {
-      id: 7,
+      id: '7',
       email: undefined,
       fullName: undefined,
       username: undefined,

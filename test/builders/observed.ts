@@ -29,7 +29,7 @@ import { whose } from '../../src/ownership/ours.ts';
 /** The moment at which every pass of these tests happens. */
 export const NOW = Date.UTC(2026, 10, 20, 12, 0, 0);
 export const UID = '11111111-2222-4333-8444-555555555555';
-export const LOGIN = { url: 'https://market.example', userId: 7 };
+export const LOGIN = { url: 'https://market.example', userId: '7' };
 
 export const identity: Identity = {
   installId: 'abcdef0123456789abcdef0123456789',
@@ -54,12 +54,12 @@ export function spec(manifest: GpuInstanceManifestSpec = {}): GpuInstance['spec'
 
 /** An offer that fits {@link spec}; names only what matters. */
 export function offer(change: Partial<Offer> = {}): Offer {
-  const id = change.id ?? 100;
+  const id = change.id ?? '100';
   const price = change.pricePerHour ?? 500_000;
   return {
     id,
-    machineId: 1000 + id,
-    hostId: 2000 + id,
+    machineId: String(1000 + Number(id)),
+    hostId: String(2000 + Number(id)),
     gpuName: 'RTX 4090',
     gpuCount: 1,
     gpuMemoryMB: 24_000,
@@ -85,13 +85,13 @@ export function offer(change: Partial<Offer> = {}): Offer {
 export function row(change: Partial<Instance> = {}): Instance {
   const actualStatus = change.actualStatus === undefined ? 'running' : change.actualStatus;
   return {
-    id: 1,
+    id: '1',
     label: null,
     actualStatus,
     actualStatusText: actualStatus,
     intendedStatus: 'running',
-    machineId: 1100,
-    hostId: 2100,
+    machineId: '1100',
+    hostId: '2100',
     startedAt: at(-300),
     pricePerHour: 500_000,
     storagePricePerHour: 10_000,
@@ -132,7 +132,7 @@ export function intent(change: Partial<RentalIntent> = {}): RentalIntent {
   return {
     uid: UID,
     attempt: 1,
-    offer: 100,
+    offer: '100',
     generation: 1,
     spec: specHash(spec()),
     login: loginText(LOGIN),
@@ -291,7 +291,7 @@ export function holding(
   manifest: GpuInstanceManifestSpec = {},
 ): GpuInstanceStatus {
   const attempt = change.attempt ?? 1;
-  const instanceId = change.instanceId ?? 1;
+  const instanceId = change.instanceId ?? '1';
   return {
     observedGeneration: 1,
     attempt,
@@ -299,8 +299,8 @@ export function holding(
     claim: makeClaim(identity.keys, { login: LOGIN, uid: UID, attempt, instanceId }),
     offerIndex: 0,
     offerPricePerHour: '0.50',
-    machineId: 1100,
-    hostId: 2100,
+    machineId: '1100',
+    hostId: '2100',
     actualStatus: 'running',
     actualStatusSince: time(-240),
     rentedAt: time(-300),

@@ -10,7 +10,7 @@ const group = (spec: Record<string, unknown>, decided: number, metadata = {}) =>
   status: { autoscaling: { total: decided, explanation: 'load 130 needs 2' } as never },
 });
 
-function worker(name: string, instanceId: number, of = 'llm'): GpuInstance {
+function worker(name: string, instanceId: string, of = 'llm'): GpuInstance {
   const owner = { apiVersion: 'gpurental.dev/v1alpha1', kind: 'EndpointGroup', controller: true };
   const ownerReferences = [{ ...owner, name: of, uid: `uid-${of}` }];
   return workerObject(name, { metadata: { ownerReferences }, status: { phase: 'Running', instanceId } });
@@ -23,12 +23,12 @@ function stopped(instance: GpuInstance): GpuInstance {
 
 /** Two hot workers and a cold one, as the load asks; and an instance of no group. */
 const AGREED: Seen = {
-  billing: [1, 2, 3, 4],
+  billing: ['1', '2', '3', '4'],
   instances: [
-    worker('a', 1),
-    worker('b', 2),
-    stopped(worker('c', 3)),
-    workerObject('own', { status: { phase: 'Running', instanceId: 4 } }),
+    worker('a', '1'),
+    worker('b', '2'),
+    stopped(worker('c', '3')),
+    workerObject('own', { status: { phase: 'Running', instanceId: '4' } }),
   ],
   groups: [group({ load: { type: 'Static', static: { load: '130' } }, coldWorkers: 3 }, 3)],
   published: ['uid-a', 'uid-b'],
@@ -42,15 +42,19 @@ test('nothing differs where each machine that bills has its object and each grou
 
 test('an object that was stopped before it had a machine needs none', () => {
   const never = { ...stopped(own), status: { phase: 'Pending' as const } };
-  expect(differences({ ...AGREED, billing: [1, 2, 3], instances: [a, b, c, never] })).toEqual([]);
+  expect(differences({ ...AGREED, billing: ['1', '2', '3'], instances: [a, b, c, never] })).toEqual([]);
 });
 
 describe('what differs is a sentence', () => {
   const rows: readonly (readonly [string, Partial<Seen>, readonly string[]])[] = [
-    ['a machine of nobody', { billing: [1, 2, 3, 4, 9] }, ['machine 9 bills and no object records it']],
+    [
+      'a machine of nobody',
+      { billing: ['1', '2', '3', '4', '9'] },
+      ['machine 9 bills and no object records it'],
+    ],
     [
       'a machine that is gone',
-      { billing: [1, 2, 3] },
+      { billing: ['1', '2', '3'] },
       ['own (nothing said yet) records machine 4, which does not bill'],
     ],
     [
@@ -63,12 +67,12 @@ describe('what differs is a sentence', () => {
     ],
     [
       'an instance that is not there yet',
-      { instances: [a, b, c, { ...own, status: { phase: 'Loading', instanceId: 4 } }] },
+      { instances: [a, b, c, { ...own, status: { phase: 'Loading', instanceId: '4' } }] },
       ['own (nothing said yet) is to be running and is Loading'],
     ],
     [
       'one that runs on',
-      { instances: [a, b, c, { ...stopped(own), status: { phase: 'Stopping', instanceId: 4 } }] },
+      { instances: [a, b, c, { ...stopped(own), status: { phase: 'Stopping', instanceId: '4' } }] },
       ['own (nothing said yet) is to be stopped and is Stopping'],
     ],
     [
@@ -78,7 +82,7 @@ describe('what differs is a sentence', () => {
     ],
     [
       'a worker without its group',
-      { instances: [...AGREED.instances, worker('d', 5, 'gone')], billing: [1, 2, 3, 4, 5] },
+      { instances: [...AGREED.instances, worker('d', '5', 'gone')], billing: ['1', '2', '3', '4', '5'] },
       ['worker d (nothing said yet) is left of the group gone, which is gone'],
     ],
     ['a group that does not go', { groups: [group({}, 3, GOING)] }, ['group llm is still being deleted']],

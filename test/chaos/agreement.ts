@@ -6,7 +6,7 @@ import { hotAsked } from './groups.ts';
 /** The ledger and the cluster at one time. */
 export interface Seen {
   /** Contracts that bill, by the ledger. */
-  readonly billing: readonly number[];
+  readonly billing: readonly string[];
   readonly instances: readonly GpuInstance[];
   readonly groups: readonly EndpointGroup[];
   /** Uids of the workers that a Service leads to. */

@@ -48,7 +48,7 @@ export class Onlooker {
       labelSelector: labels.endpointGroup,
     });
     const published = slices.items.flatMap((slice) => ownerOf(slice)?.uid ?? []);
-    const billing = this.#bench.billing().map(({ id }) => id);
+    const billing = this.#bench.billing().map(({ id }) => String(id));
     return { billing, instances, groups: groups.items, published, reported };
   }
 

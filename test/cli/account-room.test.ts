@@ -28,15 +28,15 @@ afterAll(() => here.close());
 /** A machine of $ 49.99 an hour that has cost 45 so far this month. */
 function rented(name: string, account: string): void {
   const uid = here.put('gpuinstances', { metadata: { name }, spec: named(account) });
-  const login = { url: here.market.url, userId: here.market.service.user().id };
-  const claim = makeClaim(here.identity.keys, { login, uid, attempt: 1, instanceId: 1 });
+  const login = { url: here.market.url, userId: String(here.market.service.user().id) };
+  const claim = makeClaim(here.identity.keys, { login, uid, attempt: 1, instanceId: '1' });
   const cost = {
     pricePerHour: '49.99',
     accrued: '45.00',
     since: formatTime(Date.now()),
     accruedBeforeMonth: '0',
   };
-  here.status('gpuinstances', name, { instanceId: 1, attempt: 1, claim, cost });
+  here.status('gpuinstances', name, { instanceId: '1', attempt: 1, claim, cost });
 }
 
 const LIMITS = [
@@ -84,7 +84,7 @@ describe('plan', () => {
   test('counts nothing of an account that has the same name elsewhere', async () => {
     here.account('shared', { spec: { limits: { maxInstances: 1 }, allowedNamespaces: { from: 'All' } } });
     here.put('namespaces', { metadata: { name: 'other', namespace: undefined } });
-    const status = { instanceId: 2, attempt: 1 };
+    const status = { instanceId: '2', attempt: 1 };
     here.put('gpuinstances', {
       ...{ metadata: { name: 'theirs', namespace: 'other' }, status, spec: named('shared') },
     });
@@ -109,7 +109,7 @@ describe('plan', () => {
     ['GpuInstance', { ...spec, paused: true }, 'it is paused (spec.paused)'],
     [
       'GpuInstance',
-      { adopt: { instanceId: 7 }, replacement: { policy: 'Never' } },
+      { adopt: { instanceId: '7' }, replacement: { policy: 'Never' } },
       'it takes machine 7 over',
     ],
     [

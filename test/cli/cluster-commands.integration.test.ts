@@ -24,14 +24,14 @@ const CANARY = 'canary-31f8a0';
 
 const shared = useSharedBench({ account: { adoption: 'Unlabelled' } });
 let person: ClusterPerson;
-let instanceId: number;
+let instanceId: string;
 
 beforeAll(async () => {
   const bench = shared();
   person = await clusterPerson(bench);
   const env = [{ name: 'TOKEN', value: CANARY }];
   const { status } = await running(bench, 'trainer', { ssh: true, env, onStart: `echo ${CANARY}` });
-  instanceId = status?.instanceId ?? 0;
+  instanceId = status?.instanceId ?? '';
   await bench.kube.create(endpointGroupResource, {
     apiVersion: API_VERSION,
     kind: 'EndpointGroup',
@@ -298,7 +298,7 @@ describe('orphans', () => {
   test('finds a machine of ours whose object is gone, one with a forged label, and no other', async () => {
     expect(await found()).toEqual([]);
     const { simulator } = shared();
-    const contract = simulator.world().tables.contracts[instanceId];
+    const contract = simulator.world().tables.contracts[Number(instanceId)];
     const ours = await identityOf(shared());
     const reading = readLabel(ours, contract?.label);
     if (!contract || reading.type !== 'verified') throw new Error('the machine has no label of ours');
@@ -326,7 +326,7 @@ describe('destroy instance', () => {
     expect(
       shared()
         .billing()
-        .some(({ id }) => id === instanceId),
+        .some(({ id }) => String(id) === instanceId),
     ).toBe(true);
   });
 });

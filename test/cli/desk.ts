@@ -122,7 +122,7 @@ function account({ put: place, market }: Desk, name: string, more: DeskObject = 
     metadata: { name, ...more.metadata },
     spec: { apiKeySecretRef: { name: 'key', key: 'api-key' }, ...Object(more.spec) },
     status: {
-      login: { url: market.url, userId: market.service.user().id, provenAt: '2026-11-01T00:00:00Z' },
+      login: { url: market.url, userId: String(market.service.user().id), provenAt: '2026-11-01T00:00:00Z' },
       ...Object(more.status),
     },
   });

@@ -27,10 +27,10 @@ beforeAll(async () => {
     metadata: { name: 'parked' },
     spec: { ...spec, powerState: 'Stopped' },
   });
-  const login = { url: here.market.url, userId: here.market.service.user().id };
-  const claim = makeClaim(here.identity.keys, { login, uid, attempt: 1, instanceId: 1 });
+  const login = { url: here.market.url, userId: String(here.market.service.user().id) };
+  const claim = makeClaim(here.identity.keys, { login, uid, attempt: 1, instanceId: '1' });
   const cost = { accrued: '5.00', accruedBeforeMonth: '0', since: formatTime(Date.now()) };
-  here.status('gpuinstances', 'parked', { phase: 'Stopped', instanceId: 1, attempt: 1, claim, cost, ssh });
+  here.status('gpuinstances', 'parked', { phase: 'Stopped', instanceId: '1', attempt: 1, claim, cost, ssh });
 });
 afterAll(() => here.close());
 
@@ -57,7 +57,7 @@ describe('ssh', () => {
     here.put('gpuinstances', {
       metadata: { name: 'waking' },
       spec,
-      status: { phase: 'Stopped', instanceId: 2, ssh },
+      status: { phase: 'Stopped', instanceId: '2', ssh },
     });
     const { stderr } = await gpuRent('ssh gpui/waking --print');
     expect(stderr).toContain('What to do: Wait for it: gpu-rent wait gpui/waking -n team');
@@ -110,8 +110,8 @@ describe('explain', () => {
   test('decides by the times that the operator published: a rental may still be carried out then (L8)', async () => {
     const uid = here.put('gpuinstances', { metadata: { name: 'doubtful' }, spec });
     const issuedAt = Date.now() - 600_000;
-    const login = loginText({ url: here.market.url, userId: here.market.service.user().id });
-    const fields = { uid, attempt: 1, offer: 1, generation: 1, spec: 'x', login };
+    const login = loginText({ url: here.market.url, userId: String(here.market.service.user().id) });
+    const fields = { uid, attempt: 1, offer: '1', generation: 1, spec: 'x', login };
     const intent = writeIntent(here.identity.keys, { ...fields, issuedAt, deadline: issuedAt + 30_000 });
     await here.stored({
       ...{ method: 'PATCH', path: `/apis/${API_VERSION}/namespaces/team/gpuinstances/doubtful`, query: '' },

@@ -9,7 +9,7 @@ let cluster: ScriptedCluster;
 let cache: string;
 beforeAll(async () => {
   cluster = await scriptedCluster();
-  const status = { instanceId: 7, ssh: { host: '203.0.113.5', port: 22 } };
+  const status = { instanceId: '7', ssh: { host: '203.0.113.5', port: 22 } };
   const metadata = { name: 'trainer', namespace: 'team' };
   cluster.answer = () => ({ status: 200, body: { metadata, spec: {}, status } });
   cache = join(cluster.cli.home, '.cache');

@@ -11,7 +11,7 @@ afterAll(() => cluster.close());
 
 function printed(host: string) {
   const metadata = { name: 'trainer', namespace: 'team' };
-  const status = { instanceId: 7, ssh: { host, port: 2222 } };
+  const status = { instanceId: '7', ssh: { host, port: 2222 } };
   cluster.answer = () => ({ status: 200, body: { metadata, spec: {}, status } });
   return cluster.cli.run(['ssh', 'gpui/trainer', '--print', '--', 'nvidia-smi', '-L']);
 }

@@ -13,7 +13,7 @@ describe('our client and the account', () => {
       const service = simulatedService({ profile });
       const user = await clientOf(service).users.current();
       expect(user).toMatchObject({
-        id: service.user().id,
+        id: String(service.user().id),
         email: service.user().email,
         credit: 1_000_000_000,
         sshKey: service.user().sshKey,
@@ -30,8 +30,8 @@ describe('our client and the account', () => {
     const reader = clientOf(service, made.key.reveal());
     expect((await reader.instances.list()).instances).toEqual([]);
     expect((await failureOf(reader.users.current())).kind).toBe('forbidden');
-    expect((await client.apiKeys.get(made.id ?? 0)).name).toBe('reader');
-    await client.apiKeys.delete(made.id ?? 0);
+    expect((await client.apiKeys.get(made.id ?? '')).name).toBe('reader');
+    await client.apiKeys.delete(made.id ?? '');
     expect((await failureOf(reader.instances.list())).kind).toBe('unauthorized');
     expect((await client.apiKeys.list()).map(({ name }) => name)).toEqual(['default']);
   });
@@ -40,7 +40,7 @@ describe('our client and the account', () => {
     const service = simulatedService();
     const fresh = await clientOf(service).apiKeys.reset();
     expect((await failureOf(clientOf(service).users.current())).kind).toBe('unauthorized');
-    expect((await clientOf(service, fresh.reveal()).users.current()).id).toBe(service.user().id);
+    expect((await clientOf(service, fresh.reveal()).users.current()).id).toBe(String(service.user().id));
   });
 
   test('SSH keys and environment variables come and go', async () => {
@@ -66,12 +66,12 @@ describe('our client and the account', () => {
 describe('our client and volumes', () => {
   test.for(['public', 'specification'] as const)('unlists a volume listing, %s profile', async (profile) => {
     const client = clientOf(simulatedService({ profile }));
-    expect((await client.volumes.unlist(8)).message).toBe('Unlisted Volume 8.');
-    expect(await failureOf(client.volumes.unlist(8))).toMatchObject({
+    expect((await client.volumes.unlist('8')).message).toBe('Unlisted Volume 8.');
+    expect(await failureOf(client.volumes.unlist('8'))).toMatchObject({
       status: 400,
       upstreamMessage: 'Volume listing does not exist',
     });
-    expect((await failureOf(client.volumes.unlist(9))).upstreamMessage).toBe(
+    expect((await failureOf(client.volumes.unlist('9'))).upstreamMessage).toBe(
       'Unable to delete active volume listing',
     );
   });
@@ -83,10 +83,10 @@ describe('our client and volumes', () => {
       order: [{ field: 'storage_cost', direction: 'asc' }],
       sizeGB: 20,
     });
-    const { name } = await client.volumes.rent({ offerId: offer?.id ?? 0, sizeGB: 20 });
+    const { name } = await client.volumes.rent({ offerId: offer?.id ?? '', sizeGB: 20 });
     const [own] = await client.volumes.list('local');
     expect(own).toMatchObject({ label: name, sizeGB: 20 });
-    await client.volumes.delete(own?.id ?? 0);
+    await client.volumes.delete(own?.id ?? '');
     expect(await client.volumes.list()).toEqual([]);
   });
 
@@ -94,7 +94,7 @@ describe('our client and volumes', () => {
     const service = simulatedService();
     const [machineId = 0] = Object.keys(service.simulator.world().tables.machines).map(Number);
     const client = clientOf(service);
-    await client.volumes.offer({ machineIds: [machineId], sizeGB: 100, pricePerGBMonth: 200_000 });
+    await client.volumes.offer({ machineIds: [String(machineId)], sizeGB: 100, pricePerGBMonth: 200_000 });
     const listed = Object.values(service.simulator.world().tables.volumeListings).filter(
       ({ userId }) => userId === service.user().id,
     );
@@ -103,7 +103,7 @@ describe('our client and volumes', () => {
 });
 
 /** An endpoint group `chat` with one worker group. */
-async function chat(client: MarketplaceClient): Promise<{ id: number; groupId: number }> {
+async function chat(client: MarketplaceClient): Promise<{ id: string; groupId: string }> {
   const id = await client.endpointGroups.create({ endpointName: 'chat', minLoad: 1, coldWorkers: 2 });
   const groupId = await client.workerGroups.create({ endpointName: 'chat', searchParams: 'num_gpus=1' });
   return { id, groupId };

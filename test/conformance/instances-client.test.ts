@@ -18,7 +18,7 @@ async function rent(client: MarketplaceClient) {
     limit: 1,
   });
   return client.instances.rent(
-    offers[0]?.id ?? 0,
+    offers[0]?.id ?? '',
     { image: 'example/image:1', diskGB: 10 },
     { deadlineMs: 30_000 },
   );
@@ -56,8 +56,8 @@ describe.for(PROFILES)('our client and instances, %s profile', (profile) => {
     const [offer] = await client.offers.search({ filters: [], limit: 1 });
     const wish = { image: 'x', diskGB: 10 };
     const options = { deadlineMs: 30_000 };
-    await client.instances.rent(offer?.id ?? 0, wish, options);
-    const second = await failureOf(client.instances.rent(offer?.id ?? 0, wish, options));
+    await client.instances.rent(offer?.id ?? '', wish, options);
+    const second = await failureOf(client.instances.rent(offer?.id ?? '', wish, options));
     expect({ kind: second.kind, outcome: second.outcome }).toEqual({ kind: 'offerGone', outcome: 'refused' });
   });
 });
@@ -122,7 +122,7 @@ const NEXT: Readonly<Record<(typeof PROFILES)[number], Readonly<Record<string, r
 
 /** One machine as the walk knows it. */
 interface Watched {
-  id: number | undefined;
+  id: string | undefined;
   seen: string;
   isLost: boolean;
   /** Whether its user wants it stopped: compute is not billed then. */
@@ -175,7 +175,7 @@ async function take(walk: Walk, step: Step): Promise<void> {
 
 async function change(
   { client, watched }: Walk,
-  id: number,
+  id: string,
   wanted: 'stop' | 'start' | 'reboot' | 'recycle' | 'label',
 ): Promise<void> {
   switch (wanted) {
@@ -216,12 +216,13 @@ async function waitAndPay(walk: Walk, seconds: number): Promise<void> {
 }
 
 /** Dollars an hour: as the row names them, or as they are where no row does. */
-async function priceOf({ profile, service }: Walk, id: number): Promise<{ whole: number; disk: number }> {
+async function priceOf({ profile, service }: Walk, id: string): Promise<{ whole: number; disk: number }> {
   if (profile === 'public') {
     const row = (await service.call(`GET /api/v0/instances/${id}/`)).body.instances;
     return { whole: row.dph_total, disk: row.storage_total_cost };
   }
-  const { gpuPricePerHour = 0, diskPricePerHour = 0 } = service.simulator.world().tables.contracts[id] ?? {};
+  const { gpuPricePerHour = 0, diskPricePerHour = 0 } =
+    service.simulator.world().tables.contracts[Number(id)] ?? {};
   return { whole: (gpuPricePerHour + diskPricePerHour) / 1e6, disk: diskPricePerHour / 1e6 };
 }
 
@@ -232,7 +233,7 @@ async function rentOne({ client, watched }: Walk): Promise<void> {
 
 /** For good, or, in the specification profile, for a minute: there a lost machine stays lost after its outage. */
 function loseHost({ profile, service, watched }: Walk, state: 'offline' | 'unknown'): void {
-  const contract = service.simulator.world().tables.contracts[watched.id ?? 0];
+  const contract = service.simulator.world().tables.contracts[Number(watched.id)];
   const machine = contract && service.simulator.world().tables.machines[contract.machineId];
   if (!machine || watched.isLost) return;
   const stateUntil = profile === 'public' ? null : service.simulator.now() + 60_000;
@@ -241,7 +242,7 @@ function loseHost({ profile, service, watched }: Walk, state: 'offline' | 'unkno
 }
 
 async function destroyOne({ service, client, watched }: Walk): Promise<void> {
-  await client.instances.destroy(watched.id ?? 0);
+  await client.instances.destroy(watched.id ?? '');
   Object.assign(watched, { id: undefined, seen: 'none' });
   const before = (await service.call('GET /sim/ledger')).body;
   service.advance(3600);

@@ -82,7 +82,7 @@ describe.for(['public', 'specification'] as const)('our client in all of 2FA, %s
     const byEmail = loggedOutClientOf(service, await loginSecret(service));
     await byEmail.sendEmailCode();
     expect((await byEmail.login({ method: 'email', code: service.lastCode() })).user.id).toBe(
-      service.user().id,
+      String(service.user().id),
     );
     const byTotp = loggedOutClientOf(service, await loginSecret(service));
     expect((await byTotp.login({ method: 'totp', code: totpNow(service, totpSecret) })).legacyUser).toBe(
@@ -100,7 +100,7 @@ describe.for(['public', 'specification'] as const)('our client in all of 2FA, %s
     const [first = '', second = '', third = ''] = backupCodes;
     expect(await client.tfa.authorizeNewMethod({ backupCode: first })).toMatchObject({ type: 'authorized' });
     expect((await client.tfa.login({ backupCode: second })).backupCodesRemaining).toBe(8);
-    const removal = await client.tfa.removeMethod({ backupCode: third, targetId: id });
+    const removal = await client.tfa.removeMethod({ backupCode: third, targetId: String(id) });
     expect(removal.remainingMethods).toBeUndefined();
   });
 

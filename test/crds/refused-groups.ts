@@ -141,7 +141,7 @@ const numbers: readonly Refused[] = [
 const workers: readonly Refused[] = [
   {
     given: 'workers that are adopted',
-    spec: template({ adopt: { instanceId: 7 } }),
+    spec: template({ adopt: { instanceId: '7' } }),
     refusals: [
       'spec.template.spec.adopt: Forbidden: leave adopt out: the machines of a group are its own rentals',
     ],

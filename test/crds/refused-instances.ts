@@ -305,17 +305,29 @@ const life: readonly Refused[] = [
   { given: 'an empty list of alternatives', spec: { ...base, offers: [] }, refusals: [NO_OFFERS] },
   {
     given: 'a machine that is only observed',
-    spec: { adopt: { instanceId: 7, policy: 'Observe' } },
+    spec: { adopt: { instanceId: '7', policy: 'Observe' } },
     refusals: [],
   },
   {
+    given: 'a machine of a marketplace whose ids are no numbers',
+    spec: { adopt: { instanceId: 'i-0a1b.c:d_e', policy: 'Observe' } },
+    refusals: [],
+  },
+  {
+    given: 'an id with a blank',
+    spec: { adopt: { instanceId: '47 11', policy: 'Observe' } },
+    refusals: [
+      'spec.adopt.instanceId: Invalid value: "47 11": write an id of the marketplace in quotes, such as "4711"',
+    ],
+  },
+  {
     given: 'an adopted machine that nothing could replace',
-    spec: { adopt: { instanceId: 7 } },
+    spec: { adopt: { instanceId: '7' } },
     refusals: [NO_OFFERS, NO_IMAGE],
   },
   {
     given: 'an adopted machine that is never replaced',
-    spec: { adopt: { instanceId: 7 }, replacement: { policy: 'Never' } },
+    spec: { adopt: { instanceId: '7' }, replacement: { policy: 'Never' } },
     refusals: [],
   },
   {
@@ -399,18 +411,18 @@ const changes: readonly Refused[] = [
   {
     given: 'adoption by an object that rents',
     was: base,
-    spec: { ...base, adopt: { instanceId: 7 } },
+    spec: { ...base, adopt: { instanceId: '7' } },
     refusals: [ADOPT_CHANGED],
   },
   {
     given: 'another machine to adopt',
-    was: { ...base, adopt: { instanceId: 7 } },
-    spec: { ...base, adopt: { instanceId: 8 } },
+    was: { ...base, adopt: { instanceId: '7' } },
+    spec: { ...base, adopt: { instanceId: '8' } },
     refusals: [ADOPT_CHANGED],
   },
   {
     given: 'a rental by an object that adopted',
-    was: { ...base, adopt: { instanceId: 7 } },
+    was: { ...base, adopt: { instanceId: '7' } },
     spec: base,
     refusals: [ADOPT_CHANGED],
   },

@@ -60,7 +60,8 @@ describe('a load that rises', () => {
     const [silent] = life.workers().filter(({ spec }) => spec.powerState === 'Running');
     life.fleet.offered = 150;
     await life.pass(120);
-    life.fleet.answer = ({ id }) => (id === silent?.status?.instanceId ? { type: 'silent' } : undefined);
+    life.fleet.answer = ({ id }) =>
+      String(id) === silent?.status?.instanceId ? { type: 'silent' } : undefined;
     life.fleet.offered = 2000;
     await life.pass((TICK + 100) / 1000);
     expect(life.workers().filter(({ spec }) => spec.powerState === 'Stopped')).toEqual([]);

@@ -16,7 +16,7 @@ const facts = { uid: '7d9f1b6e-3a52-4a7b-9a56-0d5b6f3c1e11', attempt: 3, issuedA
 const label = makeLabel(identity, facts);
 const intent = writeIntent(keys, {
   ...facts,
-  offer: 1,
+  offer: '1',
   generation: 1,
   spec: 'hash',
   login: 'https://market|1',

@@ -149,7 +149,7 @@ describe.skipIf(!canRun)('the installed chart', () => {
 
   test('refuses a claim that a person writes, and takes it from the operator', async () => {
     await apply(instance('claimed'));
-    const status = { instanceId: 7, claim: 'abc', observedGeneration: 1, conditions: [] };
+    const status = { instanceId: '7', claim: 'abc', observedGeneration: 1, conditions: [] };
     await untilRefused(
       () => patch('claimed', { status }, undefined, ['--subresource=status', ...TRIED]),
       /Only the operator writes status/,
@@ -183,7 +183,7 @@ describe.skipIf(!canRun)('the installed chart', () => {
   test('scenario 110: refuses a price below what the running machine costs only if onPriceAbove would replace it (M4)', async () => {
     await apply(instance('running', { spec: { onPriceAbove: 'Replace' } }));
     const cost = { pricePerHour: '0.70', accrued: '0' };
-    await operatorSaysStatus('running', { instanceId: 8, cost });
+    await operatorSaysStatus('running', { instanceId: '8', cost });
     const cap = (maxPricePerHour: string) => ({ spec: { offers: [{ maxPricePerHour }] } });
     await untilRefused(
       () => patch('running', cap('0.69'), undefined, TRIED),

@@ -128,7 +128,7 @@ describe('limits', () => {
     expect(epg.bench.billing()).toHaveLength(3);
     const [worker] = await epg.workers();
     const { simulator } = epg.bench;
-    const contract = simulator.world().tables.contracts[worker?.status?.instanceId ?? 0];
+    const contract = simulator.world().tables.contracts[Number(worker?.status?.instanceId)];
     if (!contract) throw new Error('The worker has no contract.');
     simulator.store.put('contracts', { ...contract, gpuPricePerHour: 3_000_000 });
     await epg.reached('the price is seen', ({ status }) => Number(status?.pricePerHour) > 3);

@@ -20,7 +20,7 @@ useBenches();
 const ALLOWED = { account: { adoption: 'Unlabelled' } };
 
 /** A machine that a person rented by hand, without any label. */
-async function strangersMachine(bench: OperatorBench, label: string | null = null): Promise<number> {
+async function strangersMachine(bench: OperatorBench, label: string | null = null): Promise<string> {
   const [offer] = Object.values(bench.simulator.world().tables.offers);
   const reply = await bench.simulator.handle({
     method: 'PUT',
@@ -31,10 +31,12 @@ async function strangersMachine(bench: OperatorBench, label: string | null = nul
   });
   const chunks: Uint8Array[] = [];
   for await (const chunk of reply.body) chunks.push(chunk);
-  return (JSON.parse(Buffer.concat(chunks).toString('utf8')) as { new_contract: number }).new_contract;
+  return String(
+    (JSON.parse(Buffer.concat(chunks).toString('utf8')) as { new_contract: number }).new_contract,
+  );
 }
 
-const contractOf = (bench: OperatorBench, id: number) => bench.simulator.world().tables.contracts[id];
+const contractOf = (bench: OperatorBench, id: string) => bench.simulator.world().tables.contracts[Number(id)];
 
 describe('adopting a machine', () => {
   test('Manage takes it over: guarded, claimed, labelled, and destroyed with its object', async () => {

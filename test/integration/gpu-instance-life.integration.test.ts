@@ -126,7 +126,7 @@ describe('the life of a machine', () => {
       return job?.status?.history?.length === 1 ? job : undefined;
     });
     const [past] = next.status?.history ?? [];
-    const ended = bench.simulator.world().tables.endedContracts[past?.instanceId ?? 0];
+    const ended = bench.simulator.world().tables.endedContracts[Number(past?.instanceId)];
     const price = Number(next.status?.offerPricePerHour ?? past?.cost ?? 1);
     expect(Math.abs(Number(past?.cost) - (ended?.dollarsMicros ?? 0) / 1e6)).toBeLessThanOrEqual(
       (2 * Math.max(price, 5)) / 3600,

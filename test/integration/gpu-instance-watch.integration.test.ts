@@ -21,7 +21,7 @@ useBenches();
 const IMPATIENT = { replacement: { tolerance: { exitedSeen: 2, unknown: '1s', offline: '1s' } } };
 
 /** The object once it runs on another machine than this one. */
-async function replaced(bench: Awaited<ReturnType<typeof readyBench>>, before: number | undefined) {
+async function replaced(bench: Awaited<ReturnType<typeof readyBench>>, before: string | undefined) {
   return until('another machine runs', async () => {
     const job = await bench.instance('job');
     return job?.status?.phase === 'Running' && job.status.instanceId !== before ? job : undefined;
@@ -222,7 +222,7 @@ describe('what people do', () => {
     const bench = await readyBench();
     const job = await running(bench);
     const { contracts: table } = bench.simulator.world().tables;
-    const mine = table[job.status?.instanceId ?? 0];
+    const mine = table[Number(job.status?.instanceId)];
     if (!mine) throw new Error('no contract');
     bench.simulator.store.put('contracts', {
       ...mine,
@@ -249,7 +249,7 @@ describe('what people do', () => {
       '--subresource=status',
       '--type=merge',
       '-p',
-      JSON.stringify({ status: { instanceId: 4_711 } }),
+      JSON.stringify({ status: { instanceId: '4711' } }),
     ]);
     const repaired = await until('the status is right again', async () => {
       const seen = await bench.instance('job');
@@ -315,7 +315,7 @@ describe('what people do', () => {
     const job = await running(bench, 'job', { deletionPolicy: 'Stop' });
     await deleteInstance(bench);
     await goneFromCluster(bench);
-    const contract = bench.simulator.world().tables.contracts[job.status?.instanceId ?? 0];
+    const contract = bench.simulator.world().tables.contracts[Number(job.status?.instanceId)];
     expect(contract?.actualStatus).toBe('stopped');
     expect(contract?.label).toMatch(/^gpurental1-retained:/);
   });

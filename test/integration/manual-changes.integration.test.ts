@@ -25,10 +25,10 @@ import {
 const shared = useSharedBench({ account: { orphanPolicy: 'Destroy' } });
 
 const lists = () => shared().callsTo('GET', /\/instances\/$/).length;
-const bills = (id: number | undefined) =>
+const bills = (id: string | undefined) =>
   shared()
     .billing()
-    .some((contract) => contract.id === id);
+    .some((contract) => String(contract.id) === id);
 
 async function severalLists(): Promise<void> {
   const before = lists();
@@ -36,13 +36,13 @@ async function severalLists(): Promise<void> {
 }
 
 /** Puts a machine of nobody beside ours, as if somebody had made it in the console. */
-function strangersMachine(like: number | undefined): number {
+function strangersMachine(like: string | undefined): string {
   const { store } = shared().simulator;
-  const contract = shared().simulator.world().tables.contracts[like ?? 0];
+  const contract = shared().simulator.world().tables.contracts[Number(like)];
   if (!contract) throw new Error(`there is no contract ${like}`);
   const id = store.nextId('contract');
   store.put('contracts', { ...contract, id, label: null });
-  return id;
+  return String(id);
 }
 
 test('scenario 46: an object that is deleted and created again while no operator runs: the old machine goes, the new object gets its own', async () => {

@@ -111,7 +111,11 @@ export class AccountWhims {
     const { users } = this.#options;
     const instanceId = users.unlabelledMachine();
     if (instanceId === undefined) return;
-    users.visit(`thief.${OTHER_NAMESPACE}`, { adopt: { instanceId, policy: 'Manage' } }, VISIT_SECONDS);
+    users.visit(
+      `thief.${OTHER_NAMESPACE}`,
+      { adopt: { instanceId: String(instanceId), policy: 'Manage' } },
+      VISIT_SECONDS,
+    );
   }
 
   /** Somebody of another namespace wants the machine that an object has. */
@@ -120,7 +124,11 @@ export class AccountWhims {
     const name = users.anyName();
     const instanceId = name === undefined ? undefined : users.machineOf(name);
     if (instanceId === undefined) return;
-    users.visit(`claimer.${OTHER_NAMESPACE}`, { adopt: { instanceId, policy: 'Manage' } }, VISIT_SECONDS);
+    users.visit(
+      `claimer.${OTHER_NAMESPACE}`,
+      { adopt: { instanceId: String(instanceId), policy: 'Manage' } },
+      VISIT_SECONDS,
+    );
   }
 
   /** Who may use it. */

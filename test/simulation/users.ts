@@ -4,7 +4,7 @@ import { BY_HAND, Console } from './console.ts';
 import { GroupOwner } from './group-owner.ts';
 import { calledOf, Kubectl } from './kubectl.ts';
 import type { Address } from './memory-kube/address.ts';
-import { isObject, type JsonObject, listAt, metadataOf, objectAt } from './memory-kube/json.ts';
+import { idAt, isObject, type JsonObject, listAt, metadataOf, objectAt } from './memory-kube/json.ts';
 import { ownerUids } from './memory-kube/writes.ts';
 import { MACHINE } from './specs.ts';
 import { NAMESPACE, type SimulatedWorld } from './world.ts';
@@ -118,7 +118,7 @@ export class Users {
 
   /** An object that takes over a machine that there is already. */
   createAdopting(name: string, instanceId: number, policy: 'Manage' | 'Observe' = 'Manage'): void {
-    this.#create(name, { adopt: { instanceId, policy } });
+    this.#create(name, { adopt: { instanceId: String(instanceId), policy } });
   }
 
   /** Takes a worker out of its group, as one does with a Pod of a ReplicaSet to look at it: it lives on. */
@@ -295,7 +295,10 @@ export class Users {
   editStatus(name: string, instanceId: number): void {
     this.#kubectl.edit(this.#instance(name), {
       what: `writes instanceId ${instanceId} into the status of ${name}`,
-      change: (current) => ({ ...current, status: { ...objectAt(current, 'status'), instanceId } }),
+      change: (current) => ({
+        ...current,
+        status: { ...objectAt(current, 'status'), instanceId: String(instanceId) },
+      }),
       subresource: 'status',
     });
   }
@@ -336,8 +339,7 @@ export class Users {
   /** The machine that an object records. */
   machineOf(name: string): number | undefined {
     const object = this.#world.kube.writes.read(this.#instance(name)) ?? {};
-    const id = objectAt(object, 'status')['instanceId'];
-    return typeof id === 'number' ? id : undefined;
+    return idAt(objectAt(object, 'status'), 'instanceId');
   }
 
   /** Machines that an object takes for purchases of its own perhaps, since they carry no label: `RentalUncertain`. */

@@ -9,7 +9,7 @@ const FORMER = 'abcdef01';
 const LABEL = `gpurental1:${FORMER}:u:1:0:00`;
 
 interface Login {
-  readonly userId?: number;
+  readonly userId?: string;
   /** Labels of its listed machines; none where there is no list yet. */
   readonly labels?: readonly (string | null)[];
   readonly failures?: number;
@@ -61,7 +61,7 @@ describe('what speaks for an earlier identity', () => {
   test('is each machine whose label names the installation that its account rented with, once for all accounts of a login', () => {
     const known = { labels: [LABEL, null, 'mine', LABEL], installation: FORMER };
     expect(traces({ a: known, b: known }).ownMachines).toBe(2);
-    expect(traces({ a: known, b: { ...known, userId: 8 } }).ownMachines).toBe(4);
+    expect(traces({ a: known, b: { ...known, userId: '8' } }).ownMachines).toBe(4);
   });
 
   test.each<readonly [string, Login]>([

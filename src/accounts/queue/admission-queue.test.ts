@@ -13,7 +13,7 @@ let queue: AdmissionQueue;
 /** Searches that were sent, and the second at which. */
 let sent: { readonly query: OfferQuery; readonly second: number }[];
 let answer: (query: OfferQuery) => readonly Offer[];
-let held: Set<number>;
+let held: Set<string>;
 /** Objects that were called, in order. */
 let called: string[];
 
@@ -23,7 +23,7 @@ beforeEach(() => {
   sent = [];
   called = [];
   held = new Set();
-  answer = () => [offer({ id: 1 }), offer({ id: 2 })];
+  answer = () => [offer({ id: '1' }), offer({ id: '2' })];
   queue = queueOf(true);
 });
 
@@ -140,9 +140,9 @@ describe('a search', () => {
   test('is made again when every offer of the reply is taken, and not before', async () => {
     queue.offers(asker('a'), want('A'));
     await clock.advance(2_000);
-    held.add(1);
+    held.add('1');
     expect(queue.offers(asker('b'), want('A')).type).toBe('found');
-    held.add(2);
+    held.add('2');
     expect(queue.offers(asker('b'), want('A')).type).toBe('queued');
   });
 
@@ -195,7 +195,7 @@ describe('a search', () => {
 
   test('whose reply is cut is made again for those that it may have missed', async () => {
     await exhaust();
-    answer = ({ limit = 0 }) => Array.from({ length: limit }, (_, id) => offer({ id }));
+    answer = ({ limit = 0 }) => Array.from({ length: limit }, (_, id) => offer({ id: String(id) }));
     queue.offers(asker('a'), want('A'));
     queue.offers(asker('b'), want('B'));
     await clock.advance(60_000);

@@ -35,7 +35,7 @@ export interface AdmissionQueueOptions {
   /** False with a simulator: slots are not spaced. */
   readonly paced: boolean;
   readonly search: (query: OfferQuery) => Promise<readonly Offer[]>;
-  readonly isReserved: (offerId: number) => boolean;
+  readonly isReserved: (offerId: string) => boolean;
 }
 
 interface Waiting extends RentalRequester {

@@ -8,7 +8,7 @@ import { type SearchAnswer, type SearchRequest, SearchScheduler } from './search
 
 interface Flight {
   readonly query: OfferQuery;
-  readonly answer: (...ids: readonly number[]) => Promise<void>;
+  readonly answer: (...ids: readonly string[]) => Promise<void>;
   readonly fail: (kind: MarketplaceErrorKind) => Promise<void>;
   readonly reply: (offers: readonly Offer[]) => Promise<void>;
   readonly break: (error: unknown) => Promise<void>;
@@ -20,10 +20,10 @@ function setUp({ paced = false } = {}) {
   const pacer = createPacer({ clock, scale: paced ? 1 : 0 });
   const flights: Flight[] = [];
   const called: string[] = [];
-  const held = new Set<number>();
+  const held = new Set<string>();
   let ended = 0;
   const desk = new SearchScheduler({
-    ...{ clock, pacer, isReserved: (id: number) => held.has(id) },
+    ...{ clock, pacer, isReserved: (id: string) => held.has(id) },
     onEnd: () => {
       ended += 1;
     },
@@ -79,7 +79,7 @@ const endOf = (answer: SearchAnswer) => {
   if (answer.type !== 'queued' || !answer.ended) throw new Error('no search has begun for it');
   return answer.ended;
 };
-const rows = (count: number) => Array.from({ length: count }, (_, id) => offer({ id }));
+const rows = (count: number) => Array.from({ length: count }, (_, id) => offer({ id: String(id) }));
 
 describe('a search that is on its way', () => {
   test('is waited for by all objects that it covers, and by no other', async () => {
@@ -88,7 +88,7 @@ describe('a search that is on its way', () => {
     expect(endOf(ask('same', want('A')))).toBe(first);
     expect(endOf(ask('other', want('B')))).not.toBe(first);
     expect(flights).toHaveLength(2);
-    await flight(0).answer(1);
+    await flight(0).answer('1');
     expect(called).toEqual(['a', 'same']);
   });
 
@@ -97,7 +97,7 @@ describe('a search that is on its way', () => {
     expect(desk.background(everyGpu, 1_000)).toMatchObject({ ended: expect.any(Promise) });
     expect(ask('a', want('A'))).toMatchObject({ type: 'queued', ended: expect.any(Promise) });
     expect(flights).toHaveLength(1);
-    await flight(0).answer(1);
+    await flight(0).answer('1');
     expect(called).toEqual(['a']);
     expect(ask('a', want('A'))).toMatchObject({ type: 'found', isShared: true });
   });
@@ -107,9 +107,9 @@ describe('a search that is on its way', () => {
     desk.background(everyGpu, 1_000);
     ask('a', want('A', { exact: true }));
     expect(flights).toHaveLength(2);
-    await flight(0).answer(1);
+    await flight(0).answer('1');
     expect(ask('a', want('A', { exact: true })).type).toBe('queued');
-    await flight(1).answer(1);
+    await flight(1).answer('1');
     expect(ask('a', want('A', { exact: true }))).toMatchObject({ type: 'found', isShared: false });
   });
 
@@ -118,7 +118,7 @@ describe('a search that is on its way', () => {
     ask('a', want('A', { exact: true }));
     ask('b', want('A', { exact: true }));
     expect(flights).toHaveLength(1);
-    await flight(0).answer(1);
+    await flight(0).answer('1');
     expect(called).toEqual(['a', 'b']);
   });
 
@@ -129,9 +129,9 @@ describe('a search that is on its way', () => {
     expect(desk.waiting('a')).toBeUndefined();
     ask('a', want('B'));
     expect(flights.map((each) => each.query)).toEqual([query('A'), query('B')]);
-    await flight(0).answer(1);
+    await flight(0).answer('1');
     expect(called).toEqual([]);
-    await flight(1).answer(1);
+    await flight(1).answer('1');
     expect(called).toEqual(['a']);
   });
 
@@ -139,17 +139,17 @@ describe('a search that is on its way', () => {
     const { desk, ask, flight, called } = setUp();
     desk.background(everyGpu, 1_000);
     ask('a', want('A', { exact: true }));
-    await flight(0).answer(1);
+    await flight(0).answer('1');
     expect(ask('a', want('A')).type).toBe('found');
     expect(desk.waiting('a')).toBeUndefined();
-    await flight(1).answer(1);
+    await flight(1).answer('1');
     expect(called).toEqual([]);
   });
 
   test('notifies the queue when it ends, answered or not', async () => {
     const { ask, flight, ends } = setUp();
     ask('a', want('A'));
-    await flight(0).answer(1);
+    await flight(0).answer('1');
     expect(ends()).toBe(1);
     ask('b', want('B'));
     await flight(1).fail('unavailable');
@@ -189,7 +189,7 @@ describe('objects that wait together', () => {
     expect(flights.map((each) => each.query)).toMatchObject([
       { filters: [names], storageGB: 20, limit: 2_000 },
     ]);
-    await flight(0).answer(1);
+    await flight(0).answer('1');
     expect(called).toEqual(['a', 'b']);
   });
 
@@ -209,7 +209,7 @@ describe('objects that wait together', () => {
     ask('c', want('C'));
     await clock.advance(30_000);
     expect(flights.map(({ query: { filters } }) => filters[0]?.value)).toEqual(['A', 'X', ['B', 'C']]);
-    await flight(0).answer(1);
+    await flight(0).answer('1');
   });
 
   test('search again one by one if the reply is cut, except those that were answered in full', async () => {
@@ -233,10 +233,10 @@ describe('objects that wait together', () => {
     await clock.advance(13_000);
     await flight(0).reply(rows(2_000));
     await clock.advance(13_000);
-    await flight(1).answer(1);
+    await flight(1).answer('1');
     expect(called).toEqual(['a1', 'b1', 'a2']);
     await clock.advance(13_000);
-    await flight(2).answer(1);
+    await flight(2).answer('1');
     const names = flights.map(({ query: { filters } }) => filters[0]?.value);
     expect(names).toEqual([
       ['A', 'B', 'C', 'D'],
@@ -254,7 +254,7 @@ describe('objects that wait together', () => {
     await flight(0).reply(rows(2_000));
     await clock.advance(13_000);
     expect(flights).toHaveLength(2);
-    await flight(1).answer(1);
+    await flight(1).answer('1');
     expect(called).toEqual(['a', 'b', 'c']);
   });
 
@@ -263,7 +263,7 @@ describe('objects that wait together', () => {
     for (const uid of ['x1', 'x2', 'x3']) desk.offers(asker(uid, 'crowd'), want(uid));
     for (const uid of ['y1', 'y2']) desk.offers(asker(uid, 'team'), want(uid));
     await clock.advance(13_000);
-    await flight(0).reply([{ ...offer({ id: 1 }), fields: { gpu_name: 'x3' } }]);
+    await flight(0).reply([{ ...offer({ id: '1' }), fields: { gpu_name: 'x3' } }]);
     expect(called).toEqual(['x3', 'y1', 'x1', 'y2', 'x2']);
   });
 
@@ -274,12 +274,12 @@ describe('objects that wait together', () => {
     await clock.advance(13_000);
     await flight(0).fail('invalidRequest');
     await clock.advance(26_000);
-    for (const index of [1, 2]) await flight(index).answer(1);
+    for (const index of [1, 2]) await flight(index).answer('1');
     await clock.advance(70_000);
     for (let disk = 1; disk <= 4; disk += 1) ask(`busy${disk}`, ofDisk(disk));
     ask('a', want('A'));
     ask('b', want('B'));
-    await flight(3).answer(1);
+    await flight(3).answer('1');
     expect(flights[7]?.query.limit).toBe(2_000);
   });
 
@@ -294,7 +294,7 @@ describe('objects that wait together', () => {
     await clock.advance(26_000);
     expect(flights.map(({ query: { filters } }) => filters[0]?.value)).toEqual([['A', 'B'], 'A', 'B']);
     await flight(1).fail('invalidRequest');
-    await flight(2).answer(1);
+    await flight(2).answer('1');
     expect(called).toEqual(['a', 'b']);
     expect(ask('a', want('A')).type).toBe('failed');
     expect(ask('b', want('B')).type).toBe('found');
@@ -353,7 +353,7 @@ describe('a failure', () => {
     await flight(0).fail('unavailable');
     ask('b', want('A'));
     ask('b', want('A'));
-    await flight(1).answer(1);
+    await flight(1).answer('1');
     expect(ask('a', want('A')).type).toBe('found');
     await clock.advance(15_000);
     expect(ask('a', want('A')).type).toBe('queued');
@@ -371,7 +371,7 @@ describe('a failure', () => {
 
 describe('a reply', () => {
   /** A desk that has the reply to `A` since 1,000 ms. */
-  const answered = async (...ids: readonly number[]) => {
+  const answered = async (...ids: readonly string[]) => {
     const desk = setUp();
     await desk.clock.advance(1_000);
     desk.ask('a', want('A'));
@@ -387,14 +387,14 @@ describe('a reply', () => {
     [59_999, 0, true],
     [60_000, 0, false],
   ])('that is %i ms old serves an object that waits since %s: %s', async ([age, since, serves]) => {
-    const { clock, desk, ask } = await answered(1, 2);
+    const { clock, desk, ask } = await answered('1', '2');
     await clock.advance(age);
     if (since !== undefined) expect(desk.hasAnswer('b', want('A'), since)).toBe(serves);
     expect(ask('b', want('A'), since).type).toBe(serves ? 'found' : 'queued');
   });
 
   test('is new for an object that needs its own query only if it is the reply to it', async () => {
-    const { desk } = await answered(1);
+    const { desk } = await answered('1');
     desk.background(everyGpu, 1_000);
     expect(desk.hasAnswer('b', want('A', { exact: true }), 0)).toBe(true);
     expect(desk.hasAnswer('b', want('B'), 0)).toBe(false);
@@ -403,7 +403,7 @@ describe('a reply', () => {
   test('to a wider query is an answer for whom it covers, and none for an exact want', async () => {
     const { desk, flight } = setUp();
     desk.background(everyGpu, 1_000);
-    await flight(0).answer(1);
+    await flight(0).answer('1');
     expect(desk.hasAnswer('b', want('A'), 0)).toBe(true);
     expect(desk.hasAnswer('b', want('A', { exact: true }), 0)).toBe(false);
   });
@@ -417,8 +417,8 @@ describe('a reply', () => {
   });
 
   test('of reserved offers alone is used up a second after its search began, and not before', async () => {
-    const { clock, held, ask } = await answered(1, 2);
-    for (const id of [1, 2]) held.add(id);
+    const { clock, held, ask } = await answered('1', '2');
+    for (const id of ['1', '2']) held.add(id);
     await clock.advance(999);
     expect(ask('b', want('A')).type).toBe('found');
     await clock.advance(1);
@@ -438,7 +438,8 @@ describe('a reply', () => {
     let searches = 0;
     const search = async (disk: number, maxAgeMs: number) => {
       await clock.advance(15_000);
-      if (desk.background(every(disk), maxAgeMs).type === 'queued') await flight(searches++).answer(disk);
+      if (desk.background(every(disk), maxAgeMs).type === 'queued')
+        await flight(searches++).answer(String(disk));
     };
     for (let disk = 1; disk <= 12; disk += 1) await search(disk, 900_000);
     await search(12, 0);
@@ -458,7 +459,7 @@ describe('a search that only explains', () => {
     expect(endOf(desk.background(everyGpu, 600_000))).toBe(first);
     expect(first).not.toBe(endOf(desk.offers(asker('a'), want('A'))));
     expect(flights).toHaveLength(2);
-    await flight(1).answer(1);
+    await flight(1).answer('1');
     await clock.advance(599_999);
     expect(desk.background(everyGpu, 600_000).type).toBe('found');
     await clock.advance(1);
@@ -554,7 +555,7 @@ test('a desk that is stopped begins no search, and sets no timer', async () => {
   const begun = flights.length;
   desk.stop();
   expect(clock.nextTimerMs()).toBeUndefined();
-  await flight(0).answer(1);
+  await flight(0).answer('1');
   ask('late', ofDisk(10));
   await clock.advance(60_000);
   expect(flights).toHaveLength(begun);

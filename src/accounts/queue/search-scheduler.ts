@@ -59,7 +59,7 @@ export interface SearchSchedulerOptions {
   readonly pacer: Pacer;
   readonly search: (query: OfferQuery) => Promise<readonly Offer[]>;
   /** Whether some object holds the offer: a reply of held offers alone is used up. */
-  readonly isReserved: (offerId: number) => boolean;
+  readonly isReserved: (offerId: string) => boolean;
   /** A search ended. */
   readonly onEnd: () => void;
 }

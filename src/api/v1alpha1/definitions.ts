@@ -80,7 +80,7 @@ export const marketplaceAccountDefinition: KindDefinition = {
   rules: [nameFits(63)],
   columns: [
     ready,
-    { name: 'User', type: 'integer', jsonPath: '.status.login.userId', description: 'The pinned login' },
+    { name: 'User', type: 'string', jsonPath: '.status.login.userId', description: 'The pinned login' },
     {
       name: 'Machines',
       type: 'integer',
@@ -150,14 +150,14 @@ export const gpuInstanceDefinition: KindDefinition = {
     age,
     {
       name: 'Offer',
-      type: 'integer',
+      type: 'string',
       jsonPath: '.status.offerId',
       description: 'The offer that was rented',
       priority: 1,
     },
     {
       name: 'Host',
-      type: 'integer',
+      type: 'string',
       jsonPath: '.status.hostId',
       description: 'The host that owns the machine',
       priority: 1,

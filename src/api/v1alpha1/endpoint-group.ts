@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { endpointGroupSpec } from './endpoint-group-spec.ts';
 import { type CustomObject, conditions, observedGeneration } from './object.ts';
-import { choice, decimal, dollars, flag, list, notes, text, timestamp } from './schema.ts';
+import { choice, decimal, dollars, flag, list, marketplaceId, notes, text, timestamp } from './schema.ts';
 
 export const endpointGroupPhases = [
   'Pending',
@@ -63,7 +63,7 @@ const loadMaximum = z.object({
 
 const failingWorker = z.object({
   worker: text({ description: 'Its name.', maxLength: 253 }),
-  instanceId: z.int().meta(notes({ description: 'Its machine.' })),
+  instanceId: marketplaceId('Its machine.'),
   since: timestamp({ description: 'When it first reported an error.' }),
   error: text({ description: 'What it reported then.', maxLength: 160 }),
 });

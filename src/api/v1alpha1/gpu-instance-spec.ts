@@ -13,6 +13,7 @@ import {
   list,
   notes,
   text,
+  writtenMarketplaceId,
 } from './schema.ts';
 
 /** However much progress an image pull shows, loading ends here. */
@@ -115,11 +116,9 @@ const replacement = z
 
 const adopt = z
   .object({
-    instanceId: integer({
+    instanceId: writtenMarketplaceId({
       description: 'The id of the machine at the marketplace.',
-      example: '4711',
-      min: 1,
-      max: Number.MAX_SAFE_INTEGER,
+      example: '"4711"',
     }),
     policy: choice(['Manage', 'Observe'], {
       description:
@@ -130,7 +129,7 @@ const adopt = z
     notes({
       description:
         'Takes over a machine that exists instead of renting one. Only where the account allows it. Immutable.',
-      example: '{instanceId: 4711, policy: Observe}',
+      example: '{instanceId: "4711", policy: Observe}',
     }),
   );
 

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { gpuInstanceSpecSchema } from './gpu-instance-spec.ts';
 import { type CustomObject, conditions, observedGeneration } from './object.ts';
-import { choice, dollars, flag, integer, list, notes, text, timestamp } from './schema.ts';
+import { choice, dollars, flag, integer, list, marketplaceId, notes, text, timestamp } from './schema.ts';
 
 export const gpuInstanceSpec = gpuInstanceSpecSchema({ serviceByDefault: true });
 
@@ -23,7 +23,7 @@ export const gpuInstancePhases = [
   'Failed',
 ] as const;
 
-const id = (description: string) => z.int().meta(notes({ description }));
+const count = (description: string) => z.int().meta(notes({ description }));
 
 const mappedPort = z.object({
   containerPort: integer({ description: 'The port inside the container.', min: 1, max: 65535 }),
@@ -35,8 +35,8 @@ const mappedPort = z.object({
 const gpu = z
   .object({
     name: text({ description: 'The model.', maxLength: 128 }),
-    count: id('How many.'),
-    memoryMB: id('Memory of one GPU in decimal MB.').optional(),
+    count: count('How many.'),
+    memoryMB: count('Memory of one GPU in decimal MB.').optional(),
   })
   .meta(notes({ description: 'What was rented.' }));
 
@@ -65,7 +65,7 @@ const cost = z
 
 const avoided = z.object({
   kind: choice(['Offer', 'Machine', 'Host'], { description: 'What is avoided.' }),
-  id: id("The marketplace's id of it."),
+  id: marketplaceId("The marketplace's id of it."),
   until: timestamp({ description: 'When it may be rented again.' }),
 });
 
@@ -75,14 +75,14 @@ const machineFact = z.object({
 });
 
 const pastMachine = z.object({
-  attempt: id('Which rental of this object it was.'),
-  instanceId: id("The machine's contract."),
-  machineId: id('The physical machine.').optional(),
-  hostId: id('Its host.').optional(),
+  attempt: count('Which rental of this object it was.'),
+  instanceId: marketplaceId("The machine's contract."),
+  machineId: marketplaceId('The physical machine.').optional(),
+  hostId: marketplaceId('Its host.').optional(),
   gpuName: text({ description: 'The GPU model.', maxLength: 128 }).optional(),
   reason: text({ description: 'Why it ended, as a word of the catalogue.', maxLength: 128 }),
   endedAt: timestamp({ description: 'When it ended.' }),
-  minutes: id('How long it was rented.'),
+  minutes: count('How long it was rented.'),
   cost: dollars({ description: 'What it cost.' }),
 });
 
@@ -93,25 +93,25 @@ export const gpuInstanceStatus = z
       description: 'The state in one word, for people. Automation reads `conditions`.',
     }).optional(),
     conditions: conditions.optional(),
-    attempt: id(
+    attempt: count(
       'How many rentals of this object have been settled; the number of the present one.',
     ).optional(),
-    instanceId: id("The machine's contract at the marketplace.").optional(),
+    instanceId: marketplaceId("The machine's contract at the marketplace.").optional(),
     claim: text({
       description: 'Proves that `instanceId` is ours; a changed one is not believed.',
       maxLength: 128,
     }).optional(),
-    offerId: id('The offer that was rented.').optional(),
-    offerIndex: id('Which alternative of `spec.offers` it was.').optional(),
+    offerId: marketplaceId('The offer that was rented.').optional(),
+    offerIndex: count('Which alternative of `spec.offers` it was.').optional(),
     offerPricePerHour: dollars({ description: 'The price that the offer named.' }).optional(),
-    machineId: id('The physical machine.').optional(),
-    hostId: id('The host that owns it.').optional(),
+    machineId: marketplaceId('The physical machine.').optional(),
+    hostId: marketplaceId('The host that owns it.').optional(),
     actualStatus: text({
       description: "The marketplace's own word for the state.",
       maxLength: 64,
     }).optional(),
     actualStatusSince: timestamp({ description: 'Since when it says so.' }).optional(),
-    badSeen: id('Looks in a row that said `exited`.').optional(),
+    badSeen: count('Looks in a row that said `exited`.').optional(),
     rentedAt: timestamp({ description: "The machine's start date by the marketplace's clock." }).optional(),
     runningAt: timestamp({ description: 'When this machine was first seen running.' }).optional(),
     startRequestedAt: timestamp({

@@ -91,19 +91,19 @@ describe('a machine that is rented keeps its object (M4, F3)', () => {
 
 describe('a machine that was adopted (M4)', () => {
   const other = { gpuName: 'RTX 3090', gpuCount: 8 };
-  const adopted = spec({ ...MANIFEST, adopt: { instanceId: 7 } });
+  const adopted = spec({ ...MANIFEST, adopt: { instanceId: '7' } });
 
   test('does not drift although it satisfies no alternative', () => {
-    expect(driftOf({ ...rented(other), instanceId: 7 }, adopted)).toBeUndefined();
+    expect(driftOf({ ...rented(other), instanceId: '7' }, adopted)).toBeUndefined();
   });
 
   test('drifts when the request changes', () => {
-    const machine = { ...rented(other), instanceId: 7 };
+    const machine = { ...rented(other), instanceId: '7' };
     expect(driftOf(machine, { ...adopted, image: 'example/image:2' })).toEqual({ type: 'request' });
   });
 
   test('drifts by offers once another machine was rented in its place', () => {
-    expect(driftOf({ ...rented(other), instanceId: 8 }, adopted)?.type).toBe('offers');
+    expect(driftOf({ ...rented(other), instanceId: '8' }, adopted)?.type).toBe('offers');
   });
 });
 

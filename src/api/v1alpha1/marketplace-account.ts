@@ -10,6 +10,7 @@ import {
   immutableField,
   integer,
   list,
+  marketplaceId,
   notes,
   text,
   timestamp,
@@ -159,7 +160,7 @@ export const marketplaceAccountSpec = z
 const login = z
   .object({
     url: text({ description: 'The marketplace.', maxLength: 512 }),
-    userId: z.int().meta(notes({ description: "The user's id there." })),
+    userId: marketplaceId("The user's id there."),
     provenAt: timestamp({ description: 'When a key first proved this login.' }),
   })
   .meta(
@@ -192,7 +193,7 @@ const counts = z
 
 const avoided = z.object({
   kind: choice(['Machine', 'Host'], { description: 'What is avoided.' }),
-  id: z.int().meta(notes({ description: "The marketplace's id of it." })),
+  id: marketplaceId("The marketplace's id of it."),
   until: timestamp({ description: 'When it may be rented again.' }),
   failures: z
     .int()
@@ -206,7 +207,7 @@ const avoided = z.object({
 });
 
 const retained = z.object({
-  instanceId: z.int().meta(notes({ description: "The machine's contract." })),
+  instanceId: marketplaceId("The machine's contract."),
   owner: text({ description: 'namespace/name of the object that kept it.', maxLength: 320 }),
   ownerUid: text({ description: 'The uid of that object.', maxLength: 64 }),
   since: timestamp({ description: 'When it was given up.' }),
@@ -248,7 +249,7 @@ const breaker = z
 
 const sweptMachine = z
   .object({
-    instanceId: z.int().meta(notes({ description: 'The machine.' })),
+    instanceId: marketplaceId('The machine.'),
     at: timestamp({ description: 'When its destroy was decided.' }),
   })
   .meta(notes({ description: 'An unclaimed machine that was destroyed.' }));
@@ -293,13 +294,13 @@ export const marketplaceAccountStatus = z
     lastRentalAt: timestamp({
       description: 'The newest rental known; a younger machine of ours proves that memory was rolled back.',
     }).optional(),
-    labelCopies: list(z.int(), {
+    labelCopies: list(marketplaceId("The machine's contract."), {
       description:
         'Machines that carry a copy of our label, as seen beside the original. They are never destroyed.',
       max: 256,
       list: { type: 'set' },
     }).optional(),
-    rolledBack: list(z.int(), {
+    rolledBack: list(marketplaceId("The machine's contract."), {
       description:
         'Machines that prove that memory was rolled back. While one is listed no unclaimed machine is destroyed.',
       max: 256,
@@ -313,13 +314,13 @@ export const marketplaceAccountStatus = z
     rollbackConfirmedAt: timestamp({
       description: 'When a person last confirmed a rollback.',
     }).optional(),
-    massOrphaned: list(z.int(), {
+    massOrphaned: list(marketplaceId("The machine's contract."), {
       description:
         'Machines that lost their objects together. While one is listed no unclaimed machine is destroyed.',
       max: 256,
       list: { type: 'set' },
     }).optional(),
-    orphansConfirmed: list(z.int(), {
+    orphansConfirmed: list(marketplaceId("The machine's contract."), {
       description: 'Those of them that a person has confirmed; they are destroyed slowly.',
       max: 256,
       list: { type: 'set' },

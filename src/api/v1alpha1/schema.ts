@@ -97,6 +97,24 @@ export function whereWritten(
   return `${fields.map((field) => `!${field}.matches(${pattern})`).join(' || ')} || ${comparison}`;
 }
 
+/** An id of a marketplace: text, because marketplaces differ in what they use. */
+export function marketplaceId(description: string): z.ZodString {
+  return text({ description, maxLength: MAX_ID });
+}
+
+/** As {@link marketplaceId}, written by a person. */
+export function writtenMarketplaceId(field: FieldNotes): z.ZodString {
+  return text({
+    ...field,
+    maxLength: MAX_ID,
+    pattern: '^[A-Za-z0-9][A-Za-z0-9._:-]*$',
+    write: 'write an id of the marketplace in quotes, such as "4711"',
+  });
+}
+
+/** Longer than the ids of any marketplace: a UUID has 36 characters. */
+const MAX_ID = 128;
+
 /** Dollars as a decimal string, exact to the micro-dollar. */
 export function dollars(field: FieldNotes): z.ZodString {
   return text({

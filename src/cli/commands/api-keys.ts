@@ -133,13 +133,13 @@ export const deleteApiKey = idChangeCommand({
 
 const apiKeyView: View<ApiKey> = {
   kind: 'api-key',
-  name: ({ id }) => String(id),
+  name: ({ id }) => id,
   columns: [
-    { header: 'Id', text: ({ id }) => String(id) },
+    { header: 'Id', text: ({ id }) => id },
     { header: 'Name', text: ({ name }) => name },
     { header: 'Access', text: ({ permissions }) => access(permissions) },
     { header: 'Team', text: ({ teamName }) => teamName },
-    { header: 'User', text: ({ userId }) => (userId === undefined ? undefined : String(userId)), wide: true },
+    { header: 'User', text: ({ userId }) => userId, wide: true },
   ],
 };
 

@@ -5,7 +5,7 @@ import { recordStatus } from '../../runtime/writes.ts';
 import type { Command } from '../command.ts';
 import { failed, usageError } from '../failures/command-error.ts';
 import { getObject, listAccounts, listInstances } from '../objects/cluster-objects.ts';
-import { parseNumber, parseTime, switchOption, textOption } from '../options/option-values.ts';
+import { parseId, parseTime, switchOption, textOption } from '../options/option-values.ts';
 import { ageText } from '../output/amounts.ts';
 import { createOutput, type View } from '../output/output.ts';
 import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';
@@ -152,7 +152,7 @@ type AvoidEntry = NonNullable<MarketplaceAccountStatus['avoid']>[number];
 /** A machine or host, as the command line names it. */
 interface AvoidTarget {
   readonly kind: AvoidEntry['kind'];
-  readonly id: number;
+  readonly id: string;
 }
 
 /** Reads `machine/123` or `host/45`. Throws a usage error for any other text. */
@@ -161,7 +161,7 @@ export function parseAvoidTarget(text: string): AvoidTarget {
   const known = { machine: 'Machine', host: 'Host' } as const;
   const found = known[kind.toLowerCase() as keyof typeof known];
   if (!found) throw usageError(`"${text}" is neither machine/id nor host/id.`);
-  return { kind: found, id: parseNumber(id, text, { min: 0, whole: true }) };
+  return { kind: found, id: parseId(id, text) };
 }
 
 /** The account whose list is meant: `default` unless another is named. */

@@ -224,9 +224,9 @@ function endpointRow({ apiKey: _kept, ...row }: EndpointGroupRow) {
 
 const endpointView: View<ReturnType<typeof endpointRow>> = {
   kind: 'endpoint',
-  name: ({ id }) => String(id),
+  name: ({ id }) => id,
   columns: [
-    { header: 'Id', text: ({ id }) => String(id) },
+    { header: 'Id', text: ({ id }) => id },
     { header: 'Name', text: ({ name }) => name },
     { header: 'State', text: ({ state }) => state },
     { header: 'Min load', text: ({ minLoad }) => text(minLoad) },

@@ -47,7 +47,7 @@ function warnOfLabel({ id, label }: Instance, input: CommandInput, { stderr }: C
   stderr.write(`${what}\n${remedy}\n`);
 }
 
-function unlabelRemedy(id: number, label: string | null | undefined): string {
+function unlabelRemedy(id: string, label: string | null | undefined): string {
   const command = `gpu-rent label instance ${id} ""`;
   return hasOperatorPrefix(label)
     ? `If \`gpu-rent orphans\` lists it, no object owns it; take the label away first: ${command} --force`

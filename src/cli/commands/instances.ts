@@ -107,17 +107,17 @@ export const createInstance: Command = {
 };
 
 interface Rent {
-  readonly offerId: number;
+  readonly offerId: string;
   readonly request: RentRequest;
   readonly deadlineMs: number;
   /** Machines that carried the label already; undefined if that could not be seen. */
-  readonly before: ReadonlySet<number> | undefined;
+  readonly before: ReadonlySet<string> | undefined;
 }
 
-const NONE: ReadonlySet<number> = new Set();
+const NONE: ReadonlySet<string> = new Set();
 
 /** A label that a person gives may be that of other machines, which are not to be taken for the new one. */
-async function labelled(client: MarketplaceClient, label: string): Promise<ReadonlySet<number> | undefined> {
+async function labelled(client: MarketplaceClient, label: string): Promise<ReadonlySet<string> | undefined> {
   const instances = await allInstances(client).catch(() => undefined);
   return instances && new Set(instances.filter((row) => carries(row, label)).map(({ id }) => id));
 }
@@ -171,12 +171,12 @@ function evidenceOf(result: SearchResult, command: string): PurchaseEvidence {
   }
 }
 
-type SearchResult = { readonly type: 'found'; readonly id: number } | { readonly type: 'absent' | 'unknown' };
+type SearchResult = { readonly type: 'found'; readonly id: string } | { readonly type: 'absent' | 'unknown' };
 
 interface Sought extends Pick<Rent, 'before'> {
   readonly label: string;
   /** The machine that the failure itself names. */
-  readonly named?: number | undefined;
+  readonly named?: string | undefined;
 }
 
 async function findRented(
@@ -310,7 +310,7 @@ export const destroyInstance: Command = {
   },
 };
 
-function listedInstance(listed: readonly Instance[], id: number): Instance {
+function listedInstance(listed: readonly Instance[], id: string): Instance {
   const instance = listed.find((row) => row.id === id);
   if (instance) return instance;
   throw notFound(
@@ -346,11 +346,11 @@ const text = (value: number | string | null | undefined): string | undefined =>
 
 /** An instance in a table. `now`: epoch milliseconds, for ages. */
 function instanceView(now: number): View<InstanceRow> {
-  return { kind: 'instance', name: ({ id }) => String(id), columns: columns(now) };
+  return { kind: 'instance', name: ({ id }) => id, columns: columns(now) };
 }
 
 const columns = (now: number): View<InstanceRow>['columns'] => [
-  { header: 'Id', text: ({ id }) => String(id) },
+  { header: 'Id', text: ({ id }) => id },
   { header: 'Status', text: ({ actualStatus }) => actualStatus ?? 'provisioning' },
   { header: 'GPU', text: ({ gpuName }) => gpuName },
   { header: 'Count', text: ({ gpuCount }) => text(gpuCount) },

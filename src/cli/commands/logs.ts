@@ -66,7 +66,7 @@ async function machineOf(
   text: string,
   input: CommandInput,
   context: CommandContext,
-): Promise<{ readonly id: number; readonly target: SessionTarget }> {
+): Promise<{ readonly id: string; readonly target: SessionTarget }> {
   const named = parseTarget(text);
   if (named.type === 'id') return { id: named.id, target: {} };
   if (named.resource !== gpuInstanceResource) throw usageError(`${text}: only a GpuInstance has a log.`);
@@ -84,7 +84,7 @@ async function machineOf(
 
 async function readLog(
   { client, transport }: MarketplaceSession,
-  { id, query }: { readonly id: number; readonly query: LogQuery },
+  { id, query }: { readonly id: string; readonly query: LogQuery },
   { signal }: CommandContext,
 ): Promise<string> {
   const answer = await client.instances.requestLogs(id, query);

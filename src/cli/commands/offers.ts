@@ -49,7 +49,7 @@ const text = (value: number | string | undefined): string | undefined =>
   value === undefined ? undefined : String(value);
 
 const columns: View<OfferRow>['columns'] = [
-  { header: 'Id', text: ({ id }) => String(id) },
+  { header: 'Id', text: ({ id }) => id },
   { header: 'GPU', text: ({ gpuName }) => gpuName },
   { header: 'Count', text: ({ gpuCount }) => text(gpuCount) },
   { header: 'Memory', text: ({ gpuMemoryMB }) => gigabytes(gpuMemoryMB) },
@@ -69,7 +69,7 @@ const columns: View<OfferRow>['columns'] = [
   { header: 'For', text: (row) => span(row.remainingSeconds), wide: true },
 ];
 
-const offerView: View<OfferRow> = { kind: 'offer', name: ({ id }) => String(id), columns };
+const offerView: View<OfferRow> = { kind: 'offer', name: ({ id }) => id, columns };
 
 function percent(share: number | undefined): string | undefined {
   return share === undefined ? undefined : `${(share * 100).toFixed(1)}%`;

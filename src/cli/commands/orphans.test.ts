@@ -10,7 +10,7 @@ import { makeLabel } from '../../ownership/label.ts';
 import { findOrphans } from './orphans.ts';
 
 const UID = '11111111-2222-3333-4444-555555555555';
-const ID = 5;
+const ID = '5';
 const STARTED = NOW - 60_000;
 const OTHER = newIdentity(
   { id: new Uint8Array(16).fill(8), key: new Uint8Array(32).fill(9) },
@@ -20,7 +20,7 @@ const OTHER = newIdentity(
 const labelBy = (signer: typeof identity) => makeLabel(signer, { uid: UID, attempt: 1, issuedAt: STARTED });
 
 /** The object of that uid, with a machine on its record or without. */
-function object(instanceId?: number): GpuInstance {
+function object(instanceId?: string): GpuInstance {
   const { metadata, spec, ...rest } = given().object;
   const login = LOGIN;
   const claim = instanceId && makeClaim(identity.keys, { login, uid: UID, attempt: 1, instanceId });
@@ -34,7 +34,7 @@ interface Setting {
   readonly label?: string | null;
   readonly startedAt?: number;
   readonly objects?: readonly GpuInstance[];
-  readonly retained?: readonly number[];
+  readonly retained?: readonly string[];
   readonly lateCallMs?: number;
 }
 

@@ -23,10 +23,10 @@ import { withMarketplaceAt } from '../sessions/marketplace-session.ts';
 
 const view = (now: number): View<OrphanRow> => ({
   kind: 'orphan',
-  name: ({ instance }) => String(instance),
+  name: ({ instance }) => instance,
   columns: [
     { header: 'Account', text: ({ account }) => account },
-    { header: 'Instance', text: ({ instance }) => String(instance) },
+    { header: 'Instance', text: ({ instance }) => instance },
     { header: 'Verdict', text: ({ verdict }) => verdict },
     { header: 'Status', text: ({ status }) => status ?? 'provisioning' },
     { header: 'GPU', text: ({ gpu }) => gpu },
@@ -163,7 +163,7 @@ async function orphansOf(
 /** A machine that carries an operator's label and that no object of this cluster claims. */
 interface OrphanRow {
   readonly account: string;
-  readonly instance: number;
+  readonly instance: string;
   readonly verdict:
     | 'orphan'
     | 'retained'
@@ -211,7 +211,7 @@ export function findOrphans(rows: readonly Instance[], facts: OrphanFacts): read
 
 interface Verdict {
   readonly verdict: OrphanRow['verdict'];
-  readonly what: (id: number) => string;
+  readonly what: (id: string) => string;
 }
 type Judged = Verdict & Pick<OrphanRow, 'objectUid'>;
 
@@ -252,7 +252,7 @@ const VERDICTS: Record<Exclude<Ownership['type'], 'foreignInstall'>, Verdict | u
   unlabelled: undefined,
 };
 
-function destroyCommand(id: number): string {
+function destroyCommand(id: string): string {
   return `gpu-rent destroy instance ${id} --force`;
 }
 

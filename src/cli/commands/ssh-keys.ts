@@ -69,9 +69,9 @@ function sshKeyRow(key: SshKey) {
 
 const sshKeyView: View<ReturnType<typeof sshKeyRow>> = {
   kind: 'ssh-key',
-  name: ({ id }) => String(id),
+  name: ({ id }) => id,
   columns: [
-    { header: 'Id', text: ({ id }) => String(id) },
+    { header: 'Id', text: ({ id }) => id },
     { header: 'Key', text: ({ publicKey }) => shortKey(publicKey) },
     { header: 'Created', text: ({ createdAt }) => createdAt },
   ],

@@ -85,7 +85,7 @@ function wayToRun({ metadata: { name, namespace }, spec: { powerState, paused } 
     : `Wait for it: ${wait}`;
 }
 
-async function addressOfInstance(id: number, input: CommandInput, context: CommandContext): Promise<Address> {
+async function addressOfInstance(id: string, input: CommandInput, context: CommandContext): Promise<Address> {
   const row = await withMarketplace(input, context, ({ client }) => client.instances.get(id));
   if (!row) throw notFound(`There is no instance ${id}.`, 'gpu-rent list instances shows those there are.');
   const { sshHost: host, sshPort: port, actualStatusText: state } = row;

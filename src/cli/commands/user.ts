@@ -23,9 +23,9 @@ function userRow(user: User) {
 
 const userView: View<ReturnType<typeof userRow>> = {
   kind: 'user',
-  name: ({ id }) => String(id),
+  name: ({ id }) => id,
   columns: [
-    { header: 'Id', text: ({ id }) => String(id) },
+    { header: 'Id', text: ({ id }) => id },
     { header: 'Name', text: ({ fullName, username }) => fullName ?? username },
     { header: 'Email', text: ({ email }) => email },
     { header: 'Credit', text: ({ credit }) => dollarText(credit) },

@@ -73,9 +73,8 @@ async function rejectUncertain(error: unknown): Promise<never> {
 }
 
 /** Services name a new volume `V.<id>`; every other command takes the id. */
-function idOf(name: string | undefined): number | undefined {
-  const [, digits] = /^V\.(\d+)$/.exec(name ?? '') ?? [];
-  return digits === undefined ? undefined : Number(digits);
+function idOf(name: string | undefined): string | undefined {
+  return /^V\.(\d+)$/.exec(name ?? '')?.[1];
 }
 
 /** Shows the volumes that the login rents. */
@@ -152,9 +151,9 @@ export function volumeOfferRow(offer: VolumeOffer) {
 
 const volumeOfferView: View<ReturnType<typeof volumeOfferRow>> = {
   kind: 'volume-offer',
-  name: ({ id }) => String(id),
+  name: ({ id }) => id,
   columns: [
-    { header: 'Id', text: ({ id }) => String(id) },
+    { header: 'Id', text: ({ id }) => id },
     { header: 'Size', text: ({ sizeGB }) => size(sizeGB) },
     { header: '$/GB/month', text: ({ pricePerGBMonth }) => dollarText(pricePerGBMonth) },
     {
@@ -175,9 +174,9 @@ export function volumeRow(volume: Volume) {
 
 const volumeView: View<ReturnType<typeof volumeRow>> = {
   kind: 'volume',
-  name: ({ id }) => String(id),
+  name: ({ id }) => id,
   columns: [
-    { header: 'Id', text: ({ id }) => String(id) },
+    { header: 'Id', text: ({ id }) => id },
     { header: 'Label', text: ({ label }) => label },
     { header: 'Status', text: ({ status }) => status },
     { header: 'Size', text: ({ sizeGB }) => size(sizeGB) },

@@ -152,11 +152,11 @@ export const deleteWorkergroup = idChangeCommand({
 
 const workerGroupView: View<WorkerGroupRow> = {
   kind: 'workergroup',
-  name: ({ id }) => String(id),
+  name: ({ id }) => id,
   columns: [
-    { header: 'Id', text: ({ id }) => String(id) },
-    { header: 'Endpoint', text: ({ endpointName, endpointId }) => endpointName ?? idText(endpointId) },
-    { header: 'Template', text: ({ templateHash, templateId }) => templateHash ?? idText(templateId) },
+    { header: 'Id', text: ({ id }) => id },
+    { header: 'Endpoint', text: ({ endpointName, endpointId }) => endpointName ?? endpointId },
+    { header: 'Template', text: ({ templateHash, templateId }) => templateHash ?? templateId },
     {
       header: 'GPU memory',
       text: ({ gpuMemoryGB }) => (gpuMemoryGB === undefined ? undefined : `${gpuMemoryGB}G`),
@@ -165,7 +165,3 @@ const workerGroupView: View<WorkerGroupRow> = {
     { header: 'Launch', text: ({ launchArgs }) => launchArgs, wide: true },
   ],
 };
-
-function idText(id: number | undefined): string | undefined {
-  return id === undefined ? undefined : String(id);
-}

@@ -160,7 +160,7 @@ function objects(
 function machines(input: Input, context: CommandContext): Promise<readonly Candidate[]> {
   return withMarketplace(input, context, async ({ client }) =>
     (await allInstances(client)).map(({ id, gpuName, actualStatusText }) => ({
-      value: String(id),
+      value: id,
       description: printableLine([gpuName, actualStatusText ?? 'provisioning'].filter(Boolean).join(', ')),
     })),
   );

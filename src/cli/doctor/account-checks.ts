@@ -136,7 +136,7 @@ async function permitted(call: () => Promise<string>): Promise<Finding> {
 }
 
 /** No instance has this id: a key that may destroy hears that it does not exist, any other that it may not. */
-const NO_INSTANCE = 0;
+const NO_INSTANCE = '0';
 
 async function mayDestroy(client: MarketplaceClient): Promise<Finding> {
   try {

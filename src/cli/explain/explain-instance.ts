@@ -37,7 +37,7 @@ export interface AccountReading {
   readonly account: MarketplaceAccount;
   readonly client: MarketplaceClient;
   readonly identity: Identity;
-  readonly userId: number;
+  readonly userId: string;
   readonly baseUrl: string;
   readonly list: CompleteList;
   readonly sshKeyRegistered: boolean | undefined;

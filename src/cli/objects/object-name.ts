@@ -5,6 +5,7 @@ import {
   type KindNames,
   marketplaceAccountResource,
 } from '../../api/v1alpha1/names.ts';
+import { toId } from '../../marketplace/ids.ts';
 import { usageError } from '../failures/command-error.ts';
 
 const KINDS: readonly KindNames[] = [gpuInstanceResource, endpointGroupResource, marketplaceAccountResource];
@@ -12,14 +13,14 @@ const KINDS: readonly KindNames[] = [gpuInstanceResource, endpointGroupResource,
 /** What a word of the command line names: an object of the cluster, or an id of the marketplace. */
 export type Target =
   | { readonly type: 'object'; readonly resource: KindNames; readonly name: string }
-  | { readonly type: 'id'; readonly id: number };
+  | { readonly type: 'id'; readonly id: string };
 
 /**
  * Reads `gpui/x`, `epg/x`, `gpuacct/x` in every spelling that kubectl takes. A bare integer is an id of the
  * marketplace; a bare name is a GpuInstance. Throws a usage error for any other text.
  */
 export function parseTarget(text: string): Target {
-  if (/^\d{1,15}$/.test(text)) return { type: 'id', id: Number(text) };
+  if (/^\d{1,15}$/.test(text)) return { type: 'id', id: toId(Number(text)) };
   const [first = '', second, ...more] = text.split('/');
   const [kind, name] = second === undefined ? [gpuInstanceResource.singular, first] : [first, second];
   const resource = KINDS.find((candidate) => spellingsOf(candidate).includes(kind.toLowerCase()));

@@ -1,4 +1,5 @@
 import { parseDuration } from '../../lib/time.ts';
+import { type MarketplaceId, toId } from '../../marketplace/ids.ts';
 import type { OptionValues } from '../command.ts';
 import { usageError } from '../failures/command-error.ts';
 
@@ -66,13 +67,13 @@ function described({
 }
 
 /** An id of the marketplace: a bare integer. Throws a usage error for anything else. */
-export function parseId(text: string | undefined, what: string): number {
+export function parseId(text: string | undefined, what: string): MarketplaceId {
   if (text === undefined) throw usageError(`${what}: an id is missing.`);
-  return parseNumber(text, what, { min: 0, whole: true });
+  return toId(parseNumber(text, what, { min: 0, whole: true }));
 }
 
 /** Ids of the marketplace, each once. Throws a usage error if there is none or one is not an integer. */
-export function parseIds(texts: readonly string[], what: string): readonly number[] {
+export function parseIds(texts: readonly string[], what: string): readonly MarketplaceId[] {
   if (texts.length === 0) throw usageError(`${what}: give at least one id.`);
   return [...new Set(texts.map((text) => parseId(text, what)))];
 }

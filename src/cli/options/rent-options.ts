@@ -4,7 +4,7 @@ import type { CommandContext, CommandInput, CommandOption, OptionValues } from '
 import { usageError } from '../failures/command-error.ts';
 import { dollarsOption } from '../output/amounts.ts';
 import { readSecretFile, readTextFile } from '../secrets/secret-input.ts';
-import { listOption, numberOption, parseNumber, switchOption, textOption } from './option-values.ts';
+import { listOption, numberOption, parseId, parseNumber, switchOption, textOption } from './option-values.ts';
 
 /** The options of a rental. */
 export const RENT_OPTIONS: readonly CommandOption[] = [
@@ -115,5 +115,5 @@ function volumeOf(text: string | undefined): VolumeRequest | undefined {
   if (text === undefined) return undefined;
   const [id = '', mountPath = ''] = text.split(':');
   if (!mountPath.startsWith('/')) throw usageError(`--volume: "${text}" is not id:/path.`);
-  return { type: 'existing', volumeId: parseNumber(id, '--volume', { min: 0, whole: true }), mountPath };
+  return { type: 'existing', volumeId: parseId(id, '--volume'), mountPath };
 }

@@ -7,10 +7,10 @@ import type { ChangeReport, Output } from './output.ts';
  * what was done, were it a single one. It is written even if a later one fails, before the failure is
  * thrown, which then names that one and those not tried.
  */
-export async function changeOneByOne<Thing extends number | string>(
+export async function changeOneByOne(
   output: Output,
-  things: readonly Thing[],
-  change: (thing: Thing) => Promise<ChangeReport>,
+  things: readonly string[],
+  change: (thing: string) => Promise<ChangeReport>,
 ): Promise<void> {
   const isOneDocument = output.format === 'json' || output.format === 'yaml';
   const done: ChangeReport[] = [];
@@ -27,11 +27,7 @@ export async function changeOneByOne<Thing extends number | string>(
 }
 
 /** A failure among several things: which one failed, and which were not tried any more. */
-async function stoppedAt(
-  error: unknown,
-  things: readonly (number | string)[],
-  index: number,
-): Promise<unknown> {
+async function stoppedAt(error: unknown, things: readonly string[], index: number): Promise<unknown> {
   if (things.length === 1) return error;
   const { failureParts } = await import('../failures/describe-failure.ts');
   const { what, remedy, exitCode } = failureParts(error);

@@ -17,7 +17,7 @@ export interface View<Row> {
 /** What a change did, e.g. `instance/4711 stopped`. */
 export interface ChangeReport {
   readonly kind: string;
-  readonly name: string | number;
+  readonly name: string;
   /** A participle: `created`, `stopped`. */
   readonly did: string;
   /** More that machines may want to know. */

@@ -16,7 +16,7 @@ export type Alternative = Omit<ChoiceInput, 'offers' | 'mustTell'>;
 
 /** An offer and what became of it. */
 export interface Candidate {
-  readonly offer: number;
+  readonly offer: string;
   readonly gpu: string | undefined;
   readonly count: number | undefined;
   readonly region: string | undefined;

@@ -94,7 +94,7 @@ function noRoom(
     id,
     price,
     view,
-  }: { readonly id: number; readonly price: number | undefined; readonly view: AccountView },
+  }: { readonly id: string; readonly price: number | undefined; readonly view: AccountView },
 ): LastingRefusal | undefined {
   const objectUid = `planned ${namespace}/${object}`;
   const waits = { namespace: namespace ?? '', generation: 0, wake() {} };

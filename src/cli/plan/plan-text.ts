@@ -23,7 +23,7 @@ export function planText({
   const softer = without.slice(0, 6).map(({ name, count }) => `  ${count} offers without ${name}\n`);
   const table = formatTable<Candidate>(
     [
-      { header: 'Offer', text: ({ offer }) => String(offer) },
+      { header: 'Offer', text: ({ offer }) => offer },
       { header: 'GPU', text: ({ gpu }) => gpu },
       { header: 'Count', text: ({ count }) => (count === undefined ? undefined : String(count)) },
       { header: '$/h', text: ({ pricePerHour }) => dollarText(pricePerHour) },

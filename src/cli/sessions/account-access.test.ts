@@ -18,7 +18,7 @@ function account({ spec, login }: Places): MarketplaceAccount {
   return {
     metadata: { namespace: 'tenant', name: 'x' },
     spec: { ...(spec === undefined ? {} : { url: spec }), apiKeySecretRef: { name: 'k', key: 'api-key' } },
-    ...(login === undefined ? {} : { status: { login: { url: login, userId: 7 } } }),
+    ...(login === undefined ? {} : { status: { login: { url: login, userId: '7' } } }),
   } as MarketplaceAccount;
 }
 

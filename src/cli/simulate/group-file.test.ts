@@ -46,7 +46,7 @@ test.each([
 test.each([
   [', powerState: Stopped', 'powerState: leave powerState out: the group decides which workers run'],
   [', deletionPolicy: Retain', 'deletionPolicy: leave deletionPolicy out: a group destroys'],
-  [', adopt: {instanceId: 7}', 'adopt: leave adopt out: the machines of a group are its own rentals'],
+  [', adopt: {instanceId: "7"}', 'adopt: leave adopt out: the machines of a group are its own rentals'],
 ])('refuses a group as the API server does when its template has%s', (more, says) => {
   expect(refusal('maxWorkers: 5', more)).toContain(`group.yaml:4: spec.template.spec.${says}`);
 });

@@ -30,7 +30,7 @@ export function accountReport(
         title: 'Retained machines (they bill)',
         headers: ['Instance', 'Owner', 'Policy', 'Since', '$/h'],
         rows: (status?.retained ?? []).map(({ instanceId, owner, policy, since: from, pricePerHour }) => [
-          String(instanceId),
+          instanceId,
           owner,
           policy,
           since(from, now),

@@ -130,7 +130,7 @@ function history({ status }: GpuInstance, now: number): readonly ReportTable[] {
   const rows = (status?.history ?? []).map(
     ({ attempt, instanceId, gpuName, reason, endedAt, minutes, cost }) => [
       String(attempt),
-      String(instanceId),
+      instanceId,
       gpuName ?? '',
       reason,
       since(endedAt, now),

@@ -3,7 +3,7 @@ import type { MarketplaceClient } from '../../marketplace/client.ts';
 import type { CodeMethod } from '../../marketplace/tfa/login.ts';
 import type { CommandContext, CommandInput, CommandOption, OptionValues } from '../command.ts';
 import { failed, usageError } from '../failures/command-error.ts';
-import { numberOption, textOption } from '../options/option-values.ts';
+import { parseId, textOption } from '../options/option-values.ts';
 import { ask } from '../secrets/prompt.ts';
 import { secretOf } from '../secrets/secret-input.ts';
 
@@ -26,9 +26,9 @@ export type Verification =
       readonly method: 'sms' | 'email';
       readonly code: string;
       readonly secret: Secret;
-      readonly methodId?: number;
+      readonly methodId?: string;
     }
-  | { readonly method: 'totp'; readonly code: string; readonly methodId?: number }
+  | { readonly method: 'totp'; readonly code: string; readonly methodId?: string }
   | { readonly backupCode: string };
 
 /**
@@ -92,9 +92,9 @@ export function methodOption(options: OptionValues): CodeMethod | undefined {
 }
 
 /** `--method-id` as a part of a request. */
-export function methodIdOf(options: OptionValues): { readonly methodId?: number } {
-  const methodId = numberOption(options, '--method-id', { min: 0, whole: true });
-  return methodId === undefined ? {} : { methodId };
+export function methodIdOf(options: OptionValues): { readonly methodId?: string } {
+  const methodId = textOption(options, '--method-id');
+  return methodId === undefined ? {} : { methodId: parseId(methodId, '--method-id') };
 }
 
 /** The secret of a challenge that was begun before. Rejects with a usage error if its file cannot be read. */
@@ -123,7 +123,7 @@ async function usualMethod(tfa: BearerTfa): Promise<CodeMethod> {
 /** Sends a code and returns the secret of its challenge. Rejects with a MarketplaceError. */
 export async function sendCode(
   tfa: BearerTfa,
-  { method, ...target }: { method: 'sms' | 'email'; methodId?: number; phoneNumber?: string },
+  { method, ...target }: { method: 'sms' | 'email'; methodId?: string; phoneNumber?: string },
   context: CommandContext,
 ): Promise<Secret> {
   const challenge = method === 'email' ? await tfa.sendEmailCode() : await tfa.sendSmsCode(target);

@@ -14,9 +14,9 @@ export function methodRow(method: TfaMethod) {
 
 export const methodView: View<ReturnType<typeof methodRow>> = {
   kind: 'tfa-method',
-  name: ({ id }) => String(id),
+  name: ({ id }) => id,
   columns: [
-    { header: 'Id', text: ({ id }) => String(id) },
+    { header: 'Id', text: ({ id }) => id },
     { header: 'Method', text: ({ method }) => method },
     { header: 'Label', text: ({ label }) => label },
     { header: 'Phone', text: ({ phoneNumber }) => phoneNumber },

@@ -68,7 +68,7 @@ describe('making a worker', () => {
 
   test('keeps it apart from its siblings where the group asks for that', async () => {
     const { receipt, effects, workers } = await bench({ spreadBy: 'Machine' });
-    const siblings = [workerObject('sibling', { status: { machineId: 7 } })];
+    const siblings = [workerObject('sibling', { status: { machineId: '7' } })];
     await act(rent, receipt, { ...effects, siblings });
     const [worker] = await workers();
     expect(worker?.spec.offers?.map(({ filters = [] }) => filters)).toEqual([

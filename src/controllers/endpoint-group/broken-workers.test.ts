@@ -117,7 +117,7 @@ describe('a worker that reports an error (S2)', () => {
       { replicas: 1 },
       {
         status: {
-          failingWorkers: [{ worker: 'a', instanceId: 7, since: at(ms), error: 'CUDA error' }],
+          failingWorkers: [{ worker: 'a', instanceId: '7', since: at(ms), error: 'CUDA error' }],
           ...more,
         },
       },
@@ -139,7 +139,7 @@ describe('a worker that reports an error (S2)', () => {
     expect(deleted(early)).toEqual([]);
     expect(says(early, 'Ready')?.message).toContain('Worker a reports: "CUDA error"');
     expect(early.status.failingWorkers).toEqual([
-      { worker: 'a', instanceId: 7, since: '2026-11-20T11:59:30Z', error: 'CUDA error' },
+      { worker: 'a', instanceId: '7', since: '2026-11-20T11:59:30Z', error: 'CUDA error' },
     ]);
     expect(deleted(broken({ ...restarted, group: failingFor(60_000) }))).toEqual(['a']);
   });
@@ -155,7 +155,7 @@ describe('a worker that reports an error (S2)', () => {
     expect(well.endpoints).toHaveLength(1);
     expect(well.status.failingWorkers).toBeUndefined();
     const object = workerObject('a');
-    const other = { ...object, status: { ...object.status, instanceId: 8 } as never };
+    const other = { ...object, status: { ...object.status, instanceId: '8' } as never };
     const moved = broken({
       group: failingFor(600_000),
       book: EMPTY_LOAD,

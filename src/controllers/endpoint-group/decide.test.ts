@@ -360,7 +360,7 @@ describe('a worker that drains', () => {
 
 const READY_AT = {
   observedGeneration: 1,
-  instanceId: 8,
+  instanceId: '8',
   actualStatus: 'running',
   ports: [{ containerPort: 8000, protocol: 'TCP' as const, publicPort: 20008, name: 'http' }],
   conditions: [condition('Ready', 'True', '2026-11-20T11:10:00Z')],
@@ -916,7 +916,7 @@ describe('the first pass of a process', () => {
     const book = reports(['a'], 0, { error: 'out of memory' });
     const { status } = decide(observe({ workers: [worker('a')], book }));
     const since = '2026-11-20T12:00:00Z';
-    expect(status.failingWorkers).toEqual([{ worker: 'a', instanceId: 7, since, error: 'out of memory' }]);
+    expect(status.failingWorkers).toEqual([{ worker: 'a', instanceId: '7', since, error: 'out of memory' }]);
   });
 
   test('lets no action wait when it is a tick', () => {

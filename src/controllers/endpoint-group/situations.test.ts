@@ -24,7 +24,7 @@ const DRAINING = { drainSince: NOW - 10 * SECOND } as const;
 const floor = (load: number, spec: object = {}) => groupObject({ minLoad: String(load), ...spec });
 const at = (address: string | undefined) => ({
   observedGeneration: 1,
-  instanceId: 8,
+  instanceId: '8',
   actualStatus: 'running',
   ports: [{ containerPort: 8000, protocol: 'TCP' as const, publicPort: 20_008, name: 'http' }],
   conditions: [condition('Ready', 'True', '2026-11-20T11:10:00Z')],

@@ -53,7 +53,7 @@ function situation(
     readonly laterMs?: number;
     readonly startRefused?: TicketRefusal;
     /** The offer that stands in the intent. */
-    readonly offer?: number;
+    readonly offer?: string;
     readonly without?: 'account';
     /** How long the call may take, by its intent. */
     readonly callMs?: number;
@@ -142,14 +142,14 @@ function situation(
     type: 'ticket',
     id: 1,
     objectUid: UID,
-    offerId: 100,
+    offerId: '100',
     slot: { endpointClass: 'rent', expiresAt: 0, release() {} },
     use: () => options.ticketUsable ?? true,
     settle: (result) => settled.push(result),
   };
   const receipt = purchaseReceipt(
     receiptOf(given().object),
-    intent({ issuedAt: NOW, deadline: NOW + (options.callMs ?? 30_000), offer: options.offer ?? 100 }),
+    intent({ issuedAt: NOW, deadline: NOW + (options.callMs ?? 30_000), offer: options.offer ?? '100' }),
     ticket,
   );
   return { ports, sent, done, asked, memory, settled, receipt, ticket, looks: () => looks };
@@ -159,7 +159,7 @@ const fails =
   (
     kind: MarketplaceErrorKind,
     outcome: 'refused' | 'unknown',
-    more: { instanceId?: number; retryAfterMs?: number } = {},
+    more: { instanceId?: string; retryAfterMs?: number } = {},
   ) =>
   () => {
     throw new MarketplaceError('told to fail', { kind, outcome, ...more });
@@ -179,12 +179,15 @@ describe('a rent', () => {
       calls: {
         rent: ((_offer: number, _request: unknown, given: unknown) => {
           options.push(given);
-          return { instanceId: 7, instanceApiKey: new Secret('k'), answeredAt: at(3) };
+          return { instanceId: '7', instanceApiKey: new Secret('k'), answeredAt: at(3) };
         }) as never,
       },
     });
     const acted = await act({ observed: given(), action: rent, receipt }, ports);
-    expect(acted).toMatchObject({ type: 'rented', rented: { instanceId: 7, attempt: 1, answeredAt: at(3) } });
+    expect(acted).toMatchObject({
+      type: 'rented',
+      rented: { instanceId: '7', attempt: 1, answeredAt: at(3) },
+    });
     expect(sent).toEqual(['rent 100']);
     expect(options).toEqual([{ deadlineMs: 28_000, slot: ticket.slot }]);
     expect(settled).toEqual([{ rented: true }]);
@@ -192,13 +195,13 @@ describe('a rent', () => {
   });
 
   test('is of the offer that stands in the intent', async () => {
-    const { ports, sent, receipt } = situation({ offer: 101 });
+    const { ports, sent, receipt } = situation({ offer: '101' });
     await act({ observed: given(), action: rent, receipt }, ports);
     expect(sent).toEqual(['rent 101']);
   });
 
   test('whose answer names no time is dated by our own clock', async () => {
-    const { ports, receipt } = situation({ laterMs: 1_000, calls: { rent: () => ({ instanceId: 7 }) } });
+    const { ports, receipt } = situation({ laterMs: 1_000, calls: { rent: () => ({ instanceId: '7' }) } });
     const acted = await act({ observed: given(), action: rent, receipt }, ports);
     expect(acted).toMatchObject({ rented: { answeredAt: at(1) } });
   });
@@ -246,14 +249,14 @@ describe('a rent', () => {
     ['a lost answer is settled by the lists', fails('timeout', 'unknown'), { type: 'settle' }, 'unknown'],
     [
       'an answer that names a machine is a rental',
-      fails('invalidRequest', 'unknown', { instanceId: 9 }),
-      { type: 'rented', instanceId: 9 },
+      fails('invalidRequest', 'unknown', { instanceId: '9' }),
+      { type: 'rented', instanceId: '9' },
       'unknown',
     ],
     [
       'an offer that is gone is left alone, and the next is tried at once',
       fails('offerGone', 'refused'),
-      { type: 'retry', afterMs: 0, avoid: { type: 'offer', id: 100 } },
+      { type: 'retry', afterMs: 0, avoid: { type: 'offer', id: '100' } },
       false,
     ],
     [
@@ -287,10 +290,10 @@ const whenItsPlaceIsFree = (...parameters: never[]) => {
 
 describe('a call that waits for its place', () => {
   const waiting: readonly Action[] = [
-    { type: 'destroy', instanceId: 1, reason: 'Exited' },
-    { type: 'stop', instanceId: 1 },
-    { type: 'start', instanceId: 1, pricePerHour: 500_000 },
-    { type: 'relabel', instanceId: 1, label: 'ours' },
+    { type: 'destroy', instanceId: '1', reason: 'Exited' },
+    { type: 'stop', instanceId: '1' },
+    { type: 'start', instanceId: '1', pricePerHour: 500_000 },
+    { type: 'relabel', instanceId: '1', label: 'ours' },
   ];
   const calls = {
     destroy: whenItsPlaceIsFree,
@@ -318,14 +321,14 @@ describe('a call that waits for its place', () => {
 
   test('is a failed call where it was not taken back', async () => {
     const { ports } = situation({ calls: { destroy: fails('aborted', 'refused') } });
-    const action: Action = { type: 'destroy', instanceId: 1, reason: 'Exited' };
+    const action: Action = { type: 'destroy', instanceId: '1', reason: 'Exited' };
     const acted = await act({ observed: given(held()), action, receipt: receiptOf(given().object) }, ports);
     expect(acted.type).toBe('failed');
   });
 });
 
 describe('a destroy', () => {
-  const destroy: Action = { type: 'destroy', instanceId: 1, reason: 'Exited' };
+  const destroy: Action = { type: 'destroy', instanceId: '1', reason: 'Exited' };
 
   test('is remembered with the times of both clocks', async () => {
     const { ports, memory } = situation();
@@ -333,7 +336,7 @@ describe('a destroy', () => {
       await act({ observed: given(held()), action: destroy, receipt: receiptOf(given().object) }, ports),
     ).toEqual({ type: 'done' });
     expect(memory.view().destroys).toEqual([
-      { instanceId: 1, reason: 'Exited', answeredAt: NOW, endedAt: at(5) },
+      { instanceId: '1', reason: 'Exited', answeredAt: NOW, endedAt: at(5) },
     ]);
   });
 
@@ -366,7 +369,7 @@ describe('a destroy', () => {
 });
 
 const destroyedAt = (seconds: number) => ({
-  instanceId: 1,
+  instanceId: '1',
   reason: 'Destroying' as const,
   answeredAt: at(seconds),
   endedAt: at(seconds),
@@ -505,16 +508,16 @@ describe('letting go', () => {
 
   test('lists a kept machine in the account where its label cannot be changed', async () => {
     const { ports, done, asked } = situation({ calls: { label: fails('forbidden', 'refused') } });
-    const keep: Action = { type: 'retain', instanceId: 1, policy: 'Retain', label: 'l' };
+    const keep: Action = { type: 'retain', instanceId: '1', policy: 'Retain', label: 'l' };
     await act({ observed: given(held()), action: keep, receipt: receiptOf(given(held()).object) }, ports);
     expect(done).toEqual(['retained']);
     expect(asked).toEqual([
-      { instanceId: 1, objectUid: UID, owner: 'team/job', policy: 'Retain', pricePerHour: 500_000 },
+      { instanceId: '1', objectUid: UID, owner: 'team/job', policy: 'Retain', pricePerHour: 500_000 },
     ]);
   });
 
   test('has not kept a machine that neither its label nor the account speaks for', async () => {
-    const keep: Action = { type: 'retain', instanceId: 1, policy: 'Retain', label: 'l' };
+    const keep: Action = { type: 'retain', instanceId: '1', policy: 'Retain', label: 'l' };
     const receipt = receiptOf(given(held()).object);
     const { ports, done } = situation({ calls: { label: fails('forbidden', 'refused') } });
     const keptBy = (recordRetained: AccountStatusWriter['recordRetained']) =>
@@ -532,14 +535,14 @@ describe('letting go', () => {
     'lists a machine in the account that no key can ask for (label %s)',
     async (label) => {
       const { ports, done } = situation({ without: 'account' });
-      const keep: Action = { type: 'retain', instanceId: 1, policy: 'Retain', label };
+      const keep: Action = { type: 'retain', instanceId: '1', policy: 'Retain', label };
       await act({ observed: given(held()), action: keep, receipt: receiptOf(given(held()).object) }, ports);
       expect(done).toEqual(['retained']);
     },
   );
 
   test('does not take a fault of its own for a label that could not be changed', async () => {
-    const keep: Action = { type: 'retain', instanceId: 1, policy: 'Retain', label: 'l' };
+    const keep: Action = { type: 'retain', instanceId: '1', policy: 'Retain', label: 'l' };
     const label = () => {
       throw new TypeError('a bug');
     };
@@ -551,7 +554,7 @@ describe('letting go', () => {
 
   test('lists a kept machine in the account as well as on its label, which a list may show late', async () => {
     const { ports, done, sent } = situation();
-    const keep: Action = { type: 'retain', instanceId: 1, policy: 'Stop', label: 'l' };
+    const keep: Action = { type: 'retain', instanceId: '1', policy: 'Stop', label: 'l' };
     await act({ observed: given(held()), action: keep, receipt: receiptOf(given(held()).object) }, ports);
     expect(sent).toEqual(['label 1']);
     expect(done).toEqual(['retained']);
@@ -559,7 +562,7 @@ describe('letting go', () => {
 });
 
 describe('a start', () => {
-  const start: Action = { type: 'start', instanceId: 1, pricePerHour: 500_000 };
+  const start: Action = { type: 'start', instanceId: '1', pricePerHour: 500_000 };
 
   test('is not sent, and takes no room, when its account no longer allows its namespace (M3)', async () => {
     const { ports, sent, asked } = situation({ isPermitted: false });
@@ -616,7 +619,7 @@ describe('a start', () => {
 });
 
 describe('a stop', () => {
-  const stop: Action = { type: 'stop', instanceId: 1 };
+  const stop: Action = { type: 'stop', instanceId: '1' };
 
   test('is remembered by when it was asked, and by when the service says the full price ended', async () => {
     const { ports, sent, memory, receipt, looks } = situation({ laterMs: 1_000 });
@@ -635,7 +638,7 @@ describe('a stop', () => {
 
 test('a label that was put on a machine is remembered, so that it is not put on again at once', async () => {
   const { ports, sent, memory, receipt } = situation();
-  const relabel: Action = { type: 'relabel', instanceId: 1, label: 'l' };
+  const relabel: Action = { type: 'relabel', instanceId: '1', label: 'l' };
   expect(await act({ observed: given(), action: relabel, receipt }, ports)).toEqual({ type: 'done' });
   expect(sent).toEqual(['label 1']);
   expect(memory.relabelledAt).toBe(NOW);
@@ -643,9 +646,9 @@ test('a label that was put on a machine is remembered, so that it is not put on 
 
 describe('a call that failed', () => {
   test.for<Action>([
-    { type: 'stop', instanceId: 1 },
-    { type: 'start', instanceId: 1, pricePerHour: undefined },
-    { type: 'relabel', instanceId: 1, label: 'l' },
+    { type: 'stop', instanceId: '1' },
+    { type: 'start', instanceId: '1', pricePerHour: undefined },
+    { type: 'relabel', instanceId: '1', label: 'l' },
   ])('leaves no mark as if it had worked ($type)', async (action) => {
     const call = fails('unavailable', 'unknown');
     const { ports, memory, receipt } = situation({ calls: { stop: call, start: call, label: call } });
@@ -663,7 +666,7 @@ describe('a call that failed', () => {
 describe('without a session of its account', () => {
   test('nothing is done, and no destroy is taken for answered', async () => {
     const { ports, memory, done, receipt } = situation({ without: 'account' });
-    const destroy: Action = { type: 'destroy', instanceId: 1, reason: 'Destroying' };
+    const destroy: Action = { type: 'destroy', instanceId: '1', reason: 'Destroying' };
     expect(await act({ observed: given(held()), action: destroy, receipt }, ports)).toEqual({ type: 'done' });
     expect(memory.view().destroys).toEqual([]);
     expect(done).toEqual([]);

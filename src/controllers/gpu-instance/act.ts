@@ -169,7 +169,7 @@ function notRented(ticket: PurchaseReceipt['ticket'], why: string): MarketplaceE
 }
 
 /** What is saved of a purchase that worked. */
-export function rentedFacts(purchase: Purchase, instanceId: number, answeredAt: number): RentedFacts {
+export function rentedFacts(purchase: Purchase, instanceId: string, answeredAt: number): RentedFacts {
   return {
     attempt: purchase.attempt,
     instanceId,
@@ -183,7 +183,7 @@ export function rentedFacts(purchase: Purchase, instanceId: number, answeredAt: 
   };
 }
 
-async function destroy(instanceId: number, reason: Reason, deps: QueuedDeps): Promise<Acted> {
+async function destroy(instanceId: string, reason: Reason, deps: QueuedDeps): Promise<Acted> {
   const { session, clock, steady, memory, metrics, mayLeave } = deps;
   const answer = await session?.client.instances.destroy(instanceId, { mayLeave });
   memory.destroyed({
@@ -201,7 +201,7 @@ async function destroy(instanceId: number, reason: Reason, deps: QueuedDeps): Pr
 const timeAt = (session: AccountSession | undefined): ServiceTime =>
   session?.serviceClock.now() ?? { type: 'unknown' };
 
-async function stop(instanceId: number, deps: QueuedDeps): Promise<Acted> {
+async function stop(instanceId: string, deps: QueuedDeps): Promise<Acted> {
   const { session, clock, steady, memory, mayLeave } = deps;
   const answer = await session?.client.instances.stop(instanceId, { mayLeave });
   memory.stopAskedAt = steady.now();

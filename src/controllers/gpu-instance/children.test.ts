@@ -57,7 +57,7 @@ describe('the children of an instance', () => {
   });
 
   test('the connection Secret has nothing that is not known', () => {
-    const publication = { fields: { instanceId: 1, attempt: 1 }, serving: false, ready: false };
+    const publication = { fields: { instanceId: '1', attempt: 1 }, serving: false, ready: false };
     const secret = connectionSecret(owner, publication, { workerToken: 't', instanceApiKey: undefined });
     expect(text(secret.data)).toEqual({
       type: 'gpu-instance',
@@ -249,7 +249,7 @@ describe('the Service leads to a machine', () => {
 
 test('a machine without an address yet is no reason to say that it cannot be published', () => {
   expect(
-    unpublished(owner, { fields: { instanceId: 1 }, serving: true, ready: true }, PUBLIC),
+    unpublished(owner, { fields: { instanceId: '1' }, serving: true, ready: true }, PUBLIC),
   ).toBeUndefined();
 });
 
@@ -382,7 +382,7 @@ describe('what a status says of the children', () => {
       {},
       {
         ...unwritten,
-        spec: { adopt: { instanceId: 1, policy: 'Observe' } },
+        spec: { adopt: { instanceId: '1', policy: 'Observe' } },
         facts: { adoption: 'Unlabelled' },
       },
     );

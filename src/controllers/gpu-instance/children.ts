@@ -70,7 +70,7 @@ export function connectionSecret(
     [connectionKeys.host]: host,
     [connectionKeys.port]: port === undefined ? undefined : String(port),
     [connectionKeys.username]: 'root',
-    [connectionKeys.instanceId]: String(fields.instanceId ?? ''),
+    [connectionKeys.instanceId]: fields.instanceId ?? '',
     [connectionKeys.address]: fields.publicAddress,
     [connectionKeys.instanceApiKey]: secrets.instanceApiKey?.reveal(),
     [connectionKeys.workerToken]: secrets.workerToken,

@@ -37,18 +37,18 @@ describe('an offer is refused', () => {
     ['of another GPU', { gpuNames: ['H100'] }, offer(), 'NoOffers'],
     ['with another number of GPUs', { gpuCount: 2 }, offer(), 'NoOffers'],
     ['with too little GPU memory', { minGpuMemory: '25G' }, offer(), 'NoOffers'],
-    ['with exactly enough GPU memory in decimal GB', { minGpuMemory: '24G' }, offer({ id: 4 }), 4],
+    ['with exactly enough GPU memory in decimal GB', { minGpuMemory: '24G' }, offer({ id: '4' }), '4'],
     ['with too few ports', { minDirectPorts: 11 }, offer(), 'NoOffers'],
     ['with too little reliability', { minReliability: '99.5%' }, offer(), 'NoOffers'],
     ['in another country', { regions: ['SE'] }, offer(), 'NoOffers'],
     ['in none of several countries', { regions: ['SE', 'NO'] }, offer(), 'NoOffers'],
-    ['in one of several countries', { regions: ['SE', 'US'] }, offer({ id: 4 }), 4],
+    ['in one of several countries', { regions: ['SE', 'US'] }, offer({ id: '4' }), '4'],
     ['whose host is not verified', {}, offer({ verified: false }), 'NoOffers'],
     [
       'whose host is not verified, unless that is allowed',
       { verified: false },
-      offer({ id: 4, verified: false }),
-      4,
+      offer({ id: '4', verified: false }),
+      '4',
     ],
     ['with too little disk', {}, offer({ diskGB: 9 }), 'NoOffers'],
     [
@@ -57,13 +57,13 @@ describe('an offer is refused', () => {
       offer({ pricePerHour: 1_000_001 }),
       'NoOfferWithinPrice',
     ],
-    ['that costs exactly the maximum', {}, offer({ id: 4, pricePerHour: 1_000_000 }), 4],
+    ['that costs exactly the maximum', {}, offer({ id: '4', pricePerHour: 1_000_000 }), '4'],
     ['scenario 13: without a price', {}, { ...offer(), pricePerHour: undefined }, 'PriceUnknown'],
     [
       'without a price, unless that is allowed',
       { allowUnknownPrice: true },
-      { ...offer({ id: 4 }), pricePerHour: undefined },
-      4,
+      { ...offer({ id: '4' }), pricePerHour: undefined },
+      '4',
     ],
     [
       'by a filter on another field',
@@ -80,8 +80,8 @@ describe('an offer is refused', () => {
     [
       'by a filter on a flag',
       { filters: [{ field: 'static_ip', operator: 'Eq', value: 'true' }] },
-      offer({ id: 4, fields: { static_ip: true } }),
-      4,
+      offer({ id: '4', fields: { static_ip: true } }),
+      '4',
     ],
     [
       'by a list of words',
@@ -116,52 +116,54 @@ describe('an offer is refused', () => {
   });
 
   test('without a price where the account sets a maximum, unless the account permits it too (L3)', () => {
-    const unpriced = { ...offer({ id: 4 }), pricePerHour: undefined };
+    const unpriced = { ...offer({ id: '4' }), pricePerHour: undefined };
     const chosen = (limits: ChoiceInput['limits']) =>
       chosenId(input({ allowUnknownPrice: true }, [unpriced], { limits }));
     expect(chosen({ maxPricePerHour: 500_000 })).toBe('PriceUnknown');
-    expect(chosen({ maxPricePerHour: 500_000, allowUnknownPrice: true })).toBe(4);
-    expect(chosen({ maxSpendPerHour: 500_000 })).toBe(4);
+    expect(chosen({ maxPricePerHour: 500_000, allowUnknownPrice: true })).toBe('4');
+    expect(chosen({ maxSpendPerHour: 500_000 })).toBe('4');
   });
 
   test.each([
-    ['offers', 5],
-    ['machines', 1005],
-    ['hosts', 2005],
+    ['offers', '5'],
+    ['machines', '1005'],
+    ['hosts', '2005'],
   ] as const)('while its id is among the avoided %s', (kind, id) => {
     const excluded = {
-      offers: new Set<number>(),
-      machines: new Set<number>(),
-      hosts: new Set<number>(),
+      offers: new Set<string>(),
+      machines: new Set<string>(),
+      hosts: new Set<string>(),
       [kind]: new Set([id]),
     };
-    expect(chosenId(input({}, [offer({ id: 5 })], { excluded }))).toBe('NoOffers');
-    expect(chosenId(input({}, [offer({ id: 5 }), offer({ id: 6 })], { excluded }))).toBe(6);
+    expect(chosenId(input({}, [offer({ id: '5' })], { excluded }))).toBe('NoOffers');
+    expect(chosenId(input({}, [offer({ id: '5' }), offer({ id: '6' })], { excluded }))).toBe('6');
   });
 });
 
 describe('the order', () => {
   test('is by price, then by id', () => {
     const offers = [
-      offer({ id: 3, pricePerHour: 300_000 }),
-      offer({ id: 2, pricePerHour: 300_000 }),
-      offer({ id: 1 }),
+      offer({ id: '3', pricePerHour: 300_000 }),
+      offer({ id: '2', pricePerHour: 300_000 }),
+      offer({ id: '1' }),
     ];
-    expect(chosenId(input({}, offers))).toBe(2);
+    expect(chosenId(input({}, offers))).toBe('2');
   });
 
   test('follows the fields that are named, and what is not known comes last either way', () => {
     const offers = [
-      offer({ id: 1, fields: { dlperf: 5 } }),
-      offer({ id: 2 }),
-      offer({ id: 3, fields: { dlperf: 9 } }),
+      offer({ id: '1', fields: { dlperf: 5 } }),
+      offer({ id: '2' }),
+      offer({ id: '3', fields: { dlperf: 9 } }),
     ];
-    expect(chosenId(input({ order: [{ field: 'dlperf', direction: 'Desc' }] }, offers))).toBe(3);
-    expect(chosenId(input({ order: [{ field: 'dlperf', direction: 'Asc' }] }, offers))).toBe(1);
+    expect(chosenId(input({ order: [{ field: 'dlperf', direction: 'Desc' }] }, offers))).toBe('3');
+    expect(chosenId(input({ order: [{ field: 'dlperf', direction: 'Asc' }] }, offers))).toBe('1');
   });
 
   test('is the same whatever order the offers came in', () => {
-    const offers = Array.from({ length: 12 }, (_, id) => offer({ id, pricePerHour: 100_000 * (id % 4) + 1 }));
+    const offers = Array.from({ length: 12 }, (_, id) =>
+      offer({ id: String(id), pricePerHour: 100_000 * (id % 4) + 1 }),
+    );
     const expected = chosenId(input({}, offers));
     fc.assert(
       fc.property(fc.shuffledSubarray(offers, { minLength: 12 }), (shuffled) => {
@@ -173,10 +175,10 @@ describe('the order', () => {
 
 test('when nothing matches, each single requirement is counted by what dropping it would leave', () => {
   const offers = [
-    offer({ id: 1, gpuName: 'A', pricePerHour: 2_000_000 }),
-    offer({ id: 2, gpuName: 'B' }),
-    offer({ id: 3, gpuName: 'B' }),
-    offer({ id: 4, gpuName: 'B', region: 'Stockholm, SE' }),
+    offer({ id: '1', gpuName: 'A', pricePerHour: 2_000_000 }),
+    offer({ id: '2', gpuName: 'B' }),
+    offer({ id: '3', gpuName: 'B' }),
+    offer({ id: '4', gpuName: 'B', region: 'Stockholm, SE' }),
   ];
   expect(wouldMatchWithout(input({ gpuNames: ['A'], regions: ['US'] }, offers))).toEqual([
     { name: 'gpuNames A', count: 2 },

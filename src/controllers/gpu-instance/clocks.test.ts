@@ -48,7 +48,7 @@ describe.each([
           ...held(),
           machines: [],
           observed: {
-            absences: new Map([[1, { lists: [at(-100), at(-30)], read: 'absent' as const }]]),
+            absences: new Map([['1', { lists: [at(-100), at(-30)], read: 'absent' as const }]]),
             loginProven: true,
           },
         }),
@@ -77,7 +77,7 @@ describe('while no clock can be trusted', () => {
         ...held({}, stale),
         machines: [],
         observed: {
-          absences: new Map([[1, { lists: [at(-100), at(-30)], read: 'absent' as const }]]),
+          absences: new Map([['1', { lists: [at(-100), at(-30)], read: 'absent' as const }]]),
           loginProven: true,
         },
       }),

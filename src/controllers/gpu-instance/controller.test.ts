@@ -165,7 +165,7 @@ describe('a machine is asked whether it serves', () => {
       ...object,
       spec: { ...spec, readinessProbe } as GpuInstance['spec'],
       status: {
-        ...{ instanceId: 5, actualStatus: 'running', runningAt: time(-60) },
+        ...{ instanceId: '5', actualStatus: 'running', runningAt: time(-60) },
         ssh: { host: 'ssh.market.example', port: 2222 },
       },
     };

@@ -37,7 +37,7 @@ const notReady: Observed['account'] = {
   facts: undefined,
 };
 const missing = (
-  id: number,
+  id: string,
   begun: readonly number[],
   read?: 'absent' | 'present' | 'failed',
 ): Partial<Observed> => ({
@@ -78,19 +78,25 @@ describe('an object without a machine', () => {
     [
       'rents the cheapest offer, of two equal ones the one with the lower id',
       offers(
-        { id: 9, pricePerHour: 300_000 },
-        { id: 8, pricePerHour: 300_000 },
-        { id: 1, pricePerHour: 400_000 },
+        { id: '9', pricePerHour: 300_000 },
+        { id: '8', pricePerHour: 300_000 },
+        { id: '1', pricePerHour: 400_000 },
       ),
       { rule: 'purchase', record: 'intent', actions: ['rent 8 as 1'] },
     ],
     [
       'leaves out what others are about to rent and what failed lately',
       {
-        ...offers({ id: 1 }, { id: 2 }, { id: 3, hostId: 77 }, { id: 4, machineId: 88 }, { id: 5 }),
+        ...offers(
+          { id: '1' },
+          { id: '2' },
+          { id: '3', hostId: '77' },
+          { id: '4', machineId: '88' },
+          { id: '5' },
+        ),
         facts: {
-          reserved: new Set([1]),
-          avoided: { offers: new Set([2]), machines: new Set([88]), hosts: new Set([77]) },
+          reserved: new Set(['1']),
+          avoided: { offers: new Set(['2']), machines: new Set(['88']), hosts: new Set(['77']) },
         },
       },
       { rule: 'purchase', record: 'intent', actions: ['rent 5 as 1'] },
@@ -175,15 +181,15 @@ describe('an object without a machine', () => {
       {
         ...offers({}),
         intent: intent(),
-        status: { attempt: 1, history: [past(1)] },
+        status: { attempt: 1, history: [past('1')] },
         machines: [machineOf(1)],
-        memory: { destroys: [{ instanceId: 1, reason: 'Exited', answeredAt: at(-5), endedAt: at(-5) }] },
+        memory: { destroys: [{ instanceId: '1', reason: 'Exited', answeredAt: at(-5), endedAt: at(-5) }] },
       },
       { rule: 'old-machine-listed', phase: 'Pending', says: 'OldMachineNotGone', onList: true },
     ],
     [
       'destroys a machine again that it gave up, and that is listed again',
-      { spec: { paused: true }, status: { attempt: 1, history: [past(1)] }, machines: [machineOf(1)] },
+      { spec: { paused: true }, status: { attempt: 1, history: [past('1')] }, machines: [machineOf(1)] },
       { rule: 'destroy-surplus', actions: ['destroy 1 (Surplus)'], afterMs: 0 },
     ],
     [
@@ -203,7 +209,7 @@ describe('an object without a machine', () => {
     [
       'says nothing is left where what matches is avoided, and looks again later',
       {
-        facts: { reserved: new Set([100]) },
+        facts: { reserved: new Set(['100']) },
         observed: {
           offers: new Map([[0, { type: 'found', offers: [offer({})] }]]),
           broadOffers: { type: 'found', offers: [offer({})] },
@@ -217,7 +223,7 @@ describe('an object without a machine', () => {
         ...offers({}),
         spec: { onVanish: 'Hold' },
         intent: intent(),
-        status: { attempt: 1, history: [past(1, 'Vanished')] },
+        status: { attempt: 1, history: [past('1', 'Vanished')] },
       },
       { rule: 'ended-for-good', phase: 'Lost', says: 'stalled: VanishedHeld' },
     ],
@@ -227,7 +233,7 @@ describe('an object without a machine', () => {
         ...offers({}),
         spec: { onVanish: 'Hold' },
         intent: intent(),
-        status: { attempt: 1, history: [past(1, 'Vanished')] },
+        status: { attempt: 1, history: [past('1', 'Vanished')] },
         machines: [machineOf(1)],
       },
       { rule: 'old-machine-listed', phase: 'Pending', says: 'OldMachineNotGone', onList: true },
@@ -238,7 +244,7 @@ describe('an object without a machine', () => {
         ...offers({}),
         spec: { replacement: { policy: 'Never' } },
         intent: intent(),
-        status: { attempt: 1, history: [past(1, 'Exited')] },
+        status: { attempt: 1, history: [past('1', 'Exited')] },
       },
       { rule: 'ended-for-good', phase: 'Lost', says: 'stalled: ReplacementOff' },
     ],
@@ -248,7 +254,7 @@ describe('an object without a machine', () => {
         ...offers({}),
         spec: { replacement: { policy: 'Never' } },
         intent: intent(),
-        status: { attempt: 1, history: [past(1, 'SpecChanged')] },
+        status: { attempt: 1, history: [past('1', 'SpecChanged')] },
       },
       { rule: 'purchase', record: 'intent', actions: ['rent 100 as 2'] },
     ],
@@ -275,12 +281,12 @@ describe('an object without a machine', () => {
   test.each(['notEchoed', 'unknown'] as const)(
     'takes the intent and its label from the same moment and puts the known ids down only where labels may not come back: %s',
     (labelEcho) => {
-      const step = decide(given({ ...offers({}), facts: { labelEcho }, list: { ids: [4, 5] } }));
+      const step = decide(given({ ...offers({}), facts: { labelEcho }, list: { ids: ['4', '5'] } }));
       if (step.type !== 'decision' || step.record.type !== 'intent') throw new Error('no purchase');
       expect(step.record.purchase).toMatchObject({
         attempt: 1,
         issuedAt: NOW,
-        knownIds: [4, 5],
+        knownIds: ['4', '5'],
         pricePerHour: 500_000,
       });
       expect(step.record.purchase.request).toMatchObject({
@@ -331,7 +337,7 @@ describe('a rental whose answer is missing', () => {
     ],
     [
       'scenarios 1 and 3: records the machine that carries its label',
-      { intent: open, machines: [machineOf(1, { id: 7 })] },
+      { intent: open, machines: [machineOf(1, { id: '7' })] },
       {
         rule: 'record-found-machine',
         record: 'status',
@@ -352,7 +358,7 @@ describe('a rental whose answer is missing', () => {
         memory: {
           rented: {
             attempt: 1,
-            instanceId: 7,
+            instanceId: '7',
             answeredAt: at(-99),
             offer: offer(),
             offerIndex: 0,
@@ -368,7 +374,7 @@ describe('a rental whose answer is missing', () => {
       'records the lowest of two machines of one purchase where none is on record',
       {
         finalizers: ['gpurental.dev/machine'],
-        machines: [machineOf(1, { id: 7 }), machineOf(1, { id: 9 })],
+        machines: [machineOf(1, { id: '7' }), machineOf(1, { id: '9' })],
       },
       {
         rule: 'record-found-machine',
@@ -381,8 +387,8 @@ describe('a rental whose answer is missing', () => {
     [
       'adopts the only new machine where labels do not come back',
       {
-        intent: intent({ knownIds: [3] }),
-        list: { unowned: [row({ id: 3, label: undefined }), row({ id: 8, label: undefined })] },
+        intent: intent({ knownIds: ['3'] }),
+        list: { unowned: [row({ id: '3', label: undefined }), row({ id: '8', label: undefined })] },
       },
       {
         rule: 'record-found-machine',
@@ -395,8 +401,8 @@ describe('a rental whose answer is missing', () => {
     [
       'scenario 69: holds where a new machine without a label may be it and nobody knows whether labels come back',
       {
-        intent: intent({ knownIds: [3], issuedAt: at(-9000) }),
-        list: { doubtful: [row({ id: 3, label: null }), row({ id: 8, label: null })] },
+        intent: intent({ knownIds: ['3'], issuedAt: at(-9000) }),
+        list: { doubtful: [row({ id: '3', label: null }), row({ id: '8', label: null })] },
         observed: { ...offers({}).observed, listsBegun: lists(-1) },
       },
       { rule: 'hold-uncertain-rental', phase: 'Renting', says: 'RentalUncertain', onList: true },
@@ -404,8 +410,8 @@ describe('a rental whose answer is missing', () => {
     [
       'scenario 69: holds where two new machines could be it and labels do not come back',
       {
-        intent: intent({ knownIds: [3], issuedAt: at(-9000) }),
-        list: { unowned: [row({ id: 8, label: undefined }), row({ id: 9, label: undefined })] },
+        intent: intent({ knownIds: ['3'], issuedAt: at(-9000) }),
+        list: { unowned: [row({ id: '8', label: undefined }), row({ id: '9', label: undefined })] },
         observed: { ...offers({}).observed, listsBegun: lists(-1) },
       },
       { rule: 'hold-uncertain-rental', phase: 'Renting', says: 'RentalUncertain', onList: true },
@@ -448,7 +454,7 @@ describe('a record that is in doubt', () => {
     ],
     [
       'holds where the machine of its former self is still listed',
-      { ...offers({}), intent: intent({ uid: 'aaaa' }), list: { formerSelf: row({ id: 6 }) } },
+      { ...offers({}), intent: intent({ uid: 'aaaa' }), list: { formerSelf: row({ id: '6' }) } },
       { ...holdsWith('RestoredElsewhere'), onList: true },
     ],
     [
@@ -465,8 +471,8 @@ describe('a record that is in doubt', () => {
       'scenario 71: does not believe a machine in a status that someone else wrote',
       {
         ...offers({}),
-        status: { instanceId: 5, attempt: 1, claim: 'ab' },
-        list: { recorded: row({ id: 5 }) },
+        status: { instanceId: '5', attempt: 1, claim: 'ab' },
+        list: { recorded: row({ id: '5' }) },
       },
       { rule: 'purchase', record: 'intent', actions: ['rent 100 as 2'] },
     ],
@@ -479,7 +485,7 @@ describe('a second machine of the same object', () => {
       'scenarios 4 and 55: is destroyed when it is of an older purchase',
       {
         intent: intent({ attempt: 2 }),
-        machines: [machineOf(1, { id: 3 }), machineOf(2, { id: 1 })],
+        machines: [machineOf(1, { id: '3' }), machineOf(2, { id: '1' })],
         status: holding({ attempt: 2 }),
       },
       { rule: 'destroy-surplus', actions: ['destroy 3 (Surplus)'], afterMs: 0 },
@@ -488,8 +494,8 @@ describe('a second machine of the same object', () => {
       'is destroyed when it is of the same purchase and the recorded one is listed, whichever id is lower',
       {
         intent: intent(),
-        machines: [machineOf(1, { id: 4 }), machineOf(1, { id: 9 })],
-        status: holding({ instanceId: 9 }),
+        machines: [machineOf(1, { id: '4' }), machineOf(1, { id: '9' })],
+        status: holding({ instanceId: '9' }),
       },
       { rule: 'destroy-surplus', actions: ['destroy 4 (Surplus)'], afterMs: 0 },
     ],
@@ -497,15 +503,19 @@ describe('a second machine of the same object', () => {
       'is left alone while the recorded one of the same purchase is not listed',
       {
         intent: intent(),
-        machines: [machineOf(1, { id: 4 })],
-        status: holding({ instanceId: 9 }),
-        observed: missing(9, lists(-1)),
+        machines: [machineOf(1, { id: '4' })],
+        status: holding({ instanceId: '9' }),
+        observed: missing('9', lists(-1)),
       },
       { rule: 'machine-missing', afterMs: 60_000, onList: true },
     ],
     [
       'scenario 65: is adopted when its purchase is newer than the record',
-      { intent: intent(), machines: [machineOf(1, { id: 1 }), machineOf(3, { id: 9 })], status: holding() },
+      {
+        intent: intent(),
+        machines: [machineOf(1, { id: '1' }), machineOf(3, { id: '9' })],
+        status: holding(),
+      },
       {
         rule: 'record-found-machine',
         record: 'status',
@@ -518,7 +528,7 @@ describe('a second machine of the same object', () => {
       'scenario 68: is never touched when its label does not fit its start',
       {
         intent: intent({ attempt: 2 }),
-        machines: [machineOf(1, { id: 3, startedAt: at(-9000) }), machineOf(2, { id: 1 })],
+        machines: [machineOf(1, { id: '3', startedAt: at(-9000) }), machineOf(2, { id: '1' })],
         status: holding({ attempt: 2 }),
       },
       { rule: 'run', phase: 'Running', says: 'Ready' },
@@ -527,9 +537,9 @@ describe('a second machine of the same object', () => {
       'scenario 23: is not destroyed again while the lists may lag behind its destroy',
       {
         intent: intent({ attempt: 2 }),
-        machines: [machineOf(1, { id: 3 }), machineOf(2, { id: 1 })],
+        machines: [machineOf(1, { id: '3' }), machineOf(2, { id: '1' })],
         status: holding({ attempt: 2 }),
-        memory: { destroys: [{ instanceId: 3, reason: 'Surplus', answeredAt: at(-20), endedAt: at(-20) }] },
+        memory: { destroys: [{ instanceId: '3', reason: 'Surplus', answeredAt: at(-20), endedAt: at(-20) }] },
         observed: { published: undefined },
       },
       { publish: true },
@@ -548,7 +558,7 @@ describe('a machine that is wanted running', () => {
     [
       'scenario 28: is lost when it is not provisioned in time',
       held({ actualStatus: null, startedAt: at(-301) }, { status: booting() }),
-      replacing(1, 'ProvisioningTimedOut', 'boot-timed-out'),
+      replacing('1', 'ProvisioningTimedOut', 'boot-timed-out'),
     ],
     [
       'is waited for while it loads',
@@ -578,7 +588,7 @@ describe('a machine that is wanted running', () => {
           memory: { progress: { text: 'x', at: at(-1) } },
         },
       ),
-      replacing(1, 'LoadingTimedOut', 'boot-timed-out'),
+      replacing('1', 'LoadingTimedOut', 'boot-timed-out'),
     ],
     [
       'scenario 27: is said and never judged while the marketplace names an unknown word',
@@ -602,7 +612,7 @@ describe('a machine that is wanted running', () => {
           observed: { listsBegun: lists(-11, -1) },
         },
       ),
-      replacing(1, 'Exited', 'lost'),
+      replacing('1', 'Exited', 'lost'),
     ],
     [
       'is waited out while its host is offline for less than a minute',
@@ -618,7 +628,7 @@ describe('a machine that is wanted running', () => {
         { actualStatus: 'offline' },
         { status: { actualStatus: 'offline', actualStatusSince: time(-61) } },
       ),
-      replacing(1, 'HostOffline', 'lost'),
+      replacing('1', 'HostOffline', 'lost'),
     ],
     [
       'is lost when its host sent no heartbeat for a minute',
@@ -626,7 +636,7 @@ describe('a machine that is wanted running', () => {
         { actualStatus: 'unknown' },
         { status: { actualStatus: 'unknown', actualStatusSince: time(-61) } },
       ),
-      replacing(1, 'HostSilent', 'lost'),
+      replacing('1', 'HostSilent', 'lost'),
     ],
     [
       'scenario 26: is not written down at each turn while it flaps',
@@ -697,7 +707,7 @@ describe('a machine that is wanted running', () => {
     [
       'is lost when it does not start in time',
       held({ actualStatus: 'stopped' }, { memory: { startAnsweredAt: at(-120) } }),
-      replacing(1, 'CannotStart', 'start-timed-out', 'stopped'),
+      replacing('1', 'CannotStart', 'start-timed-out', 'stopped'),
     ],
     [
       'is not lost by a list of long before the time of its start was over',
@@ -710,12 +720,12 @@ describe('a machine that is wanted running', () => {
     [
       'is lost when others bid more',
       held({ actualStatus: 'frozen', interruptible: true }, { memory: { startAnsweredAt: at(-120) } }),
-      replacing(1, 'Outbid', 'start-timed-out', 'stopped'),
+      replacing('1', 'Outbid', 'start-timed-out', 'stopped'),
     ],
     [
       'is replaced when it is stopped and the service has no start',
       held({ actualStatus: 'stopped' }, { facts: { startUnsupported: true } }),
-      replacing(1, 'StartUnsupported', 'start-unsupported', 'stopped'),
+      replacing('1', 'StartUnsupported', 'start-unsupported', 'stopped'),
     ],
     [
       'scenario 83: is not started when its account no longer allows its namespace (M3)',
@@ -831,7 +841,7 @@ describe('a machine that works and is no longer wanted', () => {
     [
       'scenario 70: is replaced when the spec changed',
       held({}, { spec: { image: 'example/image:2' }, status: OUTDATED }),
-      replacing(1, 'SpecChanged', 'spec-changed', 'running'),
+      replacing('1', 'SpecChanged', 'spec-changed', 'running'),
     ],
     [
       'is kept when the spec changed and the strategy is OnDelete',
@@ -846,7 +856,7 @@ describe('a machine that works and is no longer wanted', () => {
     [
       'is replaced when a person asks for it',
       held({}, { annotations: { 'gpurental.dev/replace-at': time(-1) } }),
-      replacing(1, 'ReplaceRequested', 'replace-requested', 'running'),
+      replacing('1', 'ReplaceRequested', 'replace-requested', 'running'),
     ],
     [
       'is not replaced before the time asked for',
@@ -866,7 +876,7 @@ describe('a machine that works and is no longer wanted', () => {
     [
       'is replaced when its price rose and that is wanted',
       held(raised, { spec: { onPriceAbove: 'Replace' } }),
-      replacing(1, 'PriceRaised', 'price-raised', 'running'),
+      replacing('1', 'PriceRaised', 'price-raised', 'running'),
     ],
     [
       'is not replaced at a time that only our own clock has reached',
@@ -905,7 +915,7 @@ describe('a machine that works and is no longer wanted', () => {
     [
       'is destroyed when its lifetime is over',
       held({}, { spec: { maxLifetime: '5m' } }),
-      replacing(1, 'LimitReached', 'limit-reached', 'running'),
+      replacing('1', 'LimitReached', 'limit-reached', 'running'),
     ],
     [
       'is stopped when its money is spent and the deletion policy is Stop',
@@ -923,9 +933,9 @@ describe('a machine that works and is no longer wanted', () => {
 });
 
 describe('a machine that exists already', () => {
-  const adopt = { adopt: { instanceId: 40 } };
+  const adopt = { adopt: { instanceId: '40' } };
   const allowed = { adoption: 'Unlabelled' as const };
-  const free = { row: row({ id: 40, label: null }), ownership: { type: 'unlabelled' as const } };
+  const free = { row: row({ id: '40', label: null }), ownership: { type: 'unlabelled' as const } };
   const guarded = { finalizers: ['gpurental.dev/machine'] };
   table([
     [
@@ -971,30 +981,34 @@ describe('a machine that exists already', () => {
     ],
     [
       'is given its label after it was claimed',
-      held({ label: null }, { spec: { adopt: { instanceId: 1 } } }),
+      held({ label: null }, { spec: { adopt: { instanceId: '1' } } }),
       { rule: 'label-adopted', actions: ['relabel 1'], afterMs: 0 },
     ],
     [
       'is not labelled again while the lists may lag',
-      held({ label: null }, { spec: { adopt: { instanceId: 1 } }, memory: { relabelledAt: at(-50) } }),
+      held({ label: null }, { spec: { adopt: { instanceId: '1' } }, memory: { relabelledAt: at(-50) } }),
       { rule: 'run', phase: 'Running', says: 'Ready' },
     ],
     [
       'is only shown where it is to be watched',
-      { spec: { adopt: { instanceId: 40, policy: 'Observe' } }, facts: allowed, list: { adoptTarget: free } },
+      {
+        spec: { adopt: { instanceId: '40', policy: 'Observe' } },
+        facts: allowed,
+        list: { adoptTarget: free },
+      },
       { rule: 'observe', phase: 'Observed', says: 'Ready' },
     ],
   ]);
 
   test('that is watched is never claimed', () => {
     const situation: Given = {
-      spec: { adopt: { instanceId: 40, policy: 'Observe' } },
+      spec: { adopt: { instanceId: '40', policy: 'Observe' } },
       facts: allowed,
       list: { adoptTarget: free },
     };
     const step = decide(given(situation));
     if (step.type !== 'decision') throw new Error('no decision');
-    expect(step.status?.fields).toMatchObject({ instanceId: 40 });
+    expect(step.status?.fields).toMatchObject({ instanceId: '40' });
     expect(step.status?.fields.claim).toBeUndefined();
     expect(step.actions).toEqual([]);
   });
@@ -1004,7 +1018,7 @@ function refused(reason: string): Record<string, unknown> {
   return { rule: 'refuse-adoption', phase: 'Failed', says: `stalled: ${reason}`, onList: true };
 }
 
-function past(instanceId: number, reason = 'Exited') {
+function past(instanceId: string, reason = 'Exited') {
   return { attempt: 1, instanceId, reason, endedAt: time(-30), minutes: 5, cost: '0.04' };
 }
 
@@ -1017,7 +1031,7 @@ function booting(change: Partial<ReturnType<typeof holding>> = {}) {
   return { ...status, runningAt: undefined, binding: undefined, ...change };
 }
 
-function replacing(id: number, reason: string, rule: string, _state?: string): Record<string, unknown> {
+function replacing(id: string, reason: string, rule: string, _state?: string): Record<string, unknown> {
   return {
     rule,
     record: 'status',

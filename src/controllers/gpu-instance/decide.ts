@@ -121,8 +121,8 @@ function readBefore(seen: Observed, before: Observed): Partial<Observed> {
   };
 }
 
-function absences(seen: Observed, before: Observed): ReadonlyMap<number, AbsenceView> {
-  const withRead = ([id, { lists }]: readonly [number, AbsenceView]) =>
+function absences(seen: Observed, before: Observed): ReadonlyMap<string, AbsenceView> {
+  const withRead = ([id, { lists }]: readonly [string, AbsenceView]) =>
     [id, { lists, read: before.absences.get(id)?.read }] as const;
   return new Map([...seen.absences].map(withRead));
 }
@@ -135,7 +135,7 @@ function isSameAction(one: Action, other: Action): boolean {
   return instanceId === target.instanceId && label === target.label;
 }
 
-function targetOf(action: Action): { readonly instanceId?: number; readonly label?: string | undefined } {
+function targetOf(action: Action): { readonly instanceId?: string; readonly label?: string | undefined } {
   switch (action.type) {
     case 'rent':
     case 'release':

@@ -19,7 +19,7 @@ test('a decision that does nothing records nothing, and says so', () => {
 });
 
 test('a decision that acts records first, unless it says why it need not', () => {
-  const actions = [{ type: 'stop', instanceId: 1 }] as const;
+  const actions = [{ type: 'stop', instanceId: '1' }] as const;
   expect(decision({ actions }).record).toEqual({ type: 'status' });
   const record = { type: 'nothing', because: 'deleting' } as const;
   expect(decision({ actions, record }).record).toEqual(record);

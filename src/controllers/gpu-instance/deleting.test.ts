@@ -23,11 +23,11 @@ import type { AbsenceView, Observed } from './types.ts';
 
 const { table, close } = decisionTables('deleting', { deleting: true });
 
-const absent = (id: number, begun: readonly number[], read?: AbsenceView['read']): Partial<Observed> => ({
+const absent = (id: string, begun: readonly number[], read?: AbsenceView['read']): Partial<Observed> => ({
   absences: new Map([[id, { lists: begun, read }]]),
   listsBegun: begun,
 });
-const mark = (instanceId: number, seconds: number) => ({
+const mark = (instanceId: string, seconds: number) => ({
   instanceId,
   reason: 'Destroying' as const,
   answeredAt: at(seconds),
@@ -36,13 +36,13 @@ const mark = (instanceId: number, seconds: number) => ({
 const goneByUs = (seconds: number, begun: readonly number[], read?: AbsenceView['read']): Given => ({
   intent: intent(),
   status: holding(),
-  memory: { destroys: [mark(1, seconds)] },
-  observed: absent(1, begun, read),
+  memory: { destroys: [mark('1', seconds)] },
+  observed: absent('1', begun, read),
 });
 /** A machine of that purchase, which began when that says. */
 function markedAsKept(attempt = 1, began: Pick<Instance, 'startedAt'> = { startedAt: at(-9) }) {
   const label = makeRetainedLabel(identity, { uid: UID, attempt, issuedAt: at(-5) });
-  return listed(row({ id: 8, label, ...began }));
+  return listed(row({ id: '8', label, ...began }));
 }
 
 const release = { rule: 'let-go', actions: ['release'] };
@@ -105,7 +105,7 @@ describe('the deletion of an object', () => {
       {
         intent: intent({ attempt: 3 }),
         status: holding({ attempt: 3 }),
-        machines: [machineOf(1, { id: 5 }), machineOf(3), machineOf(4, { id: 6 })],
+        machines: [machineOf(1, { id: '5' }), machineOf(3), machineOf(4, { id: '6' })],
       },
       {
         rule: 'destroy-machines',
@@ -119,7 +119,7 @@ describe('the deletion of an object', () => {
       {
         intent: intent(),
         status: holding(),
-        machines: [machineOf(1), machineOf(1, { id: 8, startedAt: at(-9_000) })],
+        machines: [machineOf(1), machineOf(1, { id: '8', startedAt: at(-9_000) })],
       },
       { rule: 'destroy-machines', actions: ['destroy 1 (Destroying)'], afterMs: 5_000, onList: true },
     ],
@@ -127,8 +127,8 @@ describe('the deletion of an object', () => {
       'scenario 71: never destroys what a status names that someone else wrote',
       {
         intent: intent(),
-        status: { ...holding(), instanceId: 5 },
-        list: { recorded: row({ id: 5 }) },
+        status: { ...holding(), instanceId: '5' },
+        list: { recorded: row({ id: '5' }) },
         observed: { listsBegun: lists(-1) },
       },
       release,
@@ -153,7 +153,7 @@ describe('the deletion of an object', () => {
       {
         intent: intent(),
         status: { attempt: 1 },
-        memory: { rented: rented(4), destroys: [mark(4, -600)] },
+        memory: { rented: rented('4'), destroys: [mark('4', -600)] },
         ...withoutAccount,
       },
       { rule: 'settled-before', actions: ['release'] },
@@ -167,8 +167,8 @@ describe('the deletion of an object', () => {
       [
         ['a purchase of unknown outcome', { intent: intent({ attempt: 2 }) }],
         ['a purchase whose record somebody took away', { memory: { intent: intent({ attempt: 2 }) } }],
-        ['a machine that is still to be recorded', { memory: { rented: rented(4) } }],
-        ['the id of a machine', { status: { attempt: 1, instanceId: 1 } }],
+        ['a machine that is still to be recorded', { memory: { rented: rented('4') } }],
+        ['the id of a machine', { status: { attempt: 1, instanceId: '1' } }],
         ['the claim of a machine', { status: { attempt: 1, claim: 'abc' } }],
         ['a record that somebody changed', { observed: { intent: { type: 'tampered' } } }],
       ] satisfies readonly (readonly [string, Given])[]
@@ -191,7 +191,7 @@ describe('the deletion of an object', () => {
         intent: intent({ issuedAt: at(-10) }),
         machines: [machineOf(1, { startedAt: at(-9), label: undefined as never })],
         observed: { listsBegun: lists(-1) },
-        memory: { rented: rented(4) },
+        memory: { rented: rented('4') },
       },
       { rule: 'destroy-machines', actions: ['destroy 4 (Destroying)'], afterMs: 5_000, onList: true },
     ],
@@ -225,8 +225,8 @@ describe('the deletion of an object', () => {
       'proves a machine gone that a rental in flight has made and that it has destroyed, however late the lists are',
       {
         intent: intent({ issuedAt: at(-90) }),
-        memory: { rented: rented(4), destroys: [mark(4, -80)] },
-        observed: absent(4, lists(-5)),
+        memory: { rented: rented('4'), destroys: [mark('4', -80)] },
+        observed: absent('4', lists(-5)),
       },
       waits,
     ],
@@ -234,8 +234,8 @@ describe('the deletion of an object', () => {
       'destroys such a machine again that a late list shows',
       {
         intent: intent({ issuedAt: at(-90) }),
-        list: { ids: [4] },
-        memory: { rented: rented(4), destroys: [mark(4, -80)] },
+        list: { ids: ['4'] },
+        memory: { rented: rented('4'), destroys: [mark('4', -80)] },
         observed: { listsBegun: lists(-5) },
       },
       { rule: 'destroy-machines', actions: ['destroy 4 (Destroying)'], afterMs: 5_000, onList: true },
@@ -252,7 +252,7 @@ describe('the deletion of an object', () => {
     ],
     [
       'scenario 32: destroys nothing with a key of another login',
-      held({}, { facts: { login: { ...LOGIN, userId: 8 } } }),
+      held({}, { facts: { login: { ...LOGIN, userId: '8' } } }),
       { rule: 'hands-off', phase: 'Deleting', says: 'stalled: LoginChanged' },
     ],
     [
@@ -301,7 +301,7 @@ describe('the proof that a machine is gone, after our own destroy', () => {
     [
       'asks for the machine itself when two lists agree',
       goneByUs(-15, lists(-12, -2)),
-      { reads: [{ type: 'machine', instanceId: 1 }] },
+      { reads: [{ type: 'machine', instanceId: '1' }] },
     ],
     [
       'scenario 20: is not there while the machine itself is',
@@ -327,14 +327,14 @@ describe('the proof that a machine is gone, without our own destroy', () => {
   const gone = (begun: readonly number[], read?: AbsenceView['read'], loginProven?: boolean): Given => ({
     intent: intent({ issuedAt: at(-4000) }),
     status: holding(),
-    observed: { ...absent(1, begun, read), loginProven },
+    observed: { ...absent('1', begun, read), loginProven },
   });
   table([
     ['needs lists as far apart as lists may lag', gone(lists(-60, -1), 'absent', true), waits],
     [
       'asks for the machine itself first',
       gone(lists(-61, -1)),
-      { reads: [{ type: 'machine', instanceId: 1 }] },
+      { reads: [{ type: 'machine', instanceId: '1' }] },
     ],
     [
       'scenario 19: then asks whether the key is still the one of the login',
@@ -352,7 +352,7 @@ describe('the proof that a machine is gone, without our own destroy', () => {
       {
         intent: intent({ issuedAt: at(-100) }),
         status: holding(),
-        observed: { ...absent(1, lists(-90, -9, -1), 'absent'), loginProven: true },
+        observed: { ...absent('1', lists(-90, -9, -1), 'absent'), loginProven: true },
       },
       waits,
     ],
@@ -435,13 +435,13 @@ describe('a deletion that keeps the machine', () => {
         intent: intent(),
         status: holding(),
         spec: retain,
-        machines: [machineOf(1), machineOf(2, { id: 7 })],
+        machines: [machineOf(1), machineOf(2, { id: '7' })],
       },
       { rule: 'destroy-machines', actions: ['destroy 7 (Destroying)'], afterMs: 5_000, onList: true },
     ],
     [
       'destroys that one also while no list shows the machine that is to be kept',
-      { intent: intent(), status: holding(), spec: retain, machines: [machineOf(1, { id: 7 })] },
+      { intent: intent(), status: holding(), spec: retain, machines: [machineOf(1, { id: '7' })] },
       { rule: 'destroy-machines', actions: ['destroy 7 (Destroying)'], afterMs: 5_000, onList: true },
     ],
     [
@@ -485,7 +485,7 @@ describe('a deletion that keeps the machine', () => {
     ],
     [
       'keeps one whose destroy was answered and ignored, once a person wants it kept',
-      held({}, { spec: retain, memory: { destroys: [destroyed(1, -300)] } }),
+      held({}, { spec: retain, memory: { destroys: [destroyed('1', -300)] } }),
       { rule: 'keep-machine', actions: ['retain 1 (Retain)', 'release'] },
     ],
     [
@@ -503,32 +503,32 @@ describe('a deletion that keeps the machine', () => {
     ],
     [
       'says on that one that it is kept, and destroys the others',
-      { intent: intent({ attempt: 2 }), spec: retain, machines: [machineOf(1), machineOf(2, { id: 7 })] },
+      { intent: intent({ attempt: 2 }), spec: retain, machines: [machineOf(1), machineOf(2, { id: '7' })] },
       { rule: 'destroy-machines', actions: ['destroy 1 (Destroying)'], afterMs: 5_000, onList: true },
     ],
     [
       'lets go of that one with its label where a person wrote another into the status',
       {
         intent: intent(),
-        status: { attempt: 1, instanceId: 9 },
+        status: { attempt: 1, instanceId: '9' },
         spec: retain,
-        machines: [machineOf(1), listed(row({ id: 9, label: null }))],
+        machines: [machineOf(1), listed(row({ id: '9', label: null }))],
       },
       { rule: 'keep-machine', actions: ['retain 1 (Retain)', 'release'] },
     ],
     [
       'leaves alone what it only watched',
-      held({}, { spec: { adopt: { instanceId: 1, policy: 'Observe' } } }),
+      held({}, { spec: { adopt: { instanceId: '1', policy: 'Observe' } } }),
       { rule: 'observed-only', actions: ['release'] },
     ],
   ]);
 });
 
-function destroyed(instanceId: number, seconds: number) {
+function destroyed(instanceId: string, seconds: number) {
   return { instanceId, reason: 'SpecChanged', answeredAt: at(seconds), endedAt: at(seconds) } as const;
 }
 
-function rented(instanceId: number) {
+function rented(instanceId: string) {
   return {
     attempt: 1,
     instanceId,

@@ -51,19 +51,19 @@ describe('the open intent', () => {
 
 describe('the outcome of an open intent', () => {
   const UNKNOWN = { type: 'unknown', intent: LATE, settlesAt: SETTLES };
-  const found = (instanceId: number, of = LATE) => ({ type: 'found', intent: of, instanceId });
+  const found = (instanceId: string, of = LATE) => ({ type: 'found', intent: of, instanceId });
   const nothing = (of = LATE) => ({ type: 'nothingCame', intent: of });
 
   test.for<readonly [string, Given, object]>([
     ['there is none', {}, { type: 'none' }],
     ['is not known yet', { intent: LATE }, UNKNOWN],
     ['is not known without a list', { intent: OLD, list: 'none' }, { type: 'unknown' }],
-    ['is the machine that the reply named', { intent: LATE, memory: { rented: rented(2, 9) } }, found(9)],
-    ['is not what an older reply named', { intent: LATE, memory: { rented: rented(1, 9) } }, UNKNOWN],
+    ['is the machine that the reply named', { intent: LATE, memory: { rented: rented(2, '9') } }, found('9')],
+    ['is not what an older reply named', { intent: LATE, memory: { rented: rented(1, '9') } }, UNKNOWN],
     [
       'is the machine with its label',
-      { intent: LATE, machines: [machineOf(1), machineOf(2, { id: 8 })] },
-      found(8),
+      { intent: LATE, machines: [machineOf(1), machineOf(2, { id: '8' })] },
+      found('8'),
     ],
     ['is not a machine of another purchase', { intent: LATE, machines: [machineOf(1)] }, UNKNOWN],
     ['was refused', { intent: LATE, memory: { refused: LATE } }, nothing()],
@@ -95,7 +95,7 @@ describe('the outcome of an open intent', () => {
     ],
     [
       'is not known from the lists of another login',
-      { intent: OLD, facts: { login: { url: 'https://market.example', userId: 8 } } },
+      { intent: OLD, facts: { login: { url: 'https://market.example', userId: '8' } } },
       { type: 'unknown' },
     ],
     ['is not known without its account', { intent: OLD, account: { state: 'missing' } }, { type: 'unknown' }],
@@ -106,7 +106,7 @@ describe('the outcome of an open intent', () => {
 
 describe('a machine outside the window of its label (H6)', () => {
   const OPEN = intent({ attempt: 2, issuedAt: at(-600) });
-  const late = (label: string, startedAt = at(-200)) => listed(row({ id: 8, label, startedAt }));
+  const late = (label: string, startedAt = at(-200)) => listed(row({ id: '8', label, startedAt }));
 
   test.for([200, 300, -30])(
     'scenario 87: blocks the next purchase when it names the open one, begun %i s from now',
@@ -116,7 +116,7 @@ describe('a machine outside the window of its label (H6)', () => {
         memory: { intentDeadline: { attempt: 2, at: at(-570) } },
         observed: { listsBegun: [at(-1)] },
       };
-      const expected = second === -30 ? { type: 'found' } : { type: 'late', machine: { id: 8 } };
+      const expected = second === -30 ? { type: 'found' } : { type: 'late', machine: { id: '8' } };
       expect(given({ intent: OPEN, machines, ...long }).intentOutcome).toMatchObject(expected);
       const refused = { ...long, memory: { ...long.memory, refused: OPEN } };
       expect(given({ intent: OPEN, machines, ...refused }).intentOutcome).toMatchObject(expected);
@@ -136,38 +136,42 @@ describe('a machine outside the window of its label (H6)', () => {
 });
 
 describe('where labels do not come back, the outcome', () => {
-  const OPEN = intent({ attempt: 2, issuedAt: at(-20), knownIds: [3, 4] });
-  const bare = (id: number) => row({ id, label: null });
-  const unowned = (...ids: readonly number[]) => ({ unowned: ids.map(bare) });
-  const doubtful = (...ids: readonly number[]) => ({ doubtful: ids.map(bare) });
+  const OPEN = intent({ attempt: 2, issuedAt: at(-20), knownIds: ['3', '4'] });
+  const bare = (id: string) => row({ id, label: null });
+  const unowned = (...ids: readonly string[]) => ({ unowned: ids.map(bare) });
+  const doubtful = (...ids: readonly string[]) => ({ doubtful: ids.map(bare) });
 
   test.for<readonly [string, Given, object]>([
-    ["is the one new machine that is nobody's", { list: unowned(3, 4, 5) }, { type: 'found', instanceId: 5 }],
-    ['is not a machine that was known before', { list: unowned(3, 4) }, { type: 'unknown' }],
+    [
+      "is the one new machine that is nobody's",
+      { list: unowned('3', '4', '5') },
+      { type: 'found', instanceId: '5' },
+    ],
+    ['is not a machine that was known before', { list: unowned('3', '4') }, { type: 'unknown' }],
     [
       'is a question where two are new',
-      { list: unowned(3, 5, 6) },
-      { type: 'ambiguous', candidates: [5, 6] },
+      { list: unowned('3', '5', '6') },
+      { type: 'ambiguous', candidates: ['5', '6'] },
     ],
     [
       "is a question where the new one may be somebody's own",
-      { list: doubtful(4, 5) },
-      { type: 'ambiguous', candidates: [5] },
+      { list: doubtful('4', '5') },
+      { type: 'ambiguous', candidates: ['5'] },
     ],
     [
       "is no question after a refusal: what may be somebody's own is theirs",
-      { list: doubtful(5), memory: { refused: OPEN } },
+      { list: doubtful('5'), memory: { refused: OPEN } },
       { type: 'nothingCame' },
     ],
     [
       "is no machine of somebody's own after a refusal, be it the only new one",
-      { list: unowned(5), memory: { refused: OPEN } },
+      { list: unowned('5'), memory: { refused: OPEN } },
       { type: 'nothingCame' },
     ],
     [
       'is the machine with its label all the same',
-      { list: unowned(5), machines: [listed(row({ id: 8, label: labelOf(2) }))] },
-      { type: 'found', instanceId: 8 },
+      { list: unowned('5'), machines: [listed(row({ id: '8', label: labelOf(2) }))] },
+      { type: 'found', instanceId: '8' },
     ],
     ['is not known without a list', { list: 'none' }, { type: 'unknown' }],
   ])('%s', ([, situation, expected]) => {
@@ -175,7 +179,7 @@ describe('where labels do not come back, the outcome', () => {
   });
 });
 
-function rented(attempt: number, instanceId: number): RentedFacts {
+function rented(attempt: number, instanceId: string): RentedFacts {
   return {
     attempt,
     instanceId,
@@ -190,17 +194,17 @@ function rented(attempt: number, instanceId: number): RentedFacts {
 
 describe('the machine on record', () => {
   test('is the one that the status names with our claim', () => {
-    expect(given(held()).ownedMachine).toEqual({ instanceId: 1, attempt: 1 });
+    expect(given(held()).ownedMachine).toEqual({ instanceId: '1', attempt: 1 });
   });
 
   test.each([
     [
       'with the claim of another machine',
-      held({}, { status: { instanceId: 2, claim: held().status?.claim } }),
+      held({}, { status: { instanceId: '2', claim: held().status?.claim } }),
     ],
     ['with the claim of another purchase', held({}, { status: { attempt: 2, claim: held().status?.claim } })],
     ['without a claim', held({}, { status: { claim: undefined } })],
-    ['for another login', held({}, { facts: { login: { ...LOGIN, userId: 8 } } })],
+    ['for another login', held({}, { facts: { login: { ...LOGIN, userId: '8' } } })],
     ['for a login that is not known', held({}, { account: { state: 'missing' } })],
     ['that is not there', {}],
   ] as const)('is none %s', (_, situation) => {
@@ -209,9 +213,9 @@ describe('the machine on record', () => {
 });
 
 test('what this object let go of is in its history, or destroyed by this process', () => {
-  const history = [{ attempt: 1, instanceId: 4, reason: 'Exited', endedAt: '', minutes: 0, cost: '0' }];
-  const destroys = [{ instanceId: 5, reason: 'Exited' as const, answeredAt: 0, endedAt: 0 }];
-  expect([...given({ status: { history }, memory: { destroys } }).endedIds]).toEqual([4, 5]);
+  const history = [{ attempt: 1, instanceId: '4', reason: 'Exited', endedAt: '', minutes: 0, cost: '0' }];
+  const destroys = [{ instanceId: '5', reason: 'Exited' as const, answeredAt: 0, endedAt: 0 }];
+  expect([...given({ status: { history }, memory: { destroys } }).endedIds]).toEqual(['4', '5']);
   expect([...given().endedIds]).toEqual([]);
 });
 

@@ -18,7 +18,7 @@ export interface Facts extends Observed {
   readonly openIntent: RentalIntent | undefined;
   readonly intentOutcome: IntentOutcome;
   /** Ids that this object once held and gave up: a list may still show them for a while. */
-  readonly endedIds: ReadonlySet<number>;
+  readonly endedIds: ReadonlySet<string>;
   /**
    * The time by which costs are dated and rentals refused: the service's clock if it says one, since our own may have been
    * set ahead by a day. Undefined while it is stale; later replies decide.
@@ -30,7 +30,7 @@ export interface Facts extends Observed {
 
 /** A machine that the object's status names with a claim that we made. */
 export interface OwnedMachine {
-  readonly instanceId: number;
+  readonly instanceId: string;
   readonly attempt: number;
 }
 
@@ -80,14 +80,14 @@ function confirmedNowOf(time: ServiceTime, { now, steadyNow }: Observed): number
 export type IntentOutcome =
   | { readonly type: 'none' }
   /** It carries the label of exactly this purchase. */
-  | { readonly type: 'found'; readonly intent: RentalIntent; readonly instanceId: number }
+  | { readonly type: 'found'; readonly intent: RentalIntent; readonly instanceId: string }
   /** The service said no, or no machine can appear any more. */
   | { readonly type: 'nothingCame'; readonly intent: RentalIntent }
   | { readonly type: 'unknown'; readonly intent: RentalIntent; readonly settlesAt: number }
   /** A machine carries the label of exactly this purchase, and began outside the label's window. */
   | { readonly type: 'late'; readonly intent: RentalIntent; readonly machine: Instance }
   /** More than one new machine could be it, or one that may be somebody's own. */
-  | { readonly type: 'ambiguous'; readonly intent: RentalIntent; readonly candidates: readonly number[] };
+  | { readonly type: 'ambiguous'; readonly intent: RentalIntent; readonly candidates: readonly string[] };
 
 /**
  * The newest intent of this object whose result is not recorded. The annotation counts, and what this process
@@ -215,7 +215,7 @@ export function listedLateBefore(
 }
 
 /** Whether lists as far apart as they may lag, and all between them, lack a machine that was listed before. */
-function isLongMissing({ absences, constants }: Observed, instanceId: number): boolean {
+function isLongMissing({ absences, constants }: Observed, instanceId: string): boolean {
   const lists = absences.get(instanceId)?.lists ?? [];
   return (lists.at(-1) ?? 0) - (lists[0] ?? 0) >= constants.listLagMs;
 }
@@ -237,7 +237,7 @@ function foundWithoutLabel(observed: Observed, intent: RentalIntent): IntentOutc
   const labelled = foundByLabel(observed, intent);
   if (labelled || isRefused(observed, intent)) return labelled;
   const known = new Set(intent.knownIds);
-  const isNew = ({ id }: { readonly id: number }) => !known.has(id);
+  const isNew = ({ id }: { readonly id: string }) => !known.has(id);
   const { unowned = [], doubtful = [] } = observed.list ?? {};
   const fresh = unowned.filter(isNew);
   const unsure = doubtful.filter(isNew);

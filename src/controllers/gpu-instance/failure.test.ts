@@ -15,7 +15,7 @@ const failure = (kind: MarketplaceErrorKind, change: Partial<Failure> = {}): Fai
 
 const purchase: Purchase = {
   attempt: 1,
-  offer: offer({ id: 7 }),
+  offer: offer({ id: '7' }),
   offerIndex: 0,
   pricePerHour: 500_000,
   request: { image: 'example/image:1' },
@@ -25,9 +25,9 @@ const purchase: Purchase = {
   knownIds: undefined,
 };
 const rent: Action = { type: 'rent', purchase };
-const start: Action = { type: 'start', instanceId: 1, pricePerHour: undefined };
-const destroy: Action = { type: 'destroy', instanceId: 1, reason: 'Replacing' };
-const AVOIDED = { avoid: { type: 'offer', id: 7 } };
+const start: Action = { type: 'start', instanceId: '1', pricePerHour: undefined };
+const destroy: Action = { type: 'destroy', instanceId: '1', reason: 'Replacing' };
+const AVOIDED = { avoid: { type: 'offer', id: '7' } };
 const refused = (reason: string) => ({
   type: 'retry',
   afterMs: 5_000,
@@ -37,8 +37,8 @@ const refused = (reason: string) => ({
 describe('after a rent that failed', () => {
   test.for([
     ['timeout', { outcome: 'unknown' }, { type: 'settle' }],
-    ['unavailable', { outcome: 'unknown', instanceId: 9 }, { type: 'rented', instanceId: 9 }],
-    ['invalidRequest', { instanceId: 9 }, { type: 'rented', instanceId: 9 }],
+    ['unavailable', { outcome: 'unknown', instanceId: '9' }, { type: 'rented', instanceId: '9' }],
+    ['invalidRequest', { instanceId: '9' }, { type: 'rented', instanceId: '9' }],
     ['aborted', {}, { type: 'retry', afterMs: 0 }],
     ['offerGone', {}, { type: 'retry', afterMs: 0, ...AVOIDED }],
     ['insufficientCredit', {}, refused('InsufficientCredit')],
@@ -109,9 +109,9 @@ describe('the wait', () => {
   });
 
   test.for([
-    { type: 'stop', instanceId: 1 },
-    { type: 'relabel', instanceId: 1, label: 'l' },
-    { type: 'retain', instanceId: 1, policy: 'Stop', label: undefined },
+    { type: 'stop', instanceId: '1' },
+    { type: 'relabel', instanceId: '1', label: 'l' },
+    { type: 'retain', instanceId: '1', policy: 'Stop', label: undefined },
     { type: 'release', note: { type: 'Normal', reason: 'R', action: 'A', note: 'n' } },
   ] as const satisfies readonly Action[])('of a $type grows with its failures', (action) => {
     const after = decideAfterFailure(memory({ failures: 1 }), action, failure('unavailable'));

@@ -12,13 +12,13 @@ export interface Failure {
   readonly message: string;
   readonly retryAfterMs: number | undefined;
   /** A rent failed and named a machine all the same. */
-  readonly instanceId: number | undefined;
+  readonly instanceId: string | undefined;
 }
 
 /** What follows from a failed call. */
 export type AfterFailure =
   /** It worked all the same. */
-  | { readonly type: 'rented'; readonly instanceId: number }
+  | { readonly type: 'rented'; readonly instanceId: string }
   /** It may have worked: only the lists can tell. */
   | { readonly type: 'settle' }
   | {
@@ -51,7 +51,7 @@ export function decideAfterFailure(observed: Observed, action: Action, failure: 
   }
 }
 
-function afterRent(observed: Observed, offerId: number, failure: Failure): AfterFailure {
+function afterRent(observed: Observed, offerId: string, failure: Failure): AfterFailure {
   if (failure.instanceId !== undefined) return { type: 'rented', instanceId: failure.instanceId };
   if (failure.outcome === 'unknown') return { type: 'settle' };
   if (failure.kind === 'aborted') return { type: 'retry', afterMs: 0 };

@@ -3,7 +3,7 @@ import { at, type Given, given, holding, intent } from '../../../test/builders/o
 import { goneProof } from './gone.ts';
 import type { AbsenceView, DestroyMark } from './types.ts';
 
-const ID = 1;
+const ID = '1';
 const absent = (lists: readonly number[], read?: AbsenceView['read']): Given => ({
   observed: { absences: new Map([[ID, { lists, read }]]) },
 });
@@ -116,7 +116,7 @@ describe('after our own destroy a machine', () => {
       'is not gone by the destroy of another',
       [at(-50), at(-40)],
       'absent',
-      { ...destroyed({ instanceId: 2 }), observed: { loginProven: true } },
+      { ...destroyed({ instanceId: '2' }), observed: { loginProven: true } },
       'waiting',
     ],
   ])('%s', ([, lists, read, more, expected]) => {

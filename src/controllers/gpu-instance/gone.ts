@@ -19,7 +19,7 @@ const NOTHING_SEEN: AbsenceView = { lists: [], read: undefined };
  * apart, and a read that says absent. Without one: lists further apart, and a key that has just proved its
  * login, since a service may answer a wrong key as if nothing were there.
  */
-export function goneProof(facts: Facts, instanceId: number): GoneProof {
+export function goneProof(facts: Facts, instanceId: string): GoneProof {
   const mark = facts.memory.destroys.find((candidate) => candidate.instanceId === instanceId);
   const absence = facts.absences.get(instanceId) ?? NOTHING_SEEN;
   if (absence.read === 'present') return { type: 'present' };
@@ -75,7 +75,7 @@ export function destroyRepeatsAt({ constants }: Facts, mark: DestroyMark): numbe
 }
 
 /** Whether that machine was destroyed so lately that the list may only lag behind. */
-export function isDestroyAwaited(facts: Facts, instanceId: number): boolean {
+export function isDestroyAwaited(facts: Facts, instanceId: string): boolean {
   const mark = facts.memory.destroys.find((each) => each.instanceId === instanceId);
   return mark !== undefined && (facts.list?.begunSteady ?? 0) <= destroyRepeatsAt(facts, mark);
 }

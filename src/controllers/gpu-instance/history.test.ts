@@ -20,16 +20,20 @@ describe('money', () => {
 });
 
 describe('a machine that ended', () => {
-  const ending = { machine: { instanceId: 1, attempt: 1 }, reason: 'HostOffline' as const, endedAt: at(-60) };
+  const ending = {
+    machine: { instanceId: '1', attempt: 1 },
+    reason: 'HostOffline' as const,
+    endedAt: at(-60),
+  };
   const fields = endedFields(given(held()), ending);
 
   test('is remembered with its end, its minutes and its money, and nothing else of it stays', () => {
     expect(fields.history).toEqual([
       {
         attempt: 1,
-        instanceId: 1,
-        machineId: 1100,
-        hostId: 2100,
+        instanceId: '1',
+        machineId: '1100',
+        hostId: '2100',
         reason: 'HostOffline',
         endedAt: time(-60),
         minutes: 4,
@@ -44,7 +48,7 @@ describe('a machine that ended', () => {
   });
 
   test('pushes out the oldest of five', () => {
-    const past = (instanceId: number) => ({
+    const past = (instanceId: string) => ({
       attempt: 1,
       instanceId,
       reason: 'Exited',
@@ -52,17 +56,17 @@ describe('a machine that ended', () => {
       minutes: 1,
       cost: '0.00',
     });
-    const status = { history: [11, 12, 13, 14, 15].map(past) };
+    const status = { history: ['11', '12', '13', '14', '15'].map(past) };
     expect(
       endedFields(given(held({}, { status })), ending).history?.map(({ instanceId }) => instanceId),
-    ).toEqual([12, 13, 14, 15, 1]);
+    ).toEqual(['12', '13', '14', '15', '1']);
   });
 
   test.each([
-    ['HostOffline', { type: 'host', id: 2100 }],
-    ['HostSilent', { type: 'host', id: 2100 }],
-    ['Exited', { type: 'machine', id: 1100 }],
-    ['LoadingTimedOut', { type: 'machine', id: 1100 }],
+    ['HostOffline', { type: 'host', id: '2100' }],
+    ['HostSilent', { type: 'host', id: '2100' }],
+    ['Exited', { type: 'machine', id: '1100' }],
+    ['LoadingTimedOut', { type: 'machine', id: '1100' }],
     ['SpecChanged', undefined],
     ['Vanished', undefined],
   ] as const)('because of %s is kept off: %j', (reason, target) => {
@@ -80,27 +84,30 @@ describe('a machine that ended', () => {
     const { hostId: _alone, ...machineOnly } = holding();
     expect(avoidTarget(given({ status: bare }), 'Exited')).toBeUndefined();
     expect(avoidTarget(given(), 'HostOffline')).toBeUndefined();
-    expect(avoidTarget(given({ status: machineOnly }), 'HostOffline')).toEqual({ type: 'machine', id: 1100 });
+    expect(avoidTarget(given({ status: machineOnly }), 'HostOffline')).toEqual({
+      type: 'machine',
+      id: '1100',
+    });
   });
 
   test('is kept off once, however often it ends, and beside 63 others', () => {
     const until = time(60);
-    const mine = { kind: 'Host' as const, id: 2100, until };
-    const namesake = { kind: 'Machine' as const, id: 2100, until };
-    const ended = (avoid: readonly { kind: 'Machine' | 'Host'; id: number; until: string }[]) =>
+    const mine = { kind: 'Host' as const, id: '2100', until };
+    const namesake = { kind: 'Machine' as const, id: '2100', until };
+    const ended = (avoid: readonly { kind: 'Machine' | 'Host'; id: string; until: string }[]) =>
       endedFields(given(held({}, { status: { avoid: [...avoid] } })), ending).avoid;
     const now = { ...mine, until: time(86_400) };
     expect(ended([mine, namesake])).toEqual([namesake, now]);
     expect(ended([{ ...namesake, until: time(0) }])).toEqual([now]);
-    expect(ended(Array.from({ length: 70 }, (_, id) => ({ ...namesake, id })))).toHaveLength(64);
+    expect(ended(Array.from({ length: 70 }, (_, id) => ({ ...namesake, id: String(id) })))).toHaveLength(64);
   });
 
   test('for a reason that is nobody’s fault leaves the list as it was, without what is over', () => {
     const chosen = { ...ending, reason: 'SpecChanged' as const };
-    const fieldsWith = (avoid: readonly { kind: 'Machine' | 'Host'; id: number; until: string }[]) =>
+    const fieldsWith = (avoid: readonly { kind: 'Machine' | 'Host'; id: string; until: string }[]) =>
       endedFields(given(held({}, { status: { avoid: [...avoid] } })), chosen);
-    const alive = { kind: 'Host' as const, id: 6, until: time(60) };
-    expect(fieldsWith([alive, { ...alive, id: 7, until: time(-1) }]).avoid).toEqual([alive]);
+    const alive = { kind: 'Host' as const, id: '6', until: time(60) };
+    expect(fieldsWith([alive, { ...alive, id: '7', until: time(-1) }]).avoid).toEqual([alive]);
     expect(endedFields(given(held()), chosen).avoid ?? []).toEqual([]);
   });
 
@@ -114,12 +121,12 @@ describe('a machine that ended', () => {
 
   test('is kept off by the object itself for a day, and what is over is forgotten', () => {
     const avoid = [
-      { kind: 'Machine' as const, id: 5, until: time(-1) },
-      { kind: 'Host' as const, id: 6, until: time(60) },
+      { kind: 'Machine' as const, id: '5', until: time(-1) },
+      { kind: 'Host' as const, id: '6', until: time(60) },
     ];
     expect(endedFields(given(held({}, { status: { avoid } })), ending).avoid).toEqual([
-      { kind: 'Host', id: 6, until: time(60) },
-      { kind: 'Host', id: 2100, until: time(86_400) },
+      { kind: 'Host', id: '6', until: time(60) },
+      { kind: 'Host', id: '2100', until: time(86_400) },
     ]);
   });
 });

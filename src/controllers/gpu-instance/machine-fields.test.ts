@@ -147,7 +147,7 @@ describe('what a machine costs', () => {
 
   test('is not assumed of a machine that is only watched', () => {
     const watched = {
-      spec: { adopt: { instanceId: 40, policy: 'Observe' } },
+      spec: { adopt: { instanceId: '40', policy: 'Observe' } },
       status: { cost: undefined, offerPricePerHour: undefined },
     } as const;
     const { cost } = fieldsOf({ pricePerHour: undefined, storagePricePerHour: undefined }, watched);

@@ -22,7 +22,7 @@ function watching() {
 }
 
 /** As the record says that it was rented so many seconds ago. */
-const rentedFor = (seconds: number, instanceId = 1) =>
+const rentedFor = (seconds: number, instanceId = '1') =>
   holding({
     instanceId,
     conditions: [
@@ -57,7 +57,7 @@ describe('how long a machine has been held', () => {
     const { clock, look } = watching();
     look(rentedFor(300));
     await clock.advance(5_000);
-    expect(look(rentedFor(-5, 2))).toMatchObject({ rentedSince: at(5), watchedSince: at(5) });
+    expect(look(rentedFor(-5, '2'))).toMatchObject({ rentedSince: at(5), watchedSince: at(5) });
     expect(look({})).toMatchObject({ rentedSince: undefined, watchedSince: undefined });
     expect(look(undefined)).toMatchObject({ rentedSince: undefined, watchedSince: undefined });
   });
@@ -67,7 +67,7 @@ test('a machine that follows another without a pause has its own time', async ()
   const { clock, look } = watching();
   look(rentedFor(300));
   await clock.advance(5_000);
-  expect(look(rentedFor(300, 2))).toMatchObject({ rentedSince: at(5) });
+  expect(look(rentedFor(300, '2'))).toMatchObject({ rentedSince: at(5) });
 });
 
 describe('since when a machine says its word', () => {

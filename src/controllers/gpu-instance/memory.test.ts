@@ -144,7 +144,7 @@ describe('what is remembered of a machine', () => {
     memory.stopAnsweredAt = 2;
     memory.startAnsweredAt = 3;
     memory.probe = { ready: true, detail: 'It answers.' };
-    memory.settled(1);
+    memory.settled('1');
     expect(memory.probe).toBeUndefined();
     expect(memory.view()).toMatchObject({
       seenStatus: undefined,
@@ -184,14 +184,14 @@ describe('what is remembered of a machine', () => {
   test('whose destroy was answered waits for nothing that failed before', () => {
     const memory = new ObjectMemory();
     memory.destroyFailed(1_000, 60_000);
-    memory.destroyed({ instanceId: 1, reason: 'Exited', answeredAt: 2_000, endedAt: 2_000 });
+    memory.destroyed({ instanceId: '1', reason: 'Exited', answeredAt: 2_000, endedAt: 2_000 });
     expect(memory.view()).toMatchObject({ destroyFailures: 0, destroyNotBefore: 0 });
   });
 
   test('that is gone although no destroy of it worked leaves no failure to the next one', () => {
     const memory = new ObjectMemory();
     memory.destroyFailed(1_000, 60_000);
-    memory.settled(1);
+    memory.settled('1');
     expect(memory.view()).toMatchObject({ destroyFailures: 0, destroyNotBefore: 0 });
   });
 

@@ -4,6 +4,7 @@ import { annotations } from '../../api/v1alpha1/names.ts';
 import { requestToken } from '../../api/v1alpha1/object.ts';
 import { isFailing, isStopped } from '../../instance/status-class.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { compareIds } from '../../lib/ids.ts';
 import type { Secret } from '../../lib/secret.ts';
 import { parseTime } from '../../lib/time.ts';
 import type { Feed } from '../../marketplace/feed/feed.ts';
@@ -62,7 +63,7 @@ export class ObjectMemory {
   folded = false;
   #firstSeenAt: number | undefined;
   #childrenDueAt: number | undefined;
-  readonly #destroys = new Map<number, DestroyMark>();
+  readonly #destroys = new Map<string, DestroyMark>();
   readonly #watch = new MachineWatch();
   #intentDeadline: { readonly attempt: number; readonly at: number; readonly isFinal: boolean } | undefined;
   #generation: number | undefined;
@@ -92,7 +93,7 @@ export class ObjectMemory {
   }
 
   /** A machine is proven gone, and the record says so. */
-  settled(instanceId: number): void {
+  settled(instanceId: string): void {
     this.#destroys.delete(instanceId);
     this.#destroysWork();
     this.#watch.ended();
@@ -286,7 +287,7 @@ interface MachineObservation {
  */
 export class MachineWatch {
   #recorded:
-    | { readonly instanceId: number; readonly since: number; readonly watchedSince: number }
+    | { readonly instanceId: string; readonly since: number; readonly watchedSince: number }
     | undefined;
   #progressOnRecord: Translated | undefined;
   #badEndedAt: number | undefined;
@@ -455,7 +456,7 @@ export class MachineIndex {
   #build(session: Signer, list: CompleteList): ByUid {
     const index = new Map<string, ListedMachine[]>();
     const context = { identity: session.identity, login: session.login, constants: this.#constants };
-    for (const row of [...list.rows.values()].sort((left, right) => left.id - right.id)) {
+    for (const row of [...list.rows.values()].sort((left, right) => compareIds(left.id, right.id))) {
       const ownership = whose(row, context);
       if (!('facts' in ownership)) continue;
       const machines = index.get(ownership.facts.uid);

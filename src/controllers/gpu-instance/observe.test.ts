@@ -56,7 +56,7 @@ function seen(setting: Setting = {}) {
   const feed = {
     latest: () => list,
     listsBegunSince: () => [at(-3)],
-    absences: (id: number) => (id === 8 ? [at(-3)] : []),
+    absences: (id: string) => (id === '8' ? [at(-3)] : []),
   };
   const { labelEcho, breaker, limits, adoption, sshKeyRegistered, serviceTime } = facts();
   const session = {
@@ -168,7 +168,7 @@ describe('the account of an object', () => {
   test('serves teardown while it is not ready, where its login was proven before', () => {
     expect(seen({ lookup: 'notReady', rows: [row()] })).toMatchObject({
       account: { state: 'notReady', reason: 'KeyRejected', facts: { login: LOGIN } },
-      list: { ids: [1] },
+      list: { ids: ['1'] },
     });
   });
 
@@ -177,7 +177,7 @@ describe('the account of an object', () => {
     (lookup) => {
       const observed = seen({ lookup, object: { status: holding() } });
       expect(observed).toMatchObject({ list: undefined, listsBegun: [], identity });
-      expect(observed?.absences.get(1)).toEqual({ lists: [], read: undefined });
+      expect(observed?.absences.get('1')).toEqual({ lists: [], read: undefined });
       const { account } = observed ?? {};
       expect(account?.state).toBe(lookup === 'missing' ? 'missing' : 'notReady');
       expect(account && 'facts' in account ? account.facts : undefined).toBeUndefined();
@@ -258,7 +258,7 @@ describe('the account of an object', () => {
         {},
         { powerState: 'Stopped' },
         { paused: true },
-        { adopt: { instanceId: 40 } },
+        { adopt: { instanceId: '40' } },
       ] as const) {
         const object = { spec: { ...elsewhere.spec, ...spec } };
         const [first, ...others] = (['ready', 'notReady', 'neverReady', 'missing'] as const).map((lookup) =>
@@ -295,15 +295,15 @@ describe('the latest complete list', () => {
 
   test('shows the recorded machine, those with the label of this object, and every id', () => {
     const rows = [
-      row({ id: 9, label: labelOf(2) }),
-      row({ id: 1 }),
-      row({ id: 4, label: labelOf(1) }),
-      row({ id: 6, label: labelOf(1, undefined, OTHER_UID) }),
+      row({ id: '9', label: labelOf(2) }),
+      row({ id: '1' }),
+      row({ id: '4', label: labelOf(1) }),
+      row({ id: '6', label: labelOf(1, undefined, OTHER_UID) }),
     ];
     const { list } = seen({ rows, object: { status: holding() } }) ?? {};
-    expect(list).toMatchObject({ begunAt: at(-3), begunSteady: at(-2), recorded: { id: 1 } });
-    expect(list?.labelled.map((machine) => machine.row.id)).toEqual([4, 9]);
-    expect(list?.ids).toEqual([9, 1, 4, 6]);
+    expect(list).toMatchObject({ begunAt: at(-3), begunSteady: at(-2), recorded: { id: '1' } });
+    expect(list?.labelled.map((machine) => machine.row.id)).toEqual(['4', '9']);
+    expect(list?.ids).toEqual(['9', '1', '4', '6']);
   });
 
   test('shows no recorded machine to an object that records none', () => {
@@ -311,50 +311,50 @@ describe('the latest complete list', () => {
   });
 
   test('shows the machine of the object that this one was restored from', () => {
-    const rows = [row({ id: 6, label: labelOf(1, undefined, OTHER_UID) })];
+    const rows = [row({ id: '6', label: labelOf(1, undefined, OTHER_UID) })];
     expect(seen({ rows, object: { intent: intent({ uid: OTHER_UID }) } })?.list?.formerSelf).toMatchObject({
-      id: 6,
+      id: '6',
     });
-    const own = [row({ id: 4, label: labelOf(1) })];
+    const own = [row({ id: '4', label: labelOf(1) })];
     expect(seen({ rows: own, object: { intent: intent() } })?.list?.formerSelf).toBeUndefined();
     expect(seen({ rows: own })?.list?.formerSelf).toBeUndefined();
   });
 
   test('does not take a machine of somebody else, who has copied its label, for that machine', () => {
-    const copied = row({ id: 6, label: labelOf(1, undefined, OTHER_UID), startedAt: at(-9_000) });
-    const former = row({ id: 7, label: labelOf(1, undefined, OTHER_UID) });
+    const copied = row({ id: '6', label: labelOf(1, undefined, OTHER_UID), startedAt: at(-9_000) });
+    const former = row({ id: '7', label: labelOf(1, undefined, OTHER_UID) });
     const formerIn = (...rows: readonly Instance[]) =>
       seen({ rows, object: { intent: intent({ uid: OTHER_UID }) } })?.list?.formerSelf?.id;
     expect(formerIn(copied)).toBeUndefined();
-    expect(formerIn(copied, former)).toBe(7);
+    expect(formerIn(copied, former)).toBe('7');
   });
 });
 
 test('the absence of a machine is looked up where it is recorded, and where its destroy was answered', () => {
   const memory = new ObjectMemory();
-  memory.destroyed({ instanceId: 8, reason: 'Exited', answeredAt: at(-5), endedAt: at(-5) });
+  memory.destroyed({ instanceId: '8', reason: 'Exited', answeredAt: at(-5), endedAt: at(-5) });
   const { absences } = seen({ memory, object: { status: holding() } }) ?? {};
   expect([...(absences ?? [])]).toEqual([
-    [8, { lists: [at(-2)], read: undefined }],
-    [1, { lists: [], read: undefined }],
+    ['8', { lists: [at(-2)], read: undefined }],
+    ['1', { lists: [], read: undefined }],
   ]);
   expect(seen()?.absences.size).toBe(0);
 });
 
 describe('a machine that is to be adopted', () => {
-  const adopting: Given = { spec: { offers: undefined, adopt: { instanceId: 6, policy: 'Manage' } } };
+  const adopting: Given = { spec: { offers: undefined, adopt: { instanceId: '6', policy: 'Manage' } } };
   const target = (others: readonly GpuInstance[], object: Given = adopting) =>
-    seen({ rows: [row({ id: 6 })], others, object })?.list?.adoptTarget?.ownership;
-  const record = { uid: OTHER_UID, attempt: 1, instanceId: 6 };
+    seen({ rows: [row({ id: '6' })], others, object })?.list?.adoptTarget?.ownership;
+  const record = { uid: OTHER_UID, attempt: 1, instanceId: '6' };
   const claim = makeClaim(identity.keys, { ...record, login: LOGIN });
-  const status = { attempt: 1, instanceId: 6, claim };
+  const status = { attempt: 1, instanceId: '6', claim };
 
   test('is claimed where another object has proven that it holds it', () => {
     expect(target([other({}), other({ status })])).toEqual({ type: 'claimed', uid: OTHER_UID, attempt: 1 });
   });
 
   test.each([
-    ['records another machine', { ...status, instanceId: 7 }],
+    ['records another machine', { ...status, instanceId: '7' }],
     ['records it without a claim', { ...status, claim: undefined }],
     ['has a claim that proves nothing', { ...status, claim: 'a'.repeat(64) }],
     ['has a claim of another purchase', { ...status, attempt: undefined }],
@@ -364,12 +364,12 @@ describe('a machine that is to be adopted', () => {
   });
 
   test('is not kept from its object by what that object itself has on record', () => {
-    expect(target([], { ...adopting, status: holding({ instanceId: 6 }) })).toEqual({ type: 'unlabelled' });
+    expect(target([], { ...adopting, status: holding({ instanceId: '6' }) })).toEqual({ type: 'unlabelled' });
   });
 
   test('is none where the list does not show it, or none is asked for', () => {
-    expect(seen({ rows: [row({ id: 7 })], object: adopting })?.list?.adoptTarget).toBeUndefined();
-    expect(seen({ rows: [row({ id: 6 })] })?.list?.adoptTarget).toBeUndefined();
+    expect(seen({ rows: [row({ id: '7' })], object: adopting })?.list?.adoptTarget).toBeUndefined();
+    expect(seen({ rows: [row({ id: '6' })] })?.list?.adoptTarget).toBeUndefined();
   });
 
   test.each([
@@ -379,16 +379,16 @@ describe('a machine that is to be adopted', () => {
     ['one of the same second with a higher uid', {}, false],
     ['one that says not when it was made', { creationTimestamp: undefined }, true],
   ])('is left to %s of two objects that want it: %s', (_, metadata, expected) => {
-    const rival = other({ spec: { adopt: { instanceId: 6, policy: 'Observe' } } }, metadata);
+    const rival = other({ spec: { adopt: { instanceId: '6', policy: 'Observe' } } }, metadata);
     expect(seen({ object: adopting, others: [rival], session: CONSENTS })?.olderClaimant).toBe(expected);
   });
 
   test.each([
     ['of another marketplace', { ...LOGIN, url: 'https://other.example' }, false],
-    ['of another user', { ...LOGIN, userId: 8 }, false],
+    ['of another user', { ...LOGIN, userId: '8' }, false],
     ['of the same login', LOGIN, true],
   ])('is left to an older object of the same login alone: one %s', (_, elsewhere, expected) => {
-    const adopt = { instanceId: 6, policy: 'Manage' } as const;
+    const adopt = { instanceId: '6', policy: 'Manage' } as const;
     const rival = other({ spec: { ...ELSEWHERE, adopt } }, { creationTimestamp: time(-601) });
     const found = seen({ object: adopting, others: [rival], elsewhere, session: CONSENTS });
     expect(found?.olderClaimant).toBe(expected);
@@ -412,7 +412,7 @@ describe('a machine that is to be adopted', () => {
     const old = { creationTimestamp: time(-900) };
     const rivals = Array.from({ length: 500 }, (_, at) =>
       other(
-        { spec: { ...ELSEWHERE, adopt: { instanceId: 6, policy: 'Manage' } } },
+        { spec: { ...ELSEWHERE, adopt: { instanceId: '6', policy: 'Manage' } } },
         { ...old, uid: `uid-${at}` },
       ),
     );
@@ -420,7 +420,7 @@ describe('a machine that is to be adopted', () => {
     const instances = informerOf(rivals, asked);
     const found = seen({
       object: adopting,
-      rows: [row({ id: 6 })],
+      rows: [row({ id: '6' })],
       elsewhere: LOGIN,
       session: CONSENTS,
       sources: { instances },
@@ -431,7 +431,7 @@ describe('a machine that is to be adopted', () => {
 
   test('has no older claimant in an object that wants another machine, or none', () => {
     const old = { creationTimestamp: time(-900) };
-    const rival = other({ spec: { adopt: { instanceId: 7, policy: 'Manage' } } }, old);
+    const rival = other({ spec: { adopt: { instanceId: '7', policy: 'Manage' } } }, old);
     expect(
       seen({ object: adopting, others: [rival, other({}, old)], session: CONSENTS })?.olderClaimant,
     ).toBe(false);
@@ -440,7 +440,7 @@ describe('a machine that is to be adopted', () => {
 });
 
 describe('a machine that may be a purchase whose label did not come back', () => {
-  const buying: Given = { intent: intent({ knownIds: [1] }) };
+  const buying: Given = { intent: intent({ knownIds: ['1'] }) };
   const ids = (machines: readonly Instance[] | undefined) => machines?.map(({ id }) => id);
   const candidates = (rows: readonly Instance[], setting: Setting = {}) => {
     const { list } = seen({ object: buying, rows, ...setting }) ?? {};
@@ -449,53 +449,60 @@ describe('a machine that may be a purchase whose label did not come back', () =>
   const sent = labelOf(1);
 
   test.each([
-    ['without labels at all', undefined, 'unknown', { unowned: [6], doubtful: [] }],
-    ['without a label, of a service that gives none back', null, 'notEchoed', { unowned: [6], doubtful: [] }],
-    ['without a label, of a service nobody knows yet', '', 'unknown', { unowned: [], doubtful: [6] }],
+    ['without labels at all', undefined, 'unknown', { unowned: ['6'], doubtful: [] }],
+    [
+      'without a label, of a service that gives none back',
+      null,
+      'notEchoed',
+      { unowned: ['6'], doubtful: [] },
+    ],
+    ['without a label, of a service nobody knows yet', '', 'unknown', { unowned: [], doubtful: ['6'] }],
     ['without a label, of a service that gives labels back', null, 'echoed', { unowned: [], doubtful: [] }],
-    ['with most of its label', sent.slice(0, 40), 'unknown', { unowned: [6], doubtful: [] }],
-    ['with little of its label', sent.slice(0, 9), 'notEchoed', { unowned: [], doubtful: [6] }],
+    ['with most of its label', sent.slice(0, 40), 'unknown', { unowned: ['6'], doubtful: [] }],
+    ['with little of its label', sent.slice(0, 9), 'notEchoed', { unowned: [], doubtful: ['6'] }],
     ['with most of its label, of a service that gives all of it back', sent.slice(0, 40), 'echoed', NONE()],
     ['with a label of somebody else', 'training', 'notEchoed', NONE()],
   ] as const)('is one %s', (_, label, echo, expected) => {
     const session = { observer: { labelEcho: echo } };
-    expect(candidates([row({ id: 6, label })], { session })).toEqual(expected);
+    expect(candidates([row({ id: '6', label })], { session })).toEqual(expected);
   });
 
   test('is none that another object holds, and doubtful where one is to adopt it', () => {
-    const rows = [5, 6, 7].map((id) => row({ id, label: undefined }));
+    const rows = ['5', '6', '7'].map((id) => row({ id, label: undefined }));
     const others = [
-      other({ status: { instanceId: 5 } }),
-      other({ spec: { adopt: { instanceId: 6, policy: 'Manage' } } }),
+      other({ status: { instanceId: '5' } }),
+      other({ spec: { adopt: { instanceId: '6', policy: 'Manage' } } }),
       other({}),
     ];
-    const object = { ...buying, status: holding({ instanceId: 7 }) };
-    expect(candidates(rows, { others, object })).toEqual({ unowned: [7], doubtful: [6] });
+    const object = { ...buying, status: holding({ instanceId: '7' }) };
+    expect(candidates(rows, { others, object })).toEqual({ unowned: ['7'], doubtful: ['6'] });
   });
 
   test('may be one whose id is that of a machine of another marketplace', () => {
-    const rows = [5, 6].map((id) => row({ id, label: undefined }));
+    const rows = ['5', '6'].map((id) => row({ id, label: undefined }));
     const others = [
-      other({ spec: ELSEWHERE, status: { instanceId: 5 } }),
-      other({ spec: { ...ELSEWHERE, adopt: { instanceId: 6, policy: 'Manage' } } }),
+      other({ spec: ELSEWHERE, status: { instanceId: '5' } }),
+      other({ spec: { ...ELSEWHERE, adopt: { instanceId: '6', policy: 'Manage' } } }),
     ];
     const elsewhere = { ...LOGIN, url: 'https://other.example' };
-    expect(candidates(rows, { others, elsewhere })).toEqual({ unowned: [5, 6], doubtful: [] });
-    expect(candidates(rows, { others })).toEqual({ unowned: [], doubtful: [6] });
+    expect(candidates(rows, { others, elsewhere })).toEqual({ unowned: ['5', '6'], doubtful: [] });
+    expect(candidates(rows, { others })).toEqual({ unowned: [], doubtful: ['6'] });
   });
 
   test.each([
-    ['of a service nobody knows yet', 'unknown', { unowned: [], doubtful: [1, 4] }],
-    ['of a service that gives none back', 'notEchoed', { unowned: [1, 4], doubtful: [] }],
+    ['of a service nobody knows yet', 'unknown', { unowned: [], doubtful: ['1', '4'] }],
+    ['of a service that gives none back', 'notEchoed', { unowned: ['1', '4'], doubtful: [] }],
   ] as const)('is none that began before it was bought, or long after, %s', (_, echo, expected) => {
-    const began = [-600, -301, 0].map((seconds, id) => row({ id, label: null, startedAt: at(seconds) }));
-    const undated = row({ id: 4, label: null, startedAt: undefined });
+    const began = [-600, -301, 0].map((seconds, id) =>
+      row({ id: String(id), label: null, startedAt: at(seconds) }),
+    );
+    const undated = row({ id: '4', label: null, startedAt: undefined });
     const session = { observer: { labelEcho: echo } };
     expect(candidates([...began, undated], { session })).toEqual(expected);
   });
 
   test('is none where the purchase trusts in its label, or there is none', () => {
-    const rows = [row({ id: 6, label: undefined })];
+    const rows = [row({ id: '6', label: undefined })];
     expect(candidates(rows, { object: { intent: intent() } })).toEqual(NONE());
     expect(candidates(rows, { object: {} })).toEqual(NONE());
     expect(candidates(rows, { object: { intent: 'edited' } })).toEqual(NONE());

@@ -61,7 +61,7 @@ export interface LoginSnapshot {
   /** When the known complete lists were begun, oldest first. */
   readonly listsBegun: readonly number[];
   /** When the complete lists were begun since which that machine is missing. */
-  readonly absences: (instanceId: number) => readonly number[];
+  readonly absences: (instanceId: string) => readonly number[];
   /** Rows of the list whose verified label names this uid, lowest id first. */
   readonly labelled: (uid: string) => readonly ListedMachine[];
   /** Of the object, in the queue of the login. */
@@ -72,9 +72,9 @@ export interface LoginSnapshot {
 export interface OtherObjects {
   all(): readonly GpuInstance[];
   /** Those whose status names that machine. */
-  recording(instanceId: number): readonly GpuInstance[];
+  recording(instanceId: string): readonly GpuInstance[];
   /** Those that are to take over that machine. */
-  adopting(instanceId: number): readonly GpuInstance[];
+  adopting(instanceId: string): readonly GpuInstance[];
   readonly loginOf: LoginOf;
 }
 
@@ -145,8 +145,8 @@ function loginSnapshot(session: AccountSession, object: GpuInstance, deps: Snaps
 function othersIn({ accounts, instances }: SnapshotDeps): OtherObjects {
   return {
     all: () => instances.list(),
-    recording: (id) => instances.byIndex(BY_MACHINE, String(id)),
-    adopting: (id) => instances.byIndex(BY_ADOPTED, String(id)),
+    recording: (id) => instances.byIndex(BY_MACHINE, id),
+    adopting: (id) => instances.byIndex(BY_ADOPTED, id),
     loginOf: (object) => {
       const session = sessionOf(accounts.get(accountRefOf(object)));
       return session && loginText(session.login);
@@ -384,7 +384,7 @@ function absencesOf(
   object: GpuInstance,
   login: LoginSnapshot | undefined,
   { destroys, late }: MemoryView,
-): ReadonlyMap<number, AbsenceView> {
+): ReadonlyMap<string, AbsenceView> {
   const ids = new Set([...destroys, object.status].flatMap((machine) => machine?.instanceId ?? []));
   if (late) ids.add(late.machine.id);
   return new Map([...ids].map((id) => [id, { lists: login?.absences(id) ?? [], read: undefined }]));
@@ -427,8 +427,8 @@ export const BY_ADOPTED = 'adopt';
 
 /** The indexes by which other objects are found, without a walk over all of them. */
 export const machineIndexes: Readonly<Record<string, (object: GpuInstance) => readonly string[]>> = {
-  [BY_MACHINE]: ({ status }) => (status?.instanceId === undefined ? [] : [String(status.instanceId)]),
-  [BY_ADOPTED]: ({ spec }) => (spec.adopt === undefined ? [] : [String(spec.adopt.instanceId)]),
+  [BY_MACHINE]: ({ status }) => (status?.instanceId === undefined ? [] : [status.instanceId]),
+  [BY_ADOPTED]: ({ spec }) => (spec.adopt === undefined ? [] : [spec.adopt.instanceId]),
 };
 
 /**

@@ -93,7 +93,7 @@ function refused(situation: Given): unknown {
 }
 
 const adopting: Given = {
-  spec: { adopt: { instanceId: 1 } },
+  spec: { adopt: { instanceId: '1' } },
   facts: { adoption: 'Unlabelled' },
   finalizers: ['gpurental.dev/machine'],
 };

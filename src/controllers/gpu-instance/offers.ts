@@ -8,6 +8,7 @@ import {
   machineRequirements,
   type Requirement,
 } from '../../api/v1alpha1/requirements.ts';
+import { compareIds } from '../../lib/ids.ts';
 import { formatDollars, type MicroDollars, parseDollars } from '../../lib/money.ts';
 import type {
   Offer,
@@ -18,11 +19,11 @@ import type {
 
 /** What besides the requirements rules an offer out for now. */
 export interface Exclusions {
-  readonly offers: ReadonlySet<number>;
+  readonly offers: ReadonlySet<string>;
   /** Offers that other objects are about to rent. */
   readonly reserved?: OfferSet;
-  readonly machines: ReadonlySet<number>;
-  readonly hosts: ReadonlySet<number>;
+  readonly machines: ReadonlySet<string>;
+  readonly hosts: ReadonlySet<string>;
 }
 
 export interface ChoiceInput {
@@ -115,7 +116,7 @@ function byOrder(order: OfferRequirements['order']): (left: Offer, right: Offer)
       if (difference !== 0)
         return direction === 'Desc' && !isOneMissing(left, right, field) ? -difference : difference;
     }
-    return left.id - right.id;
+    return compareIds(left.id, right.id);
   };
 }
 

@@ -37,7 +37,7 @@ function running(
       ...spec,
     },
     status: {
-      instanceId: 7,
+      instanceId: '7',
       actualStatus: 'running',
       runningAt: BEGUN,
       publicAddress: '203.0.113.5',
@@ -187,11 +187,11 @@ describe('an answer', () => {
     const { schedules, answers, changes } = pending();
     schedules.view(KEY, running());
     await clock.advance(0);
-    schedules.view(KEY, running({ instanceId: 8 }));
+    schedules.view(KEY, running({ instanceId: '8' }));
     await clock.advance(0);
     answers[0]?.(undefined);
     await clock.settle();
-    expect(schedules.view(KEY, running({ instanceId: 8 }))).toBeUndefined();
+    expect(schedules.view(KEY, running({ instanceId: '8' }))).toBeUndefined();
     expect([answers.length, changes]).toEqual([2, []]);
   });
 
@@ -219,7 +219,7 @@ test('a machine that is forgotten before its first question is never asked', asy
 });
 
 test.each<[string, GpuInstance]>([
-  ['another machine', running({ instanceId: 8 })],
+  ['another machine', running({ instanceId: '8' })],
   ['another address', running({ publicAddress: '203.0.113.6' })],
   ['another probe', running({}, { readinessProbe: { ...HTTP, failureThreshold: 1 } })],
 ])('what one machine said does not hold for %s', async (_, next) => {

@@ -126,7 +126,7 @@ describe('a slice to a private address', () => {
 });
 
 describe('the key of a machine', () => {
-  const machine = { instanceId: 1, attempt: 1 };
+  const machine = { instanceId: '1', attempt: 1 };
 
   test('is written when it is given out, and its address follows without a read', async () => {
     const first = clusterWith();
@@ -141,7 +141,7 @@ describe('the key of a machine', () => {
 
   test('of a replacement takes the place of the one before in one request', async () => {
     const { cluster, sent, bodies } = clusterWith(mine);
-    await keepInstanceKey(bound, { instanceId: 2, attempt: 2 }, portsTo(cluster, { attempt: 2 }));
+    await keepInstanceKey(bound, { instanceId: '2', attempt: 2 }, portsTo(cluster, { attempt: 2 }));
     expect(sent).toEqual(['json patch Secret job-connection']);
     expect(JSON.stringify(bodies)).not.toContain('host');
   });
@@ -149,7 +149,7 @@ describe('the key of a machine', () => {
   test('is not written into a Secret of someone else', async () => {
     const { cluster, sent } = clusterWith(foreign);
     const ports = portsTo(cluster, { attempt: 2 });
-    await keepInstanceKey(bound, { instanceId: 2, attempt: 2 }, ports);
+    await keepInstanceKey(bound, { instanceId: '2', attempt: 2 }, ports);
     expect(sent).toEqual([
       'json patch Secret job-connection',
       'create Secret job-connection',

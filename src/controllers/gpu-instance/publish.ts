@@ -79,7 +79,7 @@ async function writeChildren(
  */
 export async function keepInstanceKey(
   owner: GpuInstance,
-  machine: { readonly instanceId: number; readonly attempt: number },
+  machine: { readonly instanceId: string; readonly attempt: number },
   { cluster, keys, memory }: SecretPorts,
 ): Promise<void> {
   const { instanceApiKey } = memory;

@@ -71,7 +71,7 @@ function queueOf({ search: found, queued }: Answers): RentalQueue {
 const throws = (error: unknown) => () => {
   throw error;
 };
-const read: ReadRequest = { type: 'machine', instanceId: 1 };
+const read: ReadRequest = { type: 'machine', instanceId: '1' };
 const search = {
   type: 'offers',
   index: 1,
@@ -87,18 +87,18 @@ describe('the read of one machine', () => {
     ['that nobody could make says nothing', 'no account', 'failed'],
   ])('%s', async ([, answers, expected]) => {
     const seen = await look(read, answers);
-    expect(seen.absences.get(1)).toEqual({ lists: [], read: expected });
+    expect(seen.absences.get('1')).toEqual({ lists: [], read: expected });
   });
 
   test('keeps the lists that speak for it, and what is known of other machines', async () => {
     const absences: Observed['absences'] = new Map([
-      [1, { lists: [at(-9)], read: undefined }],
-      [2, { lists: [at(-8)], read: 'absent' }],
+      ['1', { lists: [at(-9)], read: undefined }],
+      ['2', { lists: [at(-8)], read: 'absent' }],
     ]);
     const seen = await look(read, { read: () => null }, given({ observed: { absences } }));
     expect([...seen.absences]).toEqual([
-      [1, { lists: [at(-9)], read: 'absent' }],
-      [2, { lists: [at(-8)], read: 'absent' }],
+      ['1', { lists: [at(-9)], read: 'absent' }],
+      ['2', { lists: [at(-8)], read: 'absent' }],
     ]);
   });
 });
@@ -106,7 +106,7 @@ describe('the read of one machine', () => {
 describe('a search', () => {
   test('adds what it found to what earlier ones did', async () => {
     const offers: Observed['offers'] = new Map([[0, { type: 'found', offers: [] }]]);
-    const found = offer({ id: 3 });
+    const found = offer({ id: '3' });
     const seen = await look(search, { search: () => [found] }, given({ observed: { offers } }));
     expect([...seen.offers]).toEqual([
       [0, { type: 'found', offers: [] }],
@@ -120,7 +120,7 @@ describe('a search', () => {
   });
 
   test('that explains asks for the reply that all share', async () => {
-    const found = offer({ id: 3 });
+    const found = offer({ id: '3' });
     const seen = await look({ ...search, scope: 'broad' }, { search: () => [found] });
     expect(seen.broadOffers).toEqual({ type: 'found', offers: [found] });
   });

@@ -24,7 +24,7 @@ export interface Reader {
   inputs(observed: Observed): Promise<InputsView>;
   offers(observed: Observed, request: OffersRequest): Promise<OffersView>;
   /** The machine by its single read; null if there is none, undefined if nobody can ask. Rejects as the client does. */
-  machine(instanceId: number): Promise<Instance | null | undefined>;
+  machine(instanceId: string): Promise<Instance | null | undefined>;
   proveLogin(): Promise<boolean>;
 }
 
@@ -115,7 +115,7 @@ async function readOne(observed: Observed, request: ReadRequest, reader: Reader)
 }
 
 /** A failed read says nothing: neither there nor gone. */
-async function rowOrFailure(instanceId: number, reader: Reader): Promise<Instance | null | 'failed'> {
+async function rowOrFailure(instanceId: string, reader: Reader): Promise<Instance | null | 'failed'> {
   try {
     const row = await reader.machine(instanceId);
     return row === undefined ? 'failed' : row;

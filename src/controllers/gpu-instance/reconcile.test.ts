@@ -37,7 +37,7 @@ import { CHILDREN_CHECK_MS, MachineIndex, ObjectMemory, SteadyClock } from './me
 import { isSuperseded, newestCopyOf, reconcile } from './reconcile.ts';
 import type { ListedMachine } from './types.ts';
 
-const fails = (kind: MarketplaceErrorKind, outcome: 'refused' | 'unknown', instanceId?: number) => () => {
+const fails = (kind: MarketplaceErrorKind, outcome: 'refused' | 'unknown', instanceId?: string) => () => {
   throw new MarketplaceError('told to fail', { kind, outcome, instanceId });
 };
 
@@ -102,7 +102,7 @@ function situation(setting: Setting = {}) {
   const rows = new Map((setting.object?.machines ?? []).map((machine) => [machine.row.id, machine.row]));
   let isCalling = false;
   const later = new Map((setting.later ?? []).map((machine) => [machine.row.id, machine.row]));
-  const call = (name: string, fallback: unknown) => async (id: number, options?: CallOptions) => {
+  const call = (name: string, fallback: unknown) => async (id: string, options?: CallOptions) => {
     isCalling = true;
     if (options?.mayLeave?.() === false) fails('aborted', 'refused')();
     done.push(`${name} ${id}`);
@@ -116,7 +116,7 @@ function situation(setting: Setting = {}) {
     login: LOGIN,
     client: {
       instances: {
-        rent: call('rent', { instanceId: 7, instanceApiKey: undefined, answeredAt: NOW }),
+        rent: call('rent', { instanceId: '7', instanceApiKey: undefined, answeredAt: NOW }),
         destroy: call('destroy', { answeredAt: NOW }),
         start: call('start', undefined),
         stop: call('stop', { answeredAt: NOW }),
@@ -132,7 +132,7 @@ function situation(setting: Setting = {}) {
     },
     avoid: {
       current: () => facts().avoided,
-      add: ({ type, id }: { type: string; id: number }, reason: string) =>
+      add: ({ type, id }: { type: string; id: string }, reason: string) =>
         done.push(`avoid ${type} ${id} (${reason})`),
     },
     admission: {
@@ -277,7 +277,7 @@ describe('a pass that buys', () => {
     const { run, done, memory } = situation();
     expect(await run()).toEqual({ type: 'done', onNextList: true });
     expect(done).toEqual(['patch', 'rent 100', 'count rented', 'replace', 'event InstanceRented']);
-    expect(memory).toMatchObject({ rented: undefined, intent: { attempt: 1, offer: 100 } });
+    expect(memory).toMatchObject({ rented: undefined, intent: { attempt: 1, offer: '100' } });
   });
 
   test('buys nothing whose id it may not write down', async () => {
@@ -479,7 +479,7 @@ describe('a rental that failed', () => {
   });
 
   test('and named its machine all the same is saved as one that worked', async () => {
-    const { result, done } = await rentFailing(fails('malformedReply', 'unknown', 9));
+    const { result, done } = await rentFailing(fails('malformedReply', 'unknown', '9'));
     expect(result).toEqual({ type: 'done', onNextList: true });
     expect(done.slice(-3)).toEqual(['count rented', 'replace', 'event InstanceRented']);
   });
@@ -487,7 +487,7 @@ describe('a rental that failed', () => {
 
 test('a machine that is proven gone is counted, kept off and forgotten, once that is written down', async () => {
   const destroyed = (memory: ObjectMemory) =>
-    memory.destroyed({ instanceId: 1, reason: 'Exited', answeredAt: at(-15), endedAt: at(-15) });
+    memory.destroyed({ instanceId: '1', reason: 'Exited', answeredAt: at(-15), endedAt: at(-15) });
   const { intent: bought, status } = held();
   const object = { intent: bought, status } as Given;
   const { run, done, memory } = situation({ object, memory: destroyed, missingSince: [at(-12), at(-2)] });
@@ -505,7 +505,12 @@ test('an object that had many machines too many is let go once each is proven go
   const object: Given = { intent: intent(), status: { attempt: 1 }, deleting: true };
   const destroyed = (memory: ObjectMemory) => {
     for (let instanceId = 1; instanceId <= 30; instanceId += 1)
-      memory.destroyed({ instanceId, reason: 'Destroying', answeredAt: at(-60), endedAt: at(-60) });
+      memory.destroyed({
+        instanceId: String(instanceId),
+        reason: 'Destroying',
+        answeredAt: at(-60),
+        endedAt: at(-60),
+      });
   };
   const { run, done } = situation({ object, memory: destroyed, missingSince: [at(-50), at(-2)] });
   await run();
@@ -521,7 +526,7 @@ test('a search that leads to no purchase is made later each time', async () => {
 });
 
 describe('a pass that ends machines', () => {
-  const two = { ...held({}, { machines: [machineOf(1), machineOf(2, { id: 5 })] }), deleting: true };
+  const two = { ...held({}, { machines: [machineOf(1), machineOf(2, { id: '5' })] }), deleting: true };
 
   test('goes on to the next machine after one was destroyed', async () => {
     const { run, done, memory } = situation({
@@ -533,7 +538,7 @@ describe('a pass that ends machines', () => {
     await run();
     expect(memory.failures).toBe(2);
     expect(done).toEqual(['destroy 1', 'count team/job failing 0', 'destroy 5', 'count team/job failing 0']);
-    expect(memory.view().destroys.map(({ instanceId }) => instanceId)).toEqual([1, 5]);
+    expect(memory.view().destroys.map(({ instanceId }) => instanceId)).toEqual(['1', '5']);
   });
 
   test('counts a destroy that failed, with what the machine costs, and waits', async () => {
@@ -566,7 +571,7 @@ describe('a pass that ends machines', () => {
     const result = await run();
     expect(result.type === 'requeueAfter' && result.ms < 6_000).toBe(true);
     expect(done).toContain('destroy 5');
-    expect(memory.view().destroys.map(({ instanceId }) => instanceId)).toEqual([5]);
+    expect(memory.view().destroys.map(({ instanceId }) => instanceId)).toEqual(['5']);
   });
 
   test('keeps the guard of an object whose machine could not be noted as kept', async () => {
@@ -589,7 +594,7 @@ describe('a pass that ends machines', () => {
 
 test('a search is logged with what it found', async () => {
   const logged: unknown[] = [];
-  const offers = [offer({ id: 1, pricePerHour: 500_000 }), offer({ id: 2, pricePerHour: 300_000 })];
+  const offers = [offer({ id: '1', pricePerHour: 500_000 }), offer({ id: '2', pricePerHour: 300_000 })];
   await situation({ offers, logged }).run();
   expect(logged[0]).toEqual(['Offers searched', { offers: 2, fromDollarsPerHour: '0.30' }]);
   const none: unknown[] = [];
@@ -691,7 +696,7 @@ describe('whether labels come back', () => {
     [
       'whose id a person wrote into the status',
       {
-        object: { ...object, status: holding({ claim: holding({ instanceId: 2 }).claim }) },
+        object: { ...object, status: holding({ claim: holding({ instanceId: '2' }).claim }) },
         echo: 'unknown',
       },
     ],
@@ -705,7 +710,7 @@ describe('whether labels come back', () => {
 test('a result that is still in memory is saved once', async () => {
   const rented = {
     attempt: 1,
-    instanceId: 7,
+    instanceId: '7',
     answeredAt: NOW,
     offer: undefined,
     offerIndex: undefined,

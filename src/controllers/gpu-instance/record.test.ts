@@ -61,7 +61,7 @@ function situation({ failure, ticket, leaseMs = 60_000, without }: Situation = {
     type: 'ticket',
     id: 1,
     objectUid: UID,
-    offerId: 100,
+    offerId: '100',
     slot: { endpointClass: 'rent', expiresAt: 0, release() {} },
     use: () => true,
     settle: (result) => settled.push(result),
@@ -107,17 +107,17 @@ describe('the record of a purchase', () => {
     });
     expect(readIntent(identity.keys, metadata.annotations[annotations.rentalIntent])).toMatchObject({
       type: 'intent',
-      intent: { uid: UID, attempt: 1, offer: 100, generation: 1, issuedAt: NOW, deadline: NOW + 30_000 },
+      intent: { uid: UID, attempt: 1, offer: '100', generation: 1, issuedAt: NOW, deadline: NOW + 30_000 },
     });
   });
 
   test('says who buys, until when the call may take effect, and what was listed before', async () => {
     const { ports, sent } = situation({ leaseMs: 15_000 });
-    const { observed, decision } = purchase({ facts: { labelEcho: 'notEchoed' }, list: { ids: [4, 5] } });
+    const { observed, decision } = purchase({ facts: { labelEcho: 'notEchoed' }, list: { ids: ['4', '5'] } });
     await record(observed, decision, ports);
     const { metadata } = (sent[0]?.body ?? {}) as Body;
     expect(readIntent(identity.keys, metadata.annotations[annotations.rentalIntent])).toMatchObject({
-      intent: { login: loginText(LOGIN), deadline: NOW + 12_000, knownIds: [4, 5] },
+      intent: { login: loginText(LOGIN), deadline: NOW + 12_000, knownIds: ['4', '5'] },
     });
   });
 
@@ -139,7 +139,7 @@ describe('the record of a purchase', () => {
     const { ports, memory } = situation();
     const { observed, decision } = purchase();
     await record(observed, decision, ports);
-    expect(memory.intent).toMatchObject({ uid: UID, attempt: 1, offer: 100 });
+    expect(memory.intent).toMatchObject({ uid: UID, attempt: 1, offer: '100' });
   });
 
   test('gives the receipt that a rent needs, with the ticket', async () => {

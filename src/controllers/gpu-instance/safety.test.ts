@@ -23,16 +23,16 @@ const { table, close } = decisionTables('safety');
 
 const offers: Partial<Observed> = { offers: new Map([[0, { type: 'found', offers: [offer()] }]]) };
 const missing = (begun: readonly number[], read?: 'absent'): Partial<Observed> => ({
-  absences: new Map([[1, { lists: begun, read }]]),
+  absences: new Map([['1', { lists: begun, read }]]),
 });
-const mark = { instanceId: 1, reason: 'SpecChanged' as const, answeredAt: at(-15), endedAt: at(-15) };
+const mark = { instanceId: '1', reason: 'SpecChanged' as const, answeredAt: at(-15), endedAt: at(-15) };
 const three: Observed['offers'] = new Map([
-  [0, { type: 'found', offers: [offer({ id: 1 }), offer({ id: 2 }), offer({ id: 3 })] }],
+  [0, { type: 'found', offers: [offer({ id: '1' }), offer({ id: '2' }), offer({ id: '3' })] }],
 ]);
 /** Machine of offer 1 and host of offer 2, avoided until so many seconds from now. */
 const failed = (seconds: number) => [
-  { kind: 'Machine' as const, id: 1001, until: time(seconds) },
-  { kind: 'Host' as const, id: 2002, until: time(seconds) },
+  { kind: 'Machine' as const, id: '1001', until: time(seconds) },
+  { kind: 'Host' as const, id: '2002', until: time(seconds) },
 ];
 
 describe('a purchase', () => {
@@ -124,7 +124,7 @@ describe('a machine whose destroy was answered', () => {
         record: 'status',
         phase: 'Replacing',
         says: 'SpecChanged',
-        settled: [1],
+        settled: ['1'],
         afterMs: 0,
       },
     ],
@@ -163,7 +163,7 @@ describe('a machine that no list shows', () => {
         record: 'status',
         phase: 'Replacing',
         says: 'Vanished',
-        settled: [1],
+        settled: ['1'],
         afterMs: 0,
       },
     ],
@@ -199,7 +199,7 @@ test('a machine that this object let go of is not taken back by its label (23)',
   const history = [
     {
       attempt: 1,
-      instanceId: 1,
+      instanceId: '1',
       reason: 'Exited',
       endedAt: '2026-11-20T11:59:00Z',
       minutes: 1,
@@ -213,7 +213,7 @@ test('a machine that this object let go of is not taken back by its label (23)',
 describe('an answered rental', () => {
   const rented = {
     attempt: 1,
-    instanceId: 1,
+    instanceId: '1',
     answeredAt: at(-300),
     offer: offer(),
     offerIndex: 0,
@@ -235,9 +235,9 @@ describe('an adoption', () => {
     [
       'does not begin while the object is paused',
       {
-        spec: { offers: undefined, adopt: { instanceId: 1 }, paused: true },
+        spec: { offers: undefined, adopt: { instanceId: '1' }, paused: true },
         facts: { adoption: 'Unlabelled' },
-        list: { adoptTarget: { row: row({ id: 1 }), ownership: { type: 'unlabelled' } } },
+        list: { adoptTarget: { row: row({ id: '1' }), ownership: { type: 'unlabelled' } } },
         finalizers: [],
       },
       { rule: 'paused', phase: 'Paused', says: 'Paused' },
@@ -245,7 +245,7 @@ describe('an adoption', () => {
     [
       'is refused in a namespace that the account does not allow',
       {
-        spec: { offers: undefined, adopt: { instanceId: 1 } },
+        spec: { offers: undefined, adopt: { instanceId: '1' } },
         facts: { permitted: false, adoption: 'Unlabelled' },
         finalizers: [],
       },

@@ -15,7 +15,7 @@ import type { RentedFacts } from './types.ts';
 
 const RENTED: RentedFacts = {
   attempt: 1,
-  instanceId: 7,
+  instanceId: '7',
   answeredAt: at(2),
   offer: undefined,
   offerIndex: 0,
@@ -97,10 +97,10 @@ describe('the result of a rental', () => {
     expect(version).toBe('5');
     expect(status).toMatchObject({
       attempt: 1,
-      instanceId: 7,
+      instanceId: '7',
       rentals: [expect.stringContaining('12:00:03')],
     });
-    const claimed = { login: LOGIN, uid: UID, attempt: 1, instanceId: 7 };
+    const claimed = { login: LOGIN, uid: UID, attempt: 1, instanceId: '7' };
     expect(claimVerifies(identity.keys, claimed, status?.claim)).toBe(true);
     expect(events).toEqual(['InstanceRented']);
     expect(cached).toHaveLength(1);

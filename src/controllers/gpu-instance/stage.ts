@@ -34,7 +34,7 @@ export type Stage =
   /** A rental was answered, and its result is to be saved. */
   | { readonly type: 'rented'; readonly rented: RentedFacts }
   /** A machine of this object was found by its label (or as the only new one), and is to be recorded. */
-  | { readonly type: 'found'; readonly instanceId: number; readonly attempt: number }
+  | { readonly type: 'found'; readonly instanceId: string; readonly attempt: number }
   | {
       readonly type: 'pending';
       readonly settlement: Extract<IntentOutcome, { type: 'unknown' | 'late' | 'ambiguous' }>;

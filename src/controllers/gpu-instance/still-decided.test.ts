@@ -33,7 +33,7 @@ test.each<readonly [string, Given]>([
       facts: { breaker: OPEN_BREAKER },
     },
   ],
-  ['the object records another machine', { ...offline, status: holding({ instanceId: 9 }) }],
+  ['the object records another machine', { ...offline, status: holding({ instanceId: '9' }) }],
   ['its end is held back', { ...offline, annotations: HOLD }],
 ])('a queued destroy is taken back if %s (H1)', (_, newest) => {
   expect(stillDecides(given(newest), { before, action: destroy })).toBe(false);
@@ -66,7 +66,7 @@ test('waits for nothing that has failed since', () => {
 });
 
 test('a queued destroy of another machine is another action', () => {
-  expect(stillDecides(given(offline), { before, action: { ...destroy, instanceId: 2 } as Action })).toBe(
+  expect(stillDecides(given(offline), { before, action: { ...destroy, instanceId: '2' } as Action })).toBe(
     false,
   );
 });
@@ -81,7 +81,7 @@ test('a queued start leaves also if the price has moved', () => {
 });
 
 test('a queued relabel is another action if its label is another', () => {
-  const adopted = held({ label: null }, { spec: { adopt: { instanceId: 1 } } });
+  const adopted = held({ label: null }, { spec: { adopt: { instanceId: '1' } } });
   const relabel = actionOf(adopted);
   expect(relabel.type).toBe('relabel');
   const known = { before: given(adopted), action: relabel };
@@ -92,7 +92,7 @@ test('a queued relabel is another action if its label is another', () => {
 });
 
 test('a queued destroy is not a stop of the same machine', () => {
-  const stop = { type: 'stop', instanceId: 1 } as Action;
+  const stop = { type: 'stop', instanceId: '1' } as Action;
   expect(stillDecides(given(offline), { before, action: stop })).toBe(false);
 });
 

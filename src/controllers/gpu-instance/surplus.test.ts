@@ -15,34 +15,34 @@ import { surplusMachines } from './surplus.ts';
 
 /** The only machine ended for that reason. */
 function afterOne(reason: string): Given {
-  const ended = { attempt: 1, instanceId: 1, reason, endedAt: time(-60), minutes: 4, cost: '0.03' };
+  const ended = { attempt: 1, instanceId: '1', reason, endedAt: time(-60), minutes: 4, cost: '0.03' };
   return { status: { attempt: 1, history: [ended] } };
 }
 
 /** No machine is recorded any more, two purchases are over. */
 const BETWEEN = { status: { attempt: 2 } };
 const OPEN = intent({ attempt: 3, issuedAt: at(-20) });
-const older = machineOf(1, { id: 4 });
-const ANSWERED = { instanceId: 1, reason: 'HostSilent', answeredAt: at(-40), endedAt: at(-40) } as const;
+const older = machineOf(1, { id: '4' });
+const ANSWERED = { instanceId: '1', reason: 'HostSilent', answeredAt: at(-40), endedAt: at(-40) } as const;
 
 describe('one too many is', () => {
-  test.for<readonly [string, Given, readonly number[]]>([
+  test.for<readonly [string, Given, readonly string[]]>([
     ['nothing beside the recorded machine alone', held(), []],
     [
       'a second machine of the recorded purchase',
-      held({}, { machines: [machineOf(1), machineOf(1, { id: 2 })] }),
-      [2],
+      held({}, { machines: [machineOf(1), machineOf(1, { id: '2' })] }),
+      ['2'],
     ],
-    ['no machine of a newer purchase', held({}, { machines: [machineOf(1), machineOf(2, { id: 2 })] }), []],
-    ['a machine of an older purchase', { ...BETWEEN, machines: [older] }, [4]],
+    ['no machine of a newer purchase', held({}, { machines: [machineOf(1), machineOf(2, { id: '2' })] }), []],
+    ['a machine of an older purchase', { ...BETWEEN, machines: [older] }, ['4']],
     [
       'a machine of an older purchase, beside an open one',
       { ...BETWEEN, intent: OPEN, machines: [older] },
-      [4],
+      ['4'],
     ],
     [
       'no machine of the recorded purchase while the recorded one is not listed',
-      held({}, { machines: [machineOf(1, { id: 2 })] }),
+      held({}, { machines: [machineOf(1, { id: '2' })] }),
       [],
     ],
     [
@@ -50,7 +50,7 @@ describe('one too many is', () => {
       held(
         {},
         {
-          machines: [machineOf(1), machineOf(1, { id: 2 })],
+          machines: [machineOf(1), machineOf(1, { id: '2' })],
           intent: intent({ attempt: 2, issuedAt: at(-20) }),
         },
       ),
@@ -63,18 +63,18 @@ describe('one too many is', () => {
     ],
     [
       'a machine whose destroy was answered, once somebody wrote another into the status',
-      { status: { attempt: 1, instanceId: 7 }, machines: [machineOf(1)], memory: { destroys: [ANSWERED] } },
-      [1],
+      { status: { attempt: 1, instanceId: '7' }, machines: [machineOf(1)], memory: { destroys: [ANSWERED] } },
+      ['1'],
     ],
     [
       'a machine that was given up, and is listed again',
       { ...afterOne('SpecChanged'), machines: [machineOf(1)] },
-      [1],
+      ['1'],
     ],
     [
       'a machine that was given up, and is listed again where none may follow it',
       { ...afterOne('LimitReached'), spec: { maxTotalCost: '0', paused: true }, machines: [machineOf(1)] },
-      [1],
+      ['1'],
     ],
     [
       'no machine that vanished, and is listed again',
@@ -83,7 +83,7 @@ describe('one too many is', () => {
     ],
     [
       'no other machine of a purchase whose machine was given up',
-      { ...afterOne('SpecChanged'), machines: [machineOf(1, { id: 2 })] },
+      { ...afterOne('SpecChanged'), machines: [machineOf(1, { id: '2' })] },
       [],
     ],
     [
@@ -98,7 +98,7 @@ describe('one too many is', () => {
     ],
     [
       'no machine whose label does not fit its time',
-      { ...BETWEEN, machines: [machineOf(1, { id: 4, label: labelOf(1, at(-90_000)) })] },
+      { ...BETWEEN, machines: [machineOf(1, { id: '4', label: labelOf(1, at(-90_000)) })] },
       [],
     ],
     ['nothing without a list', { status: holding(), list: 'none' }, []],
@@ -118,7 +118,7 @@ test('a machine of an older purchase is destroyed whether a rental is open, or n
 });
 
 test('a result that is not saved yet comes before any tidying up', () => {
-  const machines = [older, machineOf(3, { id: 9 })];
+  const machines = [older, machineOf(3, { id: '9' })];
   expect(ruleOf({ ...BETWEEN, intent: OPEN, machines })).toBe('record-found-machine');
 });
 

@@ -28,7 +28,7 @@ export function surplusMachines(facts: Facts): readonly ListedMachine[] {
 }
 
 /** By this object itself: nobody gave up one that vanished. */
-function wasGivenUp({ object }: Facts, instanceId: number): boolean {
+function wasGivenUp({ object }: Facts, instanceId: string): boolean {
   const past = object.status?.history?.find((machine) => machine.instanceId === instanceId);
   return past !== undefined && past.reason !== 'Vanished';
 }

@@ -95,7 +95,7 @@ export interface ListView {
   /** Rows that may be this purchase or somebody's own: never taken, and a reason to buy nothing. */
   readonly doubtful: readonly Instance[];
   /** Every listed id. */
-  readonly ids: readonly number[];
+  readonly ids: readonly string[];
 }
 
 /** When a machine was missing from complete lists, and what its own read said. */
@@ -131,7 +131,7 @@ export interface IntentMark {
 
 /** A destroy that the service answered with success, remembered by this process. */
 export interface DestroyMark {
-  readonly instanceId: number;
+  readonly instanceId: string;
   /** Why it was destroyed. */
   readonly reason: Reason;
   /** Steady time when the answer came: lists begun after it count. */
@@ -203,7 +203,7 @@ export type ProbeFailureReason = 'ProbeFailing' | 'ProbeError';
 
 /** What the single read of a machine said that is to be destroyed since it was lost. */
 export interface ConfirmedView {
-  readonly instanceId: number;
+  readonly instanceId: string;
   readonly says: 'lost' | 'absent' | 'well' | 'failed';
 }
 
@@ -245,7 +245,7 @@ export type OffersView =
 /** What the service answered to a rental that worked. */
 export interface RentedFacts {
   readonly attempt: number;
-  readonly instanceId: number;
+  readonly instanceId: string;
   /** Service clock of the answer, or ours where it named none. */
   readonly answeredAt: number;
   readonly offer: Offer | undefined;
@@ -282,7 +282,7 @@ export interface Observed {
   /** undefined: no complete list has been seen yet. */
   readonly list: ListView | undefined;
   /** By machine id; every machine of this object that matters has an entry. */
-  readonly absences: ReadonlyMap<number, AbsenceView>;
+  readonly absences: ReadonlyMap<string, AbsenceView>;
   /** Begin times (steady) of the remembered complete lists, oldest first. */
   readonly listsBegun: readonly number[];
   readonly memory: MemoryView;
@@ -325,9 +325,9 @@ export type ReadRequest =
     }
   | { readonly type: 'inputs' }
   /** Whether the machine exists, by its single read. */
-  | { readonly type: 'machine'; readonly instanceId: number }
+  | { readonly type: 'machine'; readonly instanceId: string }
   /** Whether the machine is as lost as the list says, by its single read. */
-  | { readonly type: 'confirmLost'; readonly instanceId: number }
+  | { readonly type: 'confirmLost'; readonly instanceId: string }
   | { readonly type: 'loginProof' };
 
 /** A rental as decided: recorded as an intent first, then sent. */
@@ -346,19 +346,19 @@ export interface Purchase {
   /** What the offer says of the machine. */
   readonly facts?: MachineFacts;
   /** Where labels are not known to come back: every id listed before. */
-  readonly knownIds: readonly number[] | undefined;
+  readonly knownIds: readonly string[] | undefined;
 }
 
 /** An effect outside the cluster, or the removal of the guard that remembers one. */
 export type Action =
   | { readonly type: 'rent'; readonly purchase: Purchase }
-  | { readonly type: 'destroy'; readonly instanceId: number; readonly reason: Reason }
-  | { readonly type: 'stop'; readonly instanceId: number }
-  | { readonly type: 'start'; readonly instanceId: number; readonly pricePerHour: number | undefined }
-  | { readonly type: 'relabel'; readonly instanceId: number; readonly label: string }
+  | { readonly type: 'destroy'; readonly instanceId: string; readonly reason: Reason }
+  | { readonly type: 'stop'; readonly instanceId: string }
+  | { readonly type: 'start'; readonly instanceId: string; readonly pricePerHour: number | undefined }
+  | { readonly type: 'relabel'; readonly instanceId: string; readonly label: string }
   | {
       readonly type: 'retain';
-      readonly instanceId: number;
+      readonly instanceId: string;
       readonly policy: 'Stop' | 'Retain';
       readonly label: string | undefined;
     }
@@ -422,7 +422,7 @@ export interface Decision {
   /** A machine that came to its end in this decision. */
   readonly ended?: { readonly reason: Reason; readonly cost: MicroDollars };
   /** Destroy marks that are proven and need not be remembered any more. */
-  readonly settled: readonly number[];
+  readonly settled: readonly string[];
   /** It waits in the queue of its login, which is no failure; and what it says of that, if anything. */
   readonly waits?: { readonly notice?: QueueNotice };
   /** Nothing is tried again before that time, unless the spec or the account changes. */

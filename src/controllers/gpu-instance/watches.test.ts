@@ -11,8 +11,8 @@ import { Watches, type WatchesOptions } from './watches.ts';
 interface Named {
   /** Its name is the first letter. */
   readonly uid: string;
-  readonly machine?: number;
-  readonly adopts?: number;
+  readonly machine?: string;
+  readonly adopts?: string;
   readonly account?: string;
 }
 
@@ -49,7 +49,7 @@ function sessionOf(name: string) {
 
 type Session = ReturnType<typeof sessionOf>;
 
-const rowEvent = (id: number, label: string | null, isGone = false): FeedEvent => {
+const rowEvent = (id: string, label: string | null, isGone = false): FeedEvent => {
   const machine = row({ id, label });
   return isGone
     ? { type: 'row', id, row: undefined, previous: machine }
@@ -117,25 +117,25 @@ function situation(objects: readonly GpuInstance[], first: readonly Session[] = 
 
 describe('a row that changed', () => {
   const objects = [
-    objectOf({ uid: uidOf('a'), machine: 4 }),
-    objectOf({ uid: uidOf('b'), adopts: 5 }),
+    objectOf({ uid: uidOf('a'), machine: '4' }),
+    objectOf({ uid: uidOf('b'), adopts: '5' }),
     objectOf({ uid: uidOf('c') }),
   ];
   test.each([
-    ['the object that records the machine', rowEvent(4, null), ['team/a']],
-    ['the object that wants to take it over', rowEvent(5, null), ['team/b']],
-    ['the object whose label it carries', rowEvent(6, labelOf(1, NOW, uidOf('c'))), ['team/c']],
+    ['the object that records the machine', rowEvent('4', null), ['team/a']],
+    ['the object that wants to take it over', rowEvent('5', null), ['team/b']],
+    ['the object whose label it carries', rowEvent('6', labelOf(1, NOW, uidOf('c'))), ['team/c']],
     [
       'the object whose label it carried, where it left the list',
-      rowEvent(6, labelOf(1, NOW, uidOf('c')), true),
+      rowEvent('6', labelOf(1, NOW, uidOf('c')), true),
       ['team/c'],
     ],
     [
       'nobody where it carries the label of an object that is not there',
-      rowEvent(6, labelOf(1, NOW, uidOf('d'))),
+      rowEvent('6', labelOf(1, NOW, uidOf('d'))),
       [],
     ],
-    ['nobody where it is a stranger’s', rowEvent(6, 'mine'), []],
+    ['nobody where it is a stranger’s', rowEvent('6', 'mine'), []],
   ])('wakes %s', (_, event, keys) => {
     const session = sessionOf('default');
     const { wokenBy } = situation(objects, [session]);
@@ -144,14 +144,14 @@ describe('a row that changed', () => {
 
   test('wakes the object that records the machine now, and no more who did', () => {
     const session = sessionOf('default');
-    const { wokenBy, objectChanges } = situation([objectOf({ uid: uidOf('a'), machine: 4 })], [session]);
-    const previous = objectOf({ uid: uidOf('a'), machine: 4 });
-    const object = objectOf({ uid: uidOf('a'), machine: 7 });
+    const { wokenBy, objectChanges } = situation([objectOf({ uid: uidOf('a'), machine: '4' })], [session]);
+    const previous = objectOf({ uid: uidOf('a'), machine: '4' });
+    const object = objectOf({ uid: uidOf('a'), machine: '7' });
     objectChanges({ type: 'updated', key: 'team/a', object, previous });
-    expect(wokenBy(() => session.hear(rowEvent(4, null)))).toEqual([]);
-    expect(wokenBy(() => session.hear(rowEvent(7, null)))).toEqual(['team/a']);
+    expect(wokenBy(() => session.hear(rowEvent('4', null)))).toEqual([]);
+    expect(wokenBy(() => session.hear(rowEvent('7', null)))).toEqual(['team/a']);
     objectChanges({ type: 'deleted', key: 'team/a', object });
-    expect(wokenBy(() => session.hear(rowEvent(7, labelOf(1, NOW, uidOf('a')))))).toEqual([]);
+    expect(wokenBy(() => session.hear(rowEvent('7', labelOf(1, NOW, uidOf('a')))))).toEqual([]);
   });
 });
 
@@ -187,11 +187,14 @@ describe('an account that changed', () => {
   });
 
   test('and has a session now is listened to', () => {
-    const { wokenBy, accountChanges, sessions } = situation([objectOf({ uid: uidOf('a'), machine: 4 })], []);
+    const { wokenBy, accountChanges, sessions } = situation(
+      [objectOf({ uid: uidOf('a'), machine: '4' })],
+      [],
+    );
     const session = sessionOf('default');
     sessions.push(session);
     accountChanges('default');
-    expect(wokenBy(() => session.hear(rowEvent(4, null)))).toEqual(['team/a']);
+    expect(wokenBy(() => session.hear(rowEvent('4', null)))).toEqual(['team/a']);
   });
 
   test('and has none any more is not', () => {
@@ -207,13 +210,13 @@ describe('an account that changed', () => {
 test('after its stop nobody is woken', () => {
   const session = sessionOf('default');
   const { waking, wokenBy, accountChanges } = situation(
-    [objectOf({ uid: uidOf('a'), machine: 4 })],
+    [objectOf({ uid: uidOf('a'), machine: '4' })],
     [session],
   );
   waking.stop();
   expect(
     wokenBy(() => {
-      session.hear(rowEvent(4, null));
+      session.hear(rowEvent('4', null));
       accountChanges('default');
     }),
   ).toEqual([]);

@@ -26,7 +26,7 @@ export interface WatchesOptions {
 export class Watches {
   readonly #options: WatchesOptions;
   readonly #keyByUid = new Map<string, string>();
-  readonly #keysByMachine = new Map<number, Set<string>>();
+  readonly #keysByMachine = new Map<string, Set<string>>();
   readonly #waitingForList = new Map<Feed, Set<string>>();
   readonly #subscriptions = new Map<Feed, () => void>();
   #endings: (() => void)[] = [];
@@ -100,7 +100,7 @@ export class Watches {
     for (const key of waiting ?? []) this.#options.enqueue(key);
   }
 
-  #enqueueOwners(id: number, row: Instance | undefined, session: AccountSession): void {
+  #enqueueOwners(id: string, row: Instance | undefined, session: AccountSession): void {
     for (const key of this.#keysByMachine.get(id) ?? []) this.#options.enqueue(key);
     const reading = readLabel(session.identity, row?.label);
     const key = reading.type === 'verified' ? this.#keyByUid.get(reading.facts.uid) : undefined;
@@ -126,6 +126,6 @@ export class Watches {
   }
 }
 
-function machinesOf({ spec, status }: GpuInstance): readonly number[] {
+function machinesOf({ spec, status }: GpuInstance): readonly string[] {
   return [status?.instanceId, spec.adopt?.instanceId].filter((id) => id !== undefined);
 }

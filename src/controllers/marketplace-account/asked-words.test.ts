@@ -7,7 +7,7 @@ const WORDS = ['requested-at', 'close-breaker', 'confirm-rollback'];
 
 function decided(value: string) {
   const annotations = Object.fromEntries(WORDS.map((word) => [`gpurental.dev/${word}`, value]));
-  const status = { rolledBack: [5] };
+  const status = { rolledBack: ['5'] };
   return decide(observed({ account: accountWith({ metadata: { annotations }, status }) })).status;
 }
 
@@ -17,7 +17,7 @@ describe('what a person writes into annotations of an account', () => {
   });
 
   test('confirms and closes nothing where it is empty', () => {
-    expect(decided('')).toMatchObject({ rolledBack: [5] });
+    expect(decided('')).toMatchObject({ rolledBack: ['5'] });
     expect(decided('')).not.toHaveProperty('breaker');
   });
 

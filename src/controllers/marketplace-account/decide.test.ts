@@ -50,7 +50,7 @@ describe('Authenticated', () => {
       'Unknown',
       'MalformedReply',
     ],
-    ['the key is one of another user', pinnedTo(9), 'False', 'LoginChanged'],
+    ['the key is one of another user', pinnedTo('9'), 'False', 'LoginChanged'],
     ['the key may not destroy', observed({ proof: proven({ mayDestroy: false }) }), 'False', 'KeyTooNarrow'],
   ] as const)('%s', (_, given, status, reason) => {
     expect(authenticated(given)).toMatchObject({ status, reason });
@@ -81,13 +81,13 @@ describe('Authenticated', () => {
   });
 
   test('reports the key of another user before what it may not do', () => {
-    const both = observed({ proof: proven({ mayDestroy: false }), account: pinnedTo(9).account });
+    const both = observed({ proof: proven({ mayDestroy: false }), account: pinnedTo('9').account });
     expect(authenticated(both).reason).toBe('LoginChanged');
   });
 });
 
 /** An account whose login was pinned to another user before. */
-function pinnedTo(userId: number): Observed {
+function pinnedTo(userId: string): Observed {
   const { account } = observed();
   const login = { url: 'https://market.example', userId, provenAt: '2026-11-20T00:00:00Z' };
   return observed({ account: { ...account, status: { login } } });
@@ -223,7 +223,7 @@ describe('Ready and Stalled', () => {
       'memory was rolled back',
       observed({
         session: session({
-          findings: { orphans: [5], unsettled: [], rolledBack: [5], confirmedAt: 0, copied: [] },
+          findings: { orphans: ['5'], unsettled: [], rolledBack: ['5'], confirmedAt: 0, copied: [] },
         }),
       }),
       'Ready',
@@ -249,7 +249,7 @@ describe('what is done', () => {
     const unproven = { ...first, proof: { type: 'none' } as const };
     expect(decide(unproven).needsFinalizer).toBe(false);
     expect(types(decide(first).actions)).toEqual(['keepKey', 'connect', 'setReadiness']);
-    expect(decide(first).status.login).toMatchObject({ userId: 7, url: 'https://market.example' });
+    expect(decide(first).status.login).toMatchObject({ userId: '7', url: 'https://market.example' });
   });
 
   test('a key that is kept already is not written again', () => {
@@ -274,10 +274,10 @@ describe('what is done', () => {
   });
 
   test('another user’s key ends the session, keeps the pinned login and emits one event', () => {
-    const decision = decide(pinnedTo(9));
+    const decision = decide(pinnedTo('9'));
     expect(types(decision.actions)).toEqual(['disconnect', 'setReadiness']);
     expect(decision.events).toMatchObject([{ type: 'Warning', reason: 'LoginChanged' }]);
-    expect(decision.status.login?.userId).toBe(9);
+    expect(decision.status.login?.userId).toBe('9');
     const told = observed({ account: { ...observed().account, status: decision.status } });
     expect(decide(told).events).toEqual([]);
   });
@@ -473,7 +473,7 @@ describe('what is written', () => {
       deletedObjects: { month: '2026-11', spent: '3.00', rentals: [] },
       retained: [
         {
-          instanceId: 4,
+          instanceId: '4',
           owner: 'team/a',
           ownerUid: 'u',
           since: '2026-11-20T11:59:59Z',
@@ -503,20 +503,20 @@ describe('what is written', () => {
 
   describe('a retained machine that lists show no more', () => {
     const kept = {
-      instanceId: 4,
+      instanceId: '4',
       owner: 'team/a',
       ownerUid: 'u',
       since: '2026-11-19T00:00:00Z',
       policy: 'Retain' as const,
     };
-    const provenGone = new Set([4]);
+    const provenGone = new Set(['4']);
     const open = { type: 'open', since: 1, cause: 'listFailed', unhealthy: 0, message: '' } as const;
     test.each([
       ['leaves the list once it is gone for long', {}, {}, 0],
-      ['stays after a list without it', { provenGone: new Set<number>() }, {}, 1],
+      ['stays after a list without it', { provenGone: new Set<string>() }, {}, 1],
       ['stays while the service is not to be believed', { breaker: open }, {}, 1],
       ['stays while the key is not proven', {}, { proof: failed('unavailable') }, 1],
-      ['stays while the key is one of another user', {}, { account: pinnedTo(9).account }, 1],
+      ['stays while the key is one of another user', {}, { account: pinnedTo('9').account }, 1],
     ] as const)('%s', (_, facts, changes, left) => {
       const given = observed({ session: session({ provenGone, ...facts }), ...changes });
       const status = { ...given.account.status, retained: [kept] };
@@ -526,13 +526,13 @@ describe('what is written', () => {
   });
 
   test('a copy of our label is on record until it is gone for long, also when its original has ended (H6)', () => {
-    const findings = { orphans: [], unsettled: [], rolledBack: [], confirmedAt: 0, copied: [9, 5] };
+    const findings = { orphans: [], unsettled: [], rolledBack: [], confirmedAt: 0, copied: ['9', '5'] };
     const first = observed({ session: session({ findings }) });
-    expect(decide(first).status.labelCopies).toEqual([5, 9]);
-    const account = { ...first.account, status: { ...first.account.status, labelCopies: [4, 5, 9] } };
+    expect(decide(first).status.labelCopies).toEqual(['5', '9']);
+    const account = { ...first.account, status: { ...first.account.status, labelCopies: ['4', '5', '9'] } };
     const none = { ...findings, copied: [] };
-    const later = observed({ account, session: session({ findings: none, provenGone: new Set([4]) }) });
-    expect(decide(later).status.labelCopies).toEqual([5, 9]);
+    const later = observed({ account, session: session({ findings: none, provenGone: new Set(['4']) }) });
+    expect(decide(later).status.labelCopies).toEqual(['5', '9']);
     expect(decide(observed()).status.labelCopies).toBeUndefined();
   });
 

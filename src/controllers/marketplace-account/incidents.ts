@@ -2,6 +2,7 @@ import type { BreakerState } from '../../accounts/breaker.ts';
 import type { MarketplaceAccount, MarketplaceAccountStatus } from '../../api/v1alpha1/marketplace-account.ts';
 import { annotations } from '../../api/v1alpha1/names.ts';
 import { requestToken } from '../../api/v1alpha1/object.ts';
+import { compareIds } from '../../lib/ids.ts';
 import { formatTime } from '../../lib/time.ts';
 import { isInconclusive, provesPinned } from './key-proof.ts';
 import type { Observed } from './types.ts';
@@ -11,10 +12,10 @@ import type { Observed } from './types.ts';
  * cluster's memory, machines that lost their objects at once, and what a deleted account leaves behind.
  */
 
-const NONE: ReadonlySet<number> = new Set();
+const NONE: ReadonlySet<string> = new Set();
 
 /** Ids that the status may drop. Lists of another login, or while the breaker is open, prove nothing. */
-export function provenGone({ session, proof, account }: Observed): ReadonlySet<number> {
+export function provenGone({ session, proof, account }: Observed): ReadonlySet<string> {
   const believed = session?.breaker.type === 'closed' && provesPinned(proof, account.status?.login);
   return believed ? session.provenGone : NONE;
 }
@@ -114,19 +115,19 @@ function confirms(status: MarketplaceAccountStatus | undefined, request: string 
 }
 
 /** An empty list replaces one that is on record. */
-function rolledBackIds({ account }: Observed, ids: readonly number[]): Pick<RollbackRecord, 'rolledBack'> {
+function rolledBackIds({ account }: Observed, ids: readonly string[]): Pick<RollbackRecord, 'rolledBack'> {
   return account.status?.rolledBack || ids.length > 0 ? { rolledBack: [...ids] } : {};
 }
 
 /** What is on record and not gone, and what the latest sweep adds. */
-function latched(observed: Observed): readonly number[] {
+function latched(observed: Observed): readonly string[] {
   const gone = provenGone(observed);
   const before = (observed.account.status?.rolledBack ?? []).filter((id) => !gone.has(id));
-  return [...new Set([...before, ...found(observed)])].sort((a, b) => a - b).slice(0, MAX_IDS);
+  return [...new Set([...before, ...found(observed)])].sort(compareIds).slice(0, MAX_IDS);
 }
 
 /** A sweep that began before the confirmation reports the same machines again: it does not count. */
-function found({ session, account }: Observed): readonly number[] {
+function found({ session, account }: Observed): readonly string[] {
   const confirmedAt = Date.parse(account.status?.rollbackConfirmedAt ?? '') || 0;
   return session && session.findings.confirmedAt >= confirmedAt ? session.findings.rolledBack : [];
 }
@@ -146,9 +147,9 @@ export function massOrphanRecord(observed: Observed): MassOrphanRecord {
   const { massOrphaned = [], orphansConfirmed = [], orphansConfirmedBy } = account.status ?? {};
   const request = requestToken(account.metadata, annotations.confirmOrphans);
   const gone = provenGone(observed);
-  const isThere = (id: number) => !gone.has(id);
+  const isThere = (id: string) => !gone.has(id);
   const found = (session?.findings.massOrphaned ?? []).filter((id) => !orphansConfirmed.includes(id));
-  const latched = [...new Set([...massOrphaned, ...found])].filter(isThere).sort((a, b) => a - b);
+  const latched = [...new Set([...massOrphaned, ...found])].filter(isThere).sort(compareIds);
   const confirms = massOrphaned.length > 0 && request !== undefined && request !== orphansConfirmedBy;
   const confirmed = [...orphansConfirmed, ...(confirms ? latched : [])].filter(isThere);
   return {
@@ -161,7 +162,7 @@ export function massOrphanRecord(observed: Observed): MassOrphanRecord {
 /** An empty list replaces one that is on record. */
 function listOf(
   name: 'massOrphaned' | 'orphansConfirmed',
-  ids: readonly number[],
+  ids: readonly string[],
   status: MarketplaceAccountStatus | undefined,
 ): MassOrphanRecord {
   return status?.[name] || ids.length > 0 ? { [name]: ids.slice(0, MAX_IDS) } : {};

@@ -56,7 +56,7 @@ async function bench() {
   const asked: string[] = [];
   const paced: unknown[] = [];
   const marketplace: { user: (key: string) => unknown; destroy: (key: string) => unknown } = {
-    user: () => ({ id: 7 }),
+    user: () => ({ id: '7' }),
     destroy: fails('notFound'),
   };
   const kept = new KeptKeys(kube, 'default');
@@ -92,7 +92,7 @@ async function bench() {
       annotations: { [annotations.requestedAt]: requestedAt },
     },
     spec: { ...account.spec, apiKeySecretRef: { name, key: 'api-key' } },
-    status: { login: { url: 'https://market.example', userId: 7 } } as NonNullable<
+    status: { login: { url: 'https://market.example', userId: '7' } } as NonNullable<
       MarketplaceAccount['status']
     >,
   });
@@ -159,7 +159,7 @@ describe('whether a key may destroy', () => {
   test('is asked at the pace of the login that the key has named', async () => {
     const { paced, check } = await bench();
     await check();
-    expect(paced).toEqual([{ url: 'https://market.example', userId: 7 }]);
+    expect(paced).toEqual([{ url: 'https://market.example', userId: '7' }]);
   });
 
   test('is not proven by a service that fails', async () => {
@@ -288,7 +288,7 @@ describe('the kept key', () => {
 
   describe('beside a key in the Secret', () => {
     const only = (name: string, otherwise: () => never) => (key: string) =>
-      key === name ? { id: 7 } : otherwise();
+      key === name ? { id: '7' } : otherwise();
 
     test.each(['unauthorized', 'sessionExpired', 'twoFactorRequired', 'forbidden'] as const)(
       'replaces one that is refused (%s), and is kept already',
@@ -346,8 +346,8 @@ describe('the kept key', () => {
     });
 
     test.each([
-      ['serves', () => ({ id: 7 }), { source: 'user', mayDestroy: true }],
-      ['is of another login', () => ({ id: 8 }), { source: 'user', login: { userId: 8 } }],
+      ['serves', () => ({ id: '7' }), { source: 'user', mayDestroy: true }],
+      ['is of another login', () => ({ id: '8' }), { source: 'user', login: { userId: '8' } }],
       ['could not be tried', fails('timeout'), { source: 'user', failure: { kind: 'timeout' } }],
     ])('is left alone where that %s', async (name, user, proof) => {
       const { kept, marketplace, check, asked } = await bench();

@@ -67,7 +67,7 @@ const KEPT_BELIEVED_MS = 3_600_000;
 /** An account that is there is checked in each interval. */
 const INTERVALS_REMEMBERED = 10;
 /** No machine ever has it: destroying it only shows whether the key may destroy. */
-const NO_INSTANCE = 0;
+const NO_INSTANCE = '0';
 
 /**
  * Reads and proves keys: every minute, when the spec or a request changes, when the marketplace refused one, and

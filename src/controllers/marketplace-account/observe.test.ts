@@ -147,7 +147,7 @@ test('machines are counted by the objects of all accounts: another one may have 
 
 describe('what keeps an account from going', () => {
   test.each([
-    ['an object with a machine', { instanceId: 4 }],
+    ['an object with a machine', { instanceId: '4' }],
     ['an object with an open intent', { hasOpenIntent: true }],
     ['an object whose purchase is in doubt', { hasDoubtfulIntent: true }],
   ])('%s blocks', async (_, change) => {
@@ -203,7 +203,7 @@ describe('machines that no object claims', () => {
     ],
     [
       'one is of another login',
-      other({ status: { login: { ...LOGIN, userId: 8, provenAt: '' } } }),
+      other({ status: { login: { ...LOGIN, userId: '8', provenAt: '' } } }),
       true,
       'nothing',
     ],

@@ -9,7 +9,7 @@ const { table, close } = accountDecisionTables('marketplace-account');
 
 const NONE = { type: 'none' } as const;
 const url = 'https://market.example';
-const pinned = (userId: number): MarketplaceAccountStatus => ({
+const pinned = (userId: string): MarketplaceAccountStatus => ({
   login: { url, userId, provenAt: '2026-11-20T00:00:00Z' },
 });
 const kept = proven({ source: 'kept' });
@@ -33,12 +33,12 @@ describe('the key of an account', () => {
     ],
     [
       'proves the login that is pinned',
-      { account: accountWith({ status: pinned(7) }), keyKept: true },
+      { account: accountWith({ status: pinned('7') }), keyKept: true },
       ['connect', 'ready for rentals'],
     ],
     [
       'proves another login',
-      { account: accountWith({ status: pinned(9) }) },
+      { account: accountWith({ status: pinned('9') }) },
       ['disconnect', 'ready LoginChanged', 'event LoginChanged'],
     ],
     [
@@ -59,14 +59,14 @@ describe('the key of an account', () => {
     ['has no Secret', broken(secretMissing), ['disconnect', 'ready SecretMissing', 'event SecretMissing']],
     [
       'has no Secret, and the kept one stands in',
-      { ...broken(secretMissing, kept), account: accountWith({ status: pinned(7) }) },
+      { ...broken(secretMissing, kept), account: accountWith({ status: pinned('7') }) },
       ['connect', 'ready UsingKeptKey', 'event UsingKeptKey'],
     ],
     [
       'is not accepted, and the kept one stands in',
       {
         proof: { ...kept, insteadOf: failed('unauthorized') },
-        account: accountWith({ status: pinned(7) }),
+        account: accountWith({ status: pinned('7') }),
       },
       ['connect', 'ready UsingKeptKey', 'event UsingKeptKey'],
     ],
@@ -113,7 +113,7 @@ describe('the key of an account', () => {
     ['could not be checked yet', { proof: failed('timeout') }, ['ready Unreachable']],
     [
       'could not be checked again',
-      { proof: failed('timeout'), account: accountWith({ status: pinned(7) }) },
+      { proof: failed('timeout'), account: accountWith({ status: pinned('7') }) },
       ['ready Unreachable'],
     ],
     [
@@ -317,22 +317,28 @@ describe('the installation', () => {
       'was rolled back',
       {
         session: session({
-          findings: { orphans: [5, 6], unsettled: [], rolledBack: [5, 6], confirmedAt: 0, copied: [] },
+          findings: {
+            orphans: ['5', '6'],
+            unsettled: [],
+            rolledBack: ['5', '6'],
+            confirmedAt: 0,
+            copied: [],
+          },
         }),
       },
       [...CONNECTED, 'event MemoryRolledBack'],
     ],
     [
       'was rolled back, which no restart and no later rental makes undone',
-      { account: accountWith({ status: { rolledBack: [5] } }), newestRentalAt: observed().now },
+      { account: accountWith({ status: { rolledBack: ['5'] } }), newestRentalAt: observed().now },
       [...CONNECTED, 'event MemoryRolledBack'],
     ],
     [
       'was rolled back, and a person has looked',
       {
-        account: accountWith({ metadata: { annotations: seen }, status: { rolledBack: [5] } }),
+        account: accountWith({ metadata: { annotations: seen }, status: { rolledBack: ['5'] } }),
         session: session({
-          findings: { orphans: [5], unsettled: [], rolledBack: [5], confirmedAt: 0, copied: [] },
+          findings: { orphans: ['5'], unsettled: [], rolledBack: ['5'], confirmedAt: 0, copied: [] },
         }),
       },
       CONNECTED,
@@ -342,7 +348,7 @@ describe('the installation', () => {
       {
         account: accountWith({
           metadata: { annotations: seen },
-          status: { rolledBack: [5], rollbackConfirmed: 'seen' },
+          status: { rolledBack: ['5'], rollbackConfirmed: 'seen' },
         }),
       },
       [...CONNECTED, 'event MemoryRolledBack'],
@@ -356,7 +362,7 @@ describe('the installation', () => {
 });
 
 describe('what is on record', () => {
-  const avoid = (id: number, type: 'host' | 'machine') =>
+  const avoid = (id: string, type: 'host' | 'machine') =>
     ({ target: { type, id }, until: observed().now + 3_600_000, failures: 2, reason: 'Exited' }) as const;
   const breaker = (cause: 'massFailure' | 'listFailed') =>
     session({ breaker: { type: 'open', since: 1_000, cause, unhealthy: 6, message: 'Six at once.' } });
@@ -384,7 +390,7 @@ describe('what is on record', () => {
         session: session({
           counts: { objects: 1, rented: 2, billing: 3, retained: 4, orphaned: 5, foreign: 6 },
           labelEcho: 'notEchoed',
-          avoid: [avoid(3, 'host'), avoid(4, 'machine')],
+          avoid: [avoid('3', 'host'), avoid('4', 'machine')],
         }),
       },
       CONNECTED,
@@ -399,7 +405,7 @@ describe('what is on record', () => {
       {
         account: accountWith({
           status: {
-            avoid: [{ kind: 'Host', id: 3, until: '2026-11-20T11:00:00Z', failures: 1, reason: 'Exited' }],
+            avoid: [{ kind: 'Host', id: '3', until: '2026-11-20T11:00:00Z', failures: 1, reason: 'Exited' }],
           },
         }),
       },
@@ -492,19 +498,19 @@ describe('an account that is deleted', () => {
     ['goes when there are none', { account: going }, GOES],
     [
       'waits for machines that no object claims, where its policy is to destroy them',
-      { account: destroying(), session: session({ pendingOrphans: [5, 6] }) },
+      { account: destroying(), session: session({ pendingOrphans: ['5', '6'] }) },
       WAITS,
     ],
     [
       'waits for those of its objects first, and names them',
-      { account: destroying(), session: session({ pendingOrphans: [5] }), blockers: ['team/a'] },
+      { account: destroying(), session: session({ pendingOrphans: ['5'] }), blockers: ['team/a'] },
       WAITS,
     ],
     [
       'names ten machines that no object claims and counts the others',
       {
         account: destroying(),
-        session: session({ pendingOrphans: Array.from({ length: 12 }, (_, index) => index + 1) }),
+        session: session({ pendingOrphans: Array.from({ length: 12 }, (_, index) => String(index + 1)) }),
       },
       WAITS,
     ],
@@ -522,7 +528,7 @@ describe('an account that is deleted', () => {
       'waits for them while it is being found out who this installation is',
       {
         account: destroying(),
-        session: session({ pendingOrphans: [5] }),
+        session: session({ pendingOrphans: ['5'] }),
         installation: { type: 'pending', why: { reason: 'IdentityPending', message: '' } },
       },
       ['keepKey', 'connect', 'resolveIdentity', 'ready MachinesRemain'],
@@ -534,17 +540,17 @@ describe('an account that is deleted', () => {
     ],
     [
       'goes where another account of the login sweeps them',
-      { account: destroying(), session: session({ pendingOrphans: [5] }), beside: 'sweeps' },
+      { account: destroying(), session: session({ pendingOrphans: ['5'] }), beside: 'sweeps' },
       GOES,
     ],
     [
       'names them and goes where an account of the login that nobody can use wants them reported',
-      { account: destroying(), session: session({ pendingOrphans: [5] }), beside: 'reports' },
+      { account: destroying(), session: session({ pendingOrphans: ['5'] }), beside: 'reports' },
       [...GOES, 'event OrphanFound'],
     ],
     [
       'names them and goes where its policy is to report them',
-      { account: going, session: session({ pendingOrphans: [5, 6] }) },
+      { account: going, session: session({ pendingOrphans: ['5', '6'] }) },
       [...GOES, 'event OrphanFound'],
     ],
     [
@@ -556,7 +562,7 @@ describe('an account that is deleted', () => {
       'names them and goes where its key may not destroy',
       {
         account: destroying(),
-        session: session({ pendingOrphans: [5] }),
+        session: session({ pendingOrphans: ['5'] }),
         proof: proven({ mayDestroy: false }),
       },
       [...GOES, 'event OrphanFound'],
@@ -565,14 +571,14 @@ describe('an account that is deleted', () => {
       'names them and goes where nothing is swept before a person has looked',
       {
         account: destroying(),
-        session: session({ pendingOrphans: [5] }),
+        session: session({ pendingOrphans: ['5'] }),
         installation: { ...observed().installation, sweep: 'scopeShrunk' } as Observed['installation'],
       },
       [...GOES, 'event OrphanFound'],
     ],
     [
       'names them and goes where memory was rolled back',
-      { account: destroying({ rolledBack: [5] }), session: session({ pendingOrphans: [5] }) },
+      { account: destroying({ rolledBack: ['5'] }), session: session({ pendingOrphans: ['5'] }) },
       [...GOES, 'event OrphanFound'],
     ],
     [

@@ -3,6 +3,7 @@ import type { MarketplaceAccountStatus } from '../../api/v1alpha1/marketplace-ac
 import { annotations } from '../../api/v1alpha1/names.ts';
 import { requestToken } from '../../api/v1alpha1/object.ts';
 import { withPage } from '../../api/v1alpha1/reasons.ts';
+import { compareIds } from '../../lib/ids.ts';
 import { sameJson } from '../../lib/json.ts';
 import { formatDollars, type MicroDollars, parseDollars } from '../../lib/money.ts';
 import { formatDuration, formatTime } from '../../lib/time.ts';
@@ -161,7 +162,7 @@ function labelCopies(observed: Observed): Pick<Status, 'labelCopies'> {
   if (!before && found.length === 0) return {};
   const gone = provenGone(observed);
   const ids = [...(before ?? []).filter((id) => !gone.has(id)), ...found];
-  return { labelCopies: [...new Set(ids)].sort((a, b) => a - b).slice(0, MAX_COPIES) };
+  return { labelCopies: [...new Set(ids)].sort(compareIds).slice(0, MAX_COPIES) };
 }
 
 /** The newest rental on record, which never goes back. */

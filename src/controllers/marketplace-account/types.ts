@@ -30,7 +30,7 @@ export interface SessionFacts {
   /** Undefined before the first complete list. */
   readonly counts: MachineCounts | undefined;
   /** Machines that the status names and that are gone for sure. */
-  readonly provenGone: ReadonlySet<number>;
+  readonly provenGone: ReadonlySet<string>;
   readonly sums: AccountSums;
   readonly breaker: BreakerState;
   readonly labelEcho: LabelEcho;
@@ -40,7 +40,7 @@ export interface SessionFacts {
    * Ids of machines of ours that no object claims and that are not gone for sure; followed only while the account is being
    * deleted. Undefined before this process's first sweep.
    */
-  readonly pendingOrphans: readonly number[] | undefined;
+  readonly pendingOrphans: readonly string[] | undefined;
 }
 
 /** Everything one pass needs, in one frozen value. */

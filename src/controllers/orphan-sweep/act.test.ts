@@ -7,7 +7,7 @@ import { act } from './act.ts';
 import type { Sweep } from './observe.ts';
 import type { Action } from './types.ts';
 
-const destroy: Action = { type: 'destroy', instanceId: 5, pricePerHour: 500_000 };
+const destroy: Action = { type: 'destroy', instanceId: '5', pricePerHour: 500_000 };
 
 /** What an action of the sweep does, where the service answers so and this process leads or not. */
 async function done(
@@ -32,7 +32,7 @@ async function done(
     feed: { pollNow: () => happened.push('look') },
     client: {
       instances: {
-        destroy: async (id: number, { mayLeave }: CallOptions) => {
+        destroy: async (id: string, { mayLeave }: CallOptions) => {
           if (mayLeave?.() === false)
             throw new MarketplaceError('taken back', { kind: 'aborted', outcome: 'refused' });
           happened.push(`destroy ${id}`);

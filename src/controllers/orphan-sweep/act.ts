@@ -20,9 +20,9 @@ export interface SweepEffects {
   /** Asked before each destroy, and again when it has waited for its place. */
   readonly isLeader: () => boolean;
   /** Whether the destroy of that machine is decided again by the newest list and the caches. */
-  readonly isStillOrphan: (sweep: Sweep, instanceId: number) => boolean;
+  readonly isStillOrphan: (sweep: Sweep, instanceId: string) => boolean;
   /** Durable when it resolves: that destroy counts among those of the last hour, whatever comes of it. */
-  readonly recordSwept: (session: AccountSession, instanceId: number) => Promise<void>;
+  readonly recordSwept: (session: AccountSession, instanceId: string) => Promise<void>;
 }
 
 /** Carries out one action on the machines of a login; `account` is where people are told. */

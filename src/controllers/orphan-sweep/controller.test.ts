@@ -19,7 +19,7 @@ import { createOrphanSweep, type OrphanSweepOptions } from './controller.ts';
 import { SweepMemory } from './sweep-memory.ts';
 
 const NOW = Date.parse('2026-11-20T12:00:00Z');
-const ORPHAN = row({ id: 5, startedAt: NOW - 3_600_000 });
+const ORPHAN = row({ id: '5', startedAt: NOW - 3_600_000 });
 const FINDINGS: SweepFindings = { orphans: [], unsettled: [], rolledBack: [], confirmedAt: 0, copied: [] };
 const facts = { uid: 'gone', attempt: 1, issuedAt: 0 };
 
@@ -42,7 +42,7 @@ interface Setting {
 function sweeper({ users, knowsIdentity = true, withoutAccount, openBreakerOf, silent, meanwhile }: Setting) {
   const clock = createVirtualClock({ startMs: NOW });
   const did: string[] = [];
-  const told: [string, readonly number[]][] = [];
+  const told: [string, readonly string[]][] = [];
   let listBegunAt = 0;
   const sessions = Object.entries(users).map(([name, userId]) => ({
     ref: { namespace: 'team', name },
@@ -56,7 +56,7 @@ function sweeper({ users, knowsIdentity = true, withoutAccount, openBreakerOf, s
     feed: { latest: () => ({ begunAt: listBegunAt, endedAt: listBegunAt, rows: new Map() }), pollNow() {} },
     client: {
       instances: {
-        destroy: async (id: number, { mayLeave }: CallOptions) => {
+        destroy: async (id: string, { mayLeave }: CallOptions) => {
           if (name === silent) await sleep(clock, 60_000);
           meanwhile?.(accounts);
           if (mayLeave?.() !== true)
@@ -130,8 +130,8 @@ describe('of a login that two accounts have', () => {
     ]);
     const { did, told } = await hears('list');
     expect(told).toEqual([
-      ['first', [5]],
-      ['second', [5]],
+      ['first', ['5']],
+      ['second', ['5']],
     ]);
     expect(did).toEqual(['OrphanFound', 'first destroys 5', 'OrphanDestroyed']);
   });
@@ -156,7 +156,7 @@ test('a destroy is on record before it is sent', async () => {
   const { hears } = sweeper({ users: { one: 7 }, meanwhile: note });
   await hears('list');
   expect((await hears('list')).did).toContain('one destroys 5');
-  expect(recorded).toEqual([[{ instanceId: 5, at: expect.stringContaining('2026-11-20T12:00:0') }]]);
+  expect(recorded).toEqual([[{ instanceId: '5', at: expect.stringContaining('2026-11-20T12:00:0') }]]);
 });
 
 test.each([
@@ -166,7 +166,7 @@ test.each([
     accountWith({
       metadata: { name: 'one' },
       spec: { orphanPolicy: 'Destroy' },
-      status: { massOrphaned: [5, 6, 7, 8] },
+      status: { massOrphaned: ['5', '6', '7', '8'] },
     }),
   ],
   [
@@ -174,7 +174,7 @@ test.each([
     accountWith({
       metadata: { name: 'one' },
       spec: { orphanPolicy: 'Destroy' },
-      status: { rolledBack: [9] },
+      status: { rolledBack: ['9'] },
     }),
   ],
 ])('a destroy that waits for its place is not sent when meanwhile %s (H1)', async (_, account) => {
@@ -198,8 +198,8 @@ test('sweeps each of two logins by its own account, and reports to that alone', 
   await hears('list');
   const { did, told } = await hears('list');
   expect(told).toEqual([
-    ['one', [5]],
-    ['two', [5]],
+    ['one', ['5']],
+    ['two', ['5']],
   ]);
   expect(did.filter((what) => what.includes('destroys'))).toEqual(['one destroys 5', 'two destroys 5']);
 });

@@ -59,7 +59,7 @@ export function createOrphanSweep(options: OrphanSweepOptions): Controller {
 }
 
 /** A destroy waits for its place: by then an object may claim the machine, or many may have lost theirs. */
-function isStillOrphan(sweep: Sweep, instanceId: number, sources: SweepSources): boolean {
+function isStillOrphan(sweep: Sweep, instanceId: string, sources: SweepSources): boolean {
   const observed = observeAgain(sweep, sources);
   const actions = observed ? decide(observed).actions : [];
   return actions.some((action) => action.type === 'destroy' && action.instanceId === instanceId);

@@ -8,7 +8,7 @@ const MINUTE = 60_000;
 
 /** A machine that has been unclaimed for long. */
 const candidate = (changes: Partial<Candidate> = {}): Candidate => ({
-  instanceId: 5,
+  instanceId: '5',
   issuedAt: NOW - 10 * MINUTE,
   startedAt: NOW - 10 * MINUTE,
   pricePerHour: 500_000,
@@ -52,14 +52,14 @@ describe('what counts as an orphan', () => {
     ['late, and an hour old (H6)', { isLate: true, startedAt: NOW - 60 * MINUTE }, true],
   ] as const)('%s', (_, changes, isOrphan) => {
     const { findings } = decide(observed({ candidates: [candidate(changes)] }));
-    expect(findings.orphans).toEqual(isOrphan ? [5] : []);
+    expect(findings.orphans).toEqual(isOrphan ? ['5'] : []);
   });
 });
 
 test.each([
   ['old, unclaimed twice', {}, []],
-  ['too young', { startedAt: NOW }, [5]],
-  ['unclaimed once', { sweeps: 1 }, [5]],
+  ['too young', { startedAt: NOW }, ['5']],
+  ['unclaimed once', { sweeps: 1 }, ['5']],
   ['without a start date, which makes no orphan of it ever', { startedAt: undefined }, []],
 ] as const)('counts what may still become an orphan as unsettled: %s', (_, changes, unsettled) => {
   expect(decide(observed({ candidates: [candidate(changes)] })).findings).toMatchObject({ unsettled });
@@ -67,13 +67,13 @@ test.each([
 
 test('nothing is old enough while the time of the service is stale (H2)', () => {
   const { findings } = decide(observed({ now: undefined }));
-  expect(findings).toMatchObject({ orphans: [], unsettled: [5] });
+  expect(findings).toMatchObject({ orphans: [], unsettled: ['5'] });
 });
 
 test('scenario 87: reports a late machine once, with its price, and as an orphan after an hour (H6)', () => {
   const late = candidate({ isLate: true, startedAt: NOW - MINUTE });
   const { findings, actions, events } = decide(observed({ candidates: [late] }));
-  expect(findings).toMatchObject({ orphans: [], unsettled: [5], late: [5] });
+  expect(findings).toMatchObject({ orphans: [], unsettled: ['5'], late: ['5'] });
   expect(actions).toEqual([]);
   expect(events).toEqual([
     {
@@ -90,7 +90,7 @@ test('scenario 87: reports a late machine once, with its price, and as an orphan
   const old = { ...late, startedAt: NOW - 60 * MINUTE };
   expect(decide(observed({ candidates: [old], before: findings })).actions).toContainEqual({
     type: 'destroy',
-    instanceId: 5,
+    instanceId: '5',
     pricePerHour: 500_000,
   });
 });
@@ -108,31 +108,31 @@ describe('what keeps orphans from being destroyed', () => {
     ['a cloned cluster', { sweep: 'clusterChanged' }, 'the identity belongs to another cluster'],
     ['a narrower scope', { sweep: 'scopeShrunk' }, 'fewer namespaces are watched than before'],
     ['a restored backup', { candidates: [UNKNOWN] }, 'memory was rolled back'],
-    ['a restored backup that nobody has confirmed yet', { latched: [9] }, 'memory was rolled back'],
+    ['a restored backup that nobody has confirmed yet', { latched: ['9'] }, 'memory was rolled back'],
   ] as const)('%s', (_, changes, kept) => {
     const given = observed(changes);
     expect(decide(given).kept).toBe(kept);
-    expect(destroyed(given)).toEqual(kept === undefined ? [5] : []);
-    expect(decide(given).findings.orphans).toEqual([5]);
+    expect(destroyed(given)).toEqual(kept === undefined ? ['5'] : []);
+    expect(decide(given).findings.orphans).toEqual(['5']);
   });
 
   test('one machine younger than every record keeps all of them', () => {
-    const given = observed({ candidates: [candidate(), { ...UNKNOWN, instanceId: 6 }] });
-    expect(decide(given).findings.rolledBack).toEqual([6]);
+    const given = observed({ candidates: [candidate(), { ...UNKNOWN, instanceId: '6' }] });
+    expect(decide(given).findings.rolledBack).toEqual(['6']);
     expect(destroyed(given)).toEqual([]);
   });
 
   test('records are in whole seconds, which makes no machine younger', () => {
     const judged = (issuedAt: number) =>
       destroyed(observed({ candidates: [candidate({ issuedAt, newestRecordAt: 1_000_000 })] }));
-    expect(judged(1_001_000)).toEqual([5]);
+    expect(judged(1_001_000)).toEqual(['5']);
     expect(judged(1_001_001)).toEqual([]);
   });
 
   test('a machine that was there when a person confirmed is an orphan like any other', () => {
     const given = observed({ candidates: [UNKNOWN], confirmedAt: UNKNOWN.issuedAt });
     expect(decide(given).findings).toMatchObject({ rolledBack: [], confirmedAt: UNKNOWN.issuedAt });
-    expect(destroyed(given)).toEqual([5]);
+    expect(destroyed(given)).toEqual(['5']);
     expect(destroyed({ ...given, confirmedAt: UNKNOWN.issuedAt - 1_001 })).toEqual([]);
   });
 });
@@ -147,12 +147,12 @@ describe('events', () => {
         note: 'Machine 5 is ours, bills $0.50/h, and no GpuInstance claims it.',
       },
     ]);
-    const before = { orphans: [5], unsettled: [], rolledBack: [], confirmedAt: 0, copied: [] };
+    const before = { orphans: ['5'], unsettled: [], rolledBack: [], confirmedAt: 0, copied: [] };
     expect(decide(observed({ before }))).toMatchObject({ actions: [{ type: 'destroy' }], events: [] });
   });
 
   test('a copied label once', () => {
-    const given = observed({ candidates: [], copied: [8] });
+    const given = observed({ candidates: [], copied: ['8'] });
     expect(decide(given)).toMatchObject({ actions: [], events: [{ reason: 'LabelCopied' }] });
     expect(decide({ ...given, before: decide(given).findings }).events).toEqual([]);
   });
@@ -172,88 +172,88 @@ describe('what is remembered of orphans', () => {
 
   test('the same list counts once however often it is looked at', () => {
     const memory = new SweepMemory();
-    memory.count('login', at(1), [5]);
-    expect(memory.count('login', at(1), [5]).get(5)?.sweeps).toBe(1);
-    expect(memory.count('login', at(2), [5]).get(5)?.sweeps).toBe(2);
+    memory.count('login', at(1), ['5']);
+    expect(memory.count('login', at(1), ['5']).get('5')?.sweeps).toBe(1);
+    expect(memory.count('login', at(2), ['5']).get('5')?.sweeps).toBe(2);
   });
 
   test('starts counting again when a machine was claimed in between', () => {
     const memory = new SweepMemory();
-    memory.count('login', at(1), [5]);
+    memory.count('login', at(1), ['5']);
     memory.count('login', at(2), []);
-    expect(memory.count('login', at(3, 700), [5]).get(5)).toEqual({ sweeps: 1, newestRecordAt: 700 });
+    expect(memory.count('login', at(3, 700), ['5']).get('5')).toEqual({ sweeps: 1, newestRecordAt: 700 });
   });
 
   test('a machine is judged by the records of its first sweep, whatever is rented later', () => {
     const memory = new SweepMemory();
-    memory.count('login', at(1, 700), [5]);
-    const sightings = memory.count('login', at(2, 900), [5, 6]);
-    expect([sightings.get(5)?.newestRecordAt, sightings.get(6)?.newestRecordAt]).toEqual([700, 900]);
+    memory.count('login', at(1, 700), ['5']);
+    const sightings = memory.count('login', at(2, 900), ['5', '6']);
+    expect([sightings.get('5')?.newestRecordAt, sightings.get('6')?.newestRecordAt]).toEqual([700, 900]);
   });
 
   test('logins do not meet', () => {
     const memory = new SweepMemory();
-    memory.count('one', at(1), [5]);
-    expect(memory.count('two', at(1), [5]).get(5)?.sweeps).toBe(1);
+    memory.count('one', at(1), ['5']);
+    expect(memory.count('two', at(1), ['5']).get('5')?.sweeps).toBe(1);
   });
 });
 
 describe('what a consistent list settled', () => {
   test('speaks for the same machines for a minute', () => {
     const memory = new SweepMemory();
-    memory.settle('login', { orphans: [5, 6], suspects: [5, 6] }, 0);
-    expect(memory.isSettled('login', [5, 6], 59_999)).toBe(true);
-    expect(memory.isSettled('login', [5, 6], 60_000)).toBe(false);
+    memory.settle('login', { orphans: ['5', '6'], suspects: ['5', '6'] }, 0);
+    expect(memory.isSettled('login', ['5', '6'], 59_999)).toBe(true);
+    expect(memory.isSettled('login', ['5', '6'], 60_000)).toBe(false);
   });
 
   test('is forgotten once another sweep found others', () => {
     const memory = new SweepMemory();
     const sweep = { listBegunAt: 1, newestRecordAt: 0 };
-    memory.settle('login', { orphans: [5], suspects: [5] }, 0);
-    memory.count('login', sweep, [5]);
-    expect(memory.isSettled('login', [5], 1)).toBe(true);
+    memory.settle('login', { orphans: ['5'], suspects: ['5'] }, 0);
+    memory.count('login', sweep, ['5']);
+    expect(memory.isSettled('login', ['5'], 1)).toBe(true);
     memory.count('login', sweep, []);
-    expect(memory.isSettled('login', [5], 1)).toBe(false);
+    expect(memory.isSettled('login', ['5'], 1)).toBe(false);
   });
 
   test('says nothing about others', () => {
     const memory = new SweepMemory();
-    memory.settle('login', { orphans: [5], suspects: [5] }, 0);
-    expect(memory.isSettled('login', [5, 6], 1)).toBe(false);
-    expect(memory.isSettled('other', [5], 1)).toBe(false);
+    memory.settle('login', { orphans: ['5'], suspects: ['5'] }, 0);
+    expect(memory.isSettled('login', ['5', '6'], 1)).toBe(false);
+    expect(memory.isSettled('other', ['5'], 1)).toBe(false);
   });
 });
 
 describe('many machines that lost their objects at once (H5)', () => {
   const many = (count: number) =>
-    Array.from({ length: count }, (_, index) => candidate({ instanceId: index + 1 }));
+    Array.from({ length: count }, (_, index) => candidate({ instanceId: String(index + 1) }));
   const destroyed = (changes: Partial<Observed>) =>
     decide(observed(changes)).actions.flatMap((action) =>
       action.type === 'destroy' ? [action.instanceId] : [],
     );
 
-  const swept = (lastWindow: number, ...ids: readonly number[]) => ({ lastHour: new Set(ids), lastWindow });
+  const swept = (lastWindow: number, ...ids: readonly string[]) => ({ lastHour: new Set(ids), lastWindow });
 
   test('scenario 85: are reported, and none is destroyed', () => {
     const decision = decide(observed({ candidates: many(4) }));
     expect(decision.kept).toBe('many machines lost their objects at once');
-    expect(decision.findings.massOrphaned).toEqual([1, 2, 3, 4]);
+    expect(decision.findings.massOrphaned).toEqual(['1', '2', '3', '4']);
     expect(destroyed({ candidates: many(4) })).toEqual([]);
   });
 
   test('are not so few that an account tolerates them', () => {
     expect(decide(observed({ candidates: many(3) })).findings.massOrphaned).toBeUndefined();
-    expect(destroyed({ candidates: many(3) })).toEqual([1, 2, 3]);
-    expect(destroyed({ candidates: many(4), maxOrphans: 4 })).toEqual([1, 2, 3, 4]);
+    expect(destroyed({ candidates: many(3) })).toEqual(['1', '2', '3']);
+    expect(destroyed({ candidates: many(4), maxOrphans: 4 })).toEqual(['1', '2', '3', '4']);
   });
 
   test('count also if they lose them one after the other within an hour', () => {
-    expect(destroyed({ candidates: many(1), swept: swept(0, 7, 8, 9) })).toEqual([]);
-    expect(destroyed({ candidates: many(1), swept: swept(2, 8, 9) })).toEqual([1]);
+    expect(destroyed({ candidates: many(1), swept: swept(0, '7', '8', '9') })).toEqual([]);
+    expect(destroyed({ candidates: many(1), swept: swept(2, '8', '9') })).toEqual(['1']);
   });
 
   test('count once if their destroy is on record and a list still shows them', () => {
-    expect(destroyed({ candidates: many(3), swept: swept(2, 1, 2) })).toEqual([1, 2, 3]);
+    expect(destroyed({ candidates: many(3), swept: swept(2, '1', '2') })).toEqual(['1', '2', '3']);
   });
 
   test('are no events where they are only reported', () => {
@@ -261,19 +261,19 @@ describe('many machines that lost their objects at once (H5)', () => {
   });
 
   test('keep every other orphan as long as they stand on record', () => {
-    expect(destroyed({ candidates: many(1), massLatched: [7] })).toEqual([]);
+    expect(destroyed({ candidates: many(1), massLatched: ['7'] })).toEqual([]);
   });
 
   test('are destroyed slowly once a person has confirmed them', () => {
     const massConfirmed = new Set(many(12).map(({ instanceId }) => instanceId));
-    expect(destroyed({ candidates: many(12), massConfirmed })).toEqual([1, 2]);
-    expect(destroyed({ candidates: many(12), massConfirmed, machines: 5 })).toEqual([1]);
-    expect(destroyed({ candidates: many(12), massConfirmed, swept: swept(2, 20, 21) })).toEqual([]);
-    expect(destroyed({ candidates: many(12), massConfirmed, swept: swept(1, 20) })).toEqual([1]);
+    expect(destroyed({ candidates: many(12), massConfirmed })).toEqual(['1', '2']);
+    expect(destroyed({ candidates: many(12), massConfirmed, machines: 5 })).toEqual(['1']);
+    expect(destroyed({ candidates: many(12), massConfirmed, swept: swept(2, '20', '21') })).toEqual([]);
+    expect(destroyed({ candidates: many(12), massConfirmed, swept: swept(1, '20') })).toEqual(['1']);
   });
 
   test('are tried again, once confirmed, if their destroy is on record and they are still there', () => {
     const massConfirmed = new Set(many(12).map(({ instanceId }) => instanceId));
-    expect(destroyed({ candidates: many(12), massConfirmed, swept: swept(2, 1, 2) })).toEqual([1, 2]);
+    expect(destroyed({ candidates: many(12), massConfirmed, swept: swept(2, '1', '2') })).toEqual(['1', '2']);
   });
 });

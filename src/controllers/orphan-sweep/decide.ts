@@ -79,7 +79,7 @@ function massOrphaned({
   swept,
   massConfirmed,
 }: Observed): Pick<SweepFindings, 'massOrphaned'> {
-  const isFresh = (id: number) => !massConfirmed.has(id) && !swept.lastHour.has(id);
+  const isFresh = (id: string) => !massConfirmed.has(id) && !swept.lastHour.has(id);
   const ids = candidates.map(({ instanceId }) => instanceId).filter(isFresh);
   const isMass = policy === 'Destroy' && ids.length > 0 && ids.length + swept.lastHour.size > maxOrphans;
   return isMass ? { massOrphaned: ids } : {};

@@ -11,11 +11,11 @@ import { SweepMemory } from './sweep-memory.ts';
 
 type Policy = 'Report' | 'Destroy';
 
-const LOGIN = { url: 'https://market.example', userId: 7 };
-const ORPHAN = row({ id: 5 });
-const OLD = row({ id: 5, startedAt: 0 });
+const LOGIN = { url: 'https://market.example', userId: '7' };
+const ORPHAN = row({ id: '5' });
+const OLD = row({ id: '5', startedAt: 0 });
 /** The list that came while a sweep rode on the one before. */
-const LATEST = new Map([ORPHAN, row({ id: 6 })].map((machine) => [machine.id, machine]));
+const LATEST = new Map([ORPHAN, row({ id: '6' })].map((machine) => [machine.id, machine]));
 const facts = { uid: 'gone', attempt: 1, issuedAt: 0 };
 const claimant = { uid: 'young' } as ListedObject;
 
@@ -45,7 +45,7 @@ interface Login {
   readonly status?: MarketplaceAccount['status'];
 }
 
-const listing = (instanceId: number): MarketplaceAccount['status'] => ({
+const listing = (instanceId: string): MarketplaceAccount['status'] => ({
   retained: [{ instanceId, owner: 'team/x', ownerUid: 'x', since: '2026-11-20T00:00:00Z', policy: 'Retain' }],
 });
 
@@ -75,24 +75,24 @@ test('what sweeps of the login destroyed counts by the record of all its account
   const now = createVirtualClock().now();
   const at = (ageMs: number) => new Date(now - ageMs).toISOString();
   const one = [
-    { instanceId: 11, at: at(3_600_000) },
-    { instanceId: 12, at: at(3_599_000) },
-    { instanceId: 13, at: at(600_000) },
+    { instanceId: '11', at: at(3_600_000) },
+    { instanceId: '12', at: at(3_599_000) },
+    { instanceId: '13', at: at(600_000) },
   ];
   const other = [
-    { instanceId: 14, at: at(599_000) },
-    { instanceId: 15, at: at(-5_000) },
+    { instanceId: '14', at: at(599_000) },
+    { instanceId: '15', at: at(-5_000) },
   ];
   const { swept } = await sweepOf(['Destroy', 'Destroy'], [], {
     logins: [{ status: { orphansSwept: one } }, { status: { orphansSwept: other } }],
   });
-  expect([...swept.lastHour]).toEqual([12, 13, 14, 15]);
+  expect([...swept.lastHour]).toEqual(['12', '13', '14', '15']);
   expect(swept.lastWindow).toBe(2);
 });
 
 test('an orphan is as old as its machine, whatever its label says', async () => {
-  const issuedEarlier = row({ id: 5, startedAt: 7_000 });
-  const undated = row({ id: 6, startedAt: undefined });
+  const issuedEarlier = row({ id: '5', startedAt: 7_000 });
+  const undated = row({ id: '6', startedAt: undefined });
   const { candidates } = await sweepOf(['Destroy'], [], { rows: [issuedEarlier, undated] });
   expect(candidates.map(({ startedAt }) => startedAt)).toEqual([7_000, undefined]);
 });
@@ -168,7 +168,7 @@ function sweepAmong(
 
 test('a machine that the cache does not know is an orphan only when objects read afterwards do not claim it', async () => {
   expect((await sweepOf(['Destroy'], [claimant])).candidates).toEqual([]);
-  expect((await sweepOf(['Destroy'], [])).candidates).toMatchObject([{ instanceId: 5 }]);
+  expect((await sweepOf(['Destroy'], [])).candidates).toMatchObject([{ instanceId: '5' }]);
 });
 
 describe('a destroy that waits for its place is decided again, and', () => {
@@ -213,12 +213,12 @@ test('accounts that are gone want nothing destroyed', async () => {
 test('of several accounts with one login an open breaker or a kept machine of any counts', async () => {
   const both: readonly [Policy, Policy] = ['Destroy', 'Destroy'];
   expect((await sweepOf(both, [], { logins: [{}, { breaker: 'open' }] })).breaker.type).toBe('open');
-  expect((await sweepOf(both, [], { logins: [{}, { status: listing(5) }] })).candidates).toEqual([]);
+  expect((await sweepOf(both, [], { logins: [{}, { status: listing('5') }] })).candidates).toEqual([]);
 });
 
 describe('an account of the login whose key proves nothing any more', () => {
   test('still keeps the machines that it lists', async () => {
-    const others = [withoutSession({ login: pinned, ...listing(5) })];
+    const others = [withoutSession({ login: pinned, ...listing('5') })];
     expect((await sweepOf(['Destroy'], [], { others })).candidates).toEqual([]);
   });
 
@@ -228,7 +228,7 @@ describe('an account of the login whose key proves nothing any more', () => {
   });
 
   test('of another login has no say', async () => {
-    const others = [withoutSession({ login: { ...pinned, userId: 8 }, ...listing(5) }, 'Report')];
+    const others = [withoutSession({ login: { ...pinned, userId: '8' }, ...listing('5') }, 'Report')];
     const { candidates, policy } = await sweepOf(['Destroy'], [], { others });
     expect([candidates.length, policy]).toEqual([1, 'Destroy']);
   });
@@ -236,13 +236,13 @@ describe('an account of the login whose key proves nothing any more', () => {
 
 test('a machine that was retained a moment ago is retained, although the cache does not show it yet', async () => {
   const cached = [accountWith({ metadata: { name: 'account-0' }, spec: { orphanPolicy: 'Destroy' } })];
-  const logins = [{ status: listing(5) }];
+  const logins = [{ status: listing('5') }];
   expect((await sweepOf(['Destroy'], [], { logins, cached })).candidates).toEqual([]);
 });
 
 test('a machine that is listed as kept while objects are read is kept', async () => {
   const meanwhile = (accounts: MarketplaceAccount[]) =>
-    accounts.splice(0, 1, accountWith({ metadata: { name: 'account-0' }, status: listing(5) }));
+    accounts.splice(0, 1, accountWith({ metadata: { name: 'account-0' }, status: listing('5') }));
   expect((await sweepOf(['Destroy'], [], { meanwhile })).candidates).toEqual([]);
 });
 
@@ -279,7 +279,7 @@ describe('the newest rental on record', () => {
   });
 
   test('of another login says nothing', async () => {
-    const others = [withoutSession({ login: { ...pinned, userId: 8 }, lastRentalAt })];
+    const others = [withoutSession({ login: { ...pinned, userId: '8' }, lastRentalAt })];
     expect(await newest([rentedBy('team/without-session')], { others })).toBe(0);
   });
 
@@ -292,8 +292,11 @@ describe('the newest rental on record', () => {
 
 test('what any account of the login remembers of a rollback counts', async () => {
   const confirmed = { login: pinned, rollbackConfirmedAt: new Date(7_000).toISOString() };
-  const others = [withoutSession({ login: pinned, rolledBack: [4, 5] }), withoutSession(confirmed)];
-  expect(await sweepOf(['Destroy'], [], { others })).toMatchObject({ latched: [4, 5], confirmedAt: 7_000 });
+  const others = [withoutSession({ login: pinned, rolledBack: ['4', '5'] }), withoutSession(confirmed)];
+  expect(await sweepOf(['Destroy'], [], { others })).toMatchObject({
+    latched: ['4', '5'],
+    confirmedAt: 7_000,
+  });
   expect(await sweepOf(['Destroy'], [])).toMatchObject({ latched: [], confirmedAt: 0 });
 });
 

@@ -91,7 +91,7 @@ function countedIn(inventory: SweepInventory, sweep: Sweep, sources: SweepSource
 
 function observedBy(
   inventory: SweepInventory,
-  sightings: ReadonlyMap<number, Sighting>,
+  sightings: ReadonlyMap<string, Sighting>,
   { sweep, sources }: { readonly sweep: Sweep; readonly sources: SweepSources },
 ): Observed {
   const [first] = sweep.sessions;
@@ -134,7 +134,7 @@ function accountsOf(
 }
 
 /** Machines that these accounts list as kept on purpose. */
-function retainedOf(accounts: readonly MarketplaceAccount[]): readonly number[] {
+function retainedOf(accounts: readonly MarketplaceAccount[]): readonly string[] {
   return accounts.flatMap(({ status }) => (status?.retained ?? []).map(({ instanceId }) => instanceId));
 }
 
@@ -202,7 +202,7 @@ function cachedInventory(sweep: Sweep, sources: SweepSources): SweepInventory {
 /** By objects read now, and by accounts read after them: a machine is listed as kept before its object goes. */
 async function settledInventory(
   sweep: Sweep,
-  suspects: readonly number[],
+  suspects: readonly string[],
   sources: SweepSources,
 ): Promise<SweepInventory> {
   const [session] = sweep.sessions;
@@ -236,7 +236,7 @@ function candidatesOf(
   {
     sightings,
     newestRecordAt,
-  }: { readonly sightings: ReadonlyMap<number, Sighting>; readonly newestRecordAt: number },
+  }: { readonly sightings: ReadonlyMap<string, Sighting>; readonly newestRecordAt: number },
 ): readonly Candidate[] {
   return orphans.map(({ row, facts, isLate }) => ({
     instanceId: row.id,

@@ -13,11 +13,11 @@ export interface Sighting {
 export class SweepMemory {
   readonly #byLogin = new Map<
     string,
-    { readonly listBegunAt: number; readonly sightings: ReadonlyMap<number, Sighting> }
+    { readonly listBegunAt: number; readonly sightings: ReadonlyMap<string, Sighting> }
   >();
 
   readonly #settled = new Map<string, { readonly ids: string; readonly at: number }>();
-  readonly #missedByCache = new Map<string, ReadonlySet<number>>();
+  readonly #missedByCache = new Map<string, ReadonlySet<string>>();
 
   /**
    * A consistent list of objects claimed none of the `orphans`, at `at` on a clock that never goes back.
@@ -25,7 +25,7 @@ export class SweepMemory {
    */
   settle(
     login: string,
-    { orphans, suspects }: { readonly orphans: readonly number[]; readonly suspects: readonly number[] },
+    { orphans, suspects }: { readonly orphans: readonly string[]; readonly suspects: readonly string[] },
     at: number,
   ): void {
     this.#settled.set(login, { ids: orphans.join(), at });
@@ -33,18 +33,18 @@ export class SweepMemory {
   }
 
   /** Machines that the last consistent list of objects claimed, and the cache did not. */
-  missedByCache(login: string): ReadonlySet<number> {
+  missedByCache(login: string): ReadonlySet<string> {
     return this.#missedByCache.get(login) ?? new Set();
   }
 
   /** Whether the very same machines were settled a moment ago, so that reporting them needs no other list. */
-  isSettled(login: string, orphans: readonly number[], now: number): boolean {
+  isSettled(login: string, orphans: readonly string[], now: number): boolean {
     const settled = this.#settled.get(login);
     return settled !== undefined && settled.ids === orphans.join() && now - settled.at < SETTLED_MS;
   }
 
   /** What is remembered of the orphans of the login by the sweeps that were counted. */
-  sightings(login: string): ReadonlyMap<number, Sighting> {
+  sightings(login: string): ReadonlyMap<string, Sighting> {
     return this.#byLogin.get(login)?.sightings ?? new Map();
   }
 
@@ -55,8 +55,8 @@ export class SweepMemory {
   count(
     login: string,
     sweep: { readonly listBegunAt: number; readonly newestRecordAt: number },
-    orphans: readonly number[],
-  ): ReadonlyMap<number, Sighting> {
+    orphans: readonly string[],
+  ): ReadonlyMap<string, Sighting> {
     const { listBegunAt, newestRecordAt } = sweep;
     const before = this.#byLogin.get(login);
     const step = before?.listBegunAt === listBegunAt ? 0 : 1;

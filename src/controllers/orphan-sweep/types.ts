@@ -5,7 +5,7 @@ import type { EventNote } from '../../runtime/events.ts';
 
 /** A machine of ours that no object of the cluster claims, by a list of objects made after that of machines. */
 export interface Candidate {
-  readonly instanceId: number;
+  readonly instanceId: string;
   /** When its label was issued, epoch milliseconds. */
   readonly issuedAt: number;
   /** Its own start date, epoch milliseconds. */
@@ -25,7 +25,7 @@ export interface Observed {
   readonly now: number | undefined;
   readonly candidates: readonly Candidate[];
   /** Ids that carry our label where it cannot belong. */
-  readonly copied: readonly number[];
+  readonly copied: readonly string[];
   /** Other installations that labels of the login name; none of their machines is ever touched. */
   readonly others?: readonly string[];
   /** What the sweep before this one found, so that only events becomes an event. */
@@ -40,21 +40,21 @@ export interface Observed {
   /** How many machines may lose their objects within an hour before a person has to look. */
   readonly maxOrphans: number;
   /** Orphans whose destroy is on record within the last hour, and how many of them within the last ten minutes. */
-  readonly swept: { readonly lastHour: ReadonlySet<number>; readonly lastWindow: number };
+  readonly swept: { readonly lastHour: ReadonlySet<string>; readonly lastWindow: number };
   /** Ids that stand in a status of the login since many machines lost their objects at once. */
-  readonly massLatched: readonly number[];
+  readonly massLatched: readonly string[];
   /** Ids of those that a person has confirmed: they are destroyed slowly. */
-  readonly massConfirmed: ReadonlySet<number>;
+  readonly massConfirmed: ReadonlySet<string>;
   /** Machines of ours of the login, claimed or not. */
   readonly machines: number;
   /** Ids that stand in a status of the login as proof that memory was rolled back. */
-  readonly latched: readonly number[];
+  readonly latched: readonly string[];
   /** Epoch milliseconds at which a person last confirmed a rollback, for any account of the login; 0 for never. */
   readonly confirmedAt: number;
 }
 
 export type Action =
-  | { readonly type: 'destroy'; readonly instanceId: number; readonly pricePerHour: MicroDollars | undefined }
+  | { readonly type: 'destroy'; readonly instanceId: string; readonly pricePerHour: MicroDollars | undefined }
   /** Something is unclaimed for the first time: the second look that settles it should come soon. */
   | { readonly type: 'lookAgain' };
 

@@ -3,6 +3,7 @@ import { DeadlineError } from '../../lib/deadline.ts';
 import { TransportError } from '../../lib/transport.ts';
 import { parseHttpDate } from '../http/http-date.ts';
 import { UnreadableBody } from '../http/reply-body.ts';
+import { toId } from '../ids.ts';
 import { epochMs, looseBoolean, looseInteger, looseNumber, looseText } from '../scalars.ts';
 import { ADVICE_BY_KIND, connectionAdvice, type ErrorArea, findErrorCode } from './error-codes.ts';
 import { MarketplaceError, type MarketplaceErrorKind, type Outcome } from './errors.ts';
@@ -93,7 +94,7 @@ export function classifyFailure(reply: FailedReply, context: CallContext): Marke
     status: reply.status,
     retryAfterMs: retryAfter(reply.headers, kind, context.now),
     upstreamMessage: textOf(body) || undefined,
-    instanceId,
+    instanceId: toId(instanceId),
     failCount: body.fail_count,
     lockedUntil: epochMs(body.locked_until),
     advice,

@@ -53,7 +53,7 @@ export interface MarketplaceFailure {
   /** The service's own text. For the person at the command line; never for status, events or logs. */
   readonly upstreamMessage?: string | undefined;
   /** A rent failed but named a machine all the same: it is ours and bills. */
-  readonly instanceId?: number | undefined;
+  readonly instanceId?: string | undefined;
   /** 2FA: failed attempts so far. */
   readonly failCount?: number | undefined;
   /** 2FA: epoch milliseconds at which a lockout ends. */
@@ -74,7 +74,7 @@ export class MarketplaceError extends Error {
   readonly status: number | undefined;
   readonly retryAfterMs: number | undefined;
   readonly upstreamMessage: string | undefined;
-  readonly instanceId: number | undefined;
+  readonly instanceId: string | undefined;
   readonly failCount: number | undefined;
   readonly lockedUntil: number | undefined;
   readonly advice: string | undefined;

@@ -12,7 +12,7 @@ function seenLoading() {
   const state = new FeedState((event) => events.push(event));
   state.complete([machine('loading')], 0, 10);
   events.length = 0;
-  return { state, events, status: () => state.latest?.rows.get(1)?.actualStatus };
+  return { state, events, status: () => state.latest?.rows.get('1')?.actualStatus };
 }
 
 describe('a machine that was seen by itself while a list was being read', () => {
@@ -51,7 +51,7 @@ describe('a machine that was seen by itself while a list was being read', () => 
     state.patch([machine('running')], 50);
     state.complete([], 40, 60);
     expect(status()).toBeUndefined();
-    expect(state.history.absences(1)).toEqual([40]);
+    expect(state.history.absences('1')).toEqual([40]);
   });
 
   test('makes no list where there was none before', () => {
@@ -86,7 +86,7 @@ test('failures are counted until a list is complete, and change nothing that was
     { type: 'failed', error: refused },
   ]);
   expect(status()).toBe('loading');
-  expect(state.history.absences(1)).toEqual([]);
+  expect(state.history.absences('1')).toEqual([]);
   state.complete([machine('loading')], 20, 30);
   expect(state.health).toMatchObject({ state: 'healthy', consecutiveFailures: 0, lastError: undefined });
 });

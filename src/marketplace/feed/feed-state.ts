@@ -1,4 +1,5 @@
 import type { MarketplaceError } from '../errors/errors.ts';
+import type { MarketplaceId } from '../ids.ts';
 import type { Instance } from '../instances/instance.ts';
 
 /** Every machine of the login, as of one complete list. */
@@ -6,14 +7,14 @@ export interface CompleteList {
   /** Epoch milliseconds (clock.now) just before the first request left. */
   readonly begunAt: number;
   readonly endedAt: number;
-  readonly rows: ReadonlyMap<number, Instance>;
+  readonly rows: ReadonlyMap<MarketplaceId, Instance>;
 }
 
 /** What listeners hear. `row` comes only for a row that changed, appeared or left a complete list. */
 export type FeedEvent =
   | {
       readonly type: 'row';
-      readonly id: number;
+      readonly id: MarketplaceId;
       readonly row: Instance | undefined;
       readonly previous: Instance | undefined;
     }
@@ -36,7 +37,7 @@ export class FeedState {
   readonly history = new ListHistory();
   readonly #emit: (event: FeedEvent) => void;
   /** Rows seen by themselves, with the time of the look: fresher than a list that began before it. */
-  readonly #fresher = new Map<number, { row: Instance; seenAt: number }>();
+  readonly #fresher = new Map<MarketplaceId, { row: Instance; seenAt: number }>();
   #latest: CompleteList | undefined;
   #health: FeedHealth = {
     state: 'starting',
@@ -119,10 +120,10 @@ export class ListHistory {
   readonly #begun: number[] = [];
   /** Number of lists ever recorded. */
   #recorded = 0;
-  readonly #lastNamedBy = new Map<number, number>();
+  readonly #lastNamedBy = new Map<MarketplaceId, number>();
 
   /** A complete list ended. */
-  record(begunAt: number, ids: Iterable<number>): void {
+  record(begunAt: number, ids: Iterable<MarketplaceId>): void {
     this.#recorded += 1;
     this.#begun.push(begunAt);
     if (this.#begun.length > REMEMBERED) this.#begun.shift();
@@ -131,7 +132,7 @@ export class ListHistory {
   }
 
   /** Begin times of the lists since the last that named `id`, oldest first. */
-  absences(id: number): readonly number[] {
+  absences(id: MarketplaceId): readonly number[] {
     const since = this.#recorded - (this.#lastNamedBy.get(id) ?? 0);
     return since === 0 ? [] : this.#begun.slice(-since);
   }
@@ -151,22 +152,22 @@ export class ListHistory {
 
 /** One machine that changed, appeared (`previous` undefined) or left (`row` undefined). */
 export interface RowChange {
-  readonly id: number;
+  readonly id: MarketplaceId;
   readonly row: Instance | undefined;
   readonly previous: Instance | undefined;
 }
 
 /** Rows after a look, and what is different from before. */
 export interface RowUpdate {
-  readonly rows: ReadonlyMap<number, Instance>;
+  readonly rows: ReadonlyMap<MarketplaceId, Instance>;
   readonly changes: readonly RowChange[];
 }
 
-type Rows = ReadonlyMap<number, Instance>;
+type Rows = ReadonlyMap<MarketplaceId, Instance>;
 
 /** The rows of a complete list: what it does not name is gone from it. Unchanged rows stay the same objects. */
 export function replaceRows(before: Rows, seen: readonly Instance[]): RowUpdate {
-  const rows = new Map<number, Instance>();
+  const rows = new Map<MarketplaceId, Instance>();
   const changes: RowChange[] = [];
   for (const row of seen) rows.set(row.id, keep(before, row, changes));
   for (const [id, previous] of before) {

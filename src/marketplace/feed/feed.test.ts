@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
 import { sleep } from '../../lib/clock.ts';
+import { compareIds } from '../../lib/ids.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { seededRandom } from '../../lib/random.ts';
 import { MarketplaceError, type MarketplaceErrorKind } from '../errors/errors.ts';
@@ -60,7 +61,7 @@ describe('a feed of whole lists', () => {
     });
     feed.start();
     await clock.advance(0);
-    const before = feed.latest()?.rows.get(1);
+    const before = feed.latest()?.rows.get('1');
     events.length = 0;
     await clock.advance(10_000);
     expect(events.map(({ type }) => type)).toEqual(['list']);
@@ -68,9 +69,9 @@ describe('a feed of whole lists', () => {
     await clock.advance(10_000);
     const rows = events.filter((event) => event.type === 'row');
     expect(rows).toMatchObject([
-      { id: 2, row: { actualStatus: 'running' }, previous: { actualStatus: 'loading' } },
+      { id: '2', row: { actualStatus: 'running' }, previous: { actualStatus: 'loading' } },
     ]);
-    expect(feed.latest()?.rows.get(1)).toBe(before);
+    expect(feed.latest()?.rows.get('1')).toBe(before);
   });
 
   test('counts absences in complete lists alone, oldest first', async () => {
@@ -84,28 +85,28 @@ describe('a feed of whole lists', () => {
     });
     feed.start();
     await clock.advance(0);
-    expect(feed.absences(1)).toEqual([]);
-    expect(feed.absences(9)).toEqual([0]);
+    expect(feed.absences('1')).toEqual([]);
+    expect(feed.absences('9')).toEqual([0]);
     await clock.advance(10_000);
-    expect(feed.absences(1)).toEqual([]);
+    expect(feed.absences('1')).toEqual([]);
     expect(feed.health()).toMatchObject({ state: 'failing', consecutiveFailures: 1 });
     await clock.advance(20_000);
-    const [first, second] = feed.absences(1);
-    expect(feed.absences(1)).toHaveLength(2);
+    const [first, second] = feed.absences('1');
+    expect(feed.absences('1')).toHaveLength(2);
     expect(first).toBeLessThan(second ?? 0);
     expect(feed.listsBegunSince(second ?? 0)).toEqual([second]);
     expect(events.filter((event) => event.type === 'row' && event.row === undefined)).toHaveLength(1);
     await clock.advance(10_000);
-    expect(feed.absences(1)).toEqual([]);
+    expect(feed.absences('1')).toEqual([]);
     await clock.advance(10_000);
-    expect(feed.absences(1)).toHaveLength(1);
+    expect(feed.absences('1')).toHaveLength(1);
   });
 
   test('remembers that a machine is missing for hours without growing', async () => {
     const { clock, feed } = setUp({}, 1_000);
     feed.start();
     await clock.advance(1_000_000);
-    expect(feed.absences(5)).toHaveLength(256);
+    expect(feed.absences('5')).toHaveLength(256);
     expect(feed.listsBegunSince(0)).toHaveLength(256);
   });
 
@@ -192,11 +193,11 @@ describe('a feed of whole lists', () => {
   });
 
   test('shares a single read among those who ask at the same time', async () => {
-    const { feed, get } = setUp({ get: async (id) => instance(id) });
-    const [one, two] = await Promise.all([feed.get(3), feed.get(3)]);
+    const { feed, get } = setUp({ get: async (id) => instance(Number(id)) });
+    const [one, two] = await Promise.all([feed.get('3'), feed.get('3')]);
     expect(one).toBe(two);
     expect(get).toHaveBeenCalledTimes(1);
-    await feed.get(3);
+    await feed.get('3');
     expect(get).toHaveBeenCalledTimes(2);
   });
 
@@ -252,7 +253,7 @@ describe('a feed that once read that the whole list is gone', () => {
     feed.start();
     await clock.advance(60_000);
     expect(feed.health()).toMatchObject({ state: 'healthy', form: 'whole' });
-    expect(feed.latest()?.rows.has(7)).toBe(true);
+    expect(feed.latest()?.rows.has('7')).toBe(true);
     expect([list.mock.calls.length > 3, page.mock.calls.length]).toEqual([true, 1]);
   });
 
@@ -311,12 +312,12 @@ describe('a feed of pages, where the whole list is gone', () => {
     expect(feed.latest()?.rows.size).toBe(500);
     events.length = 0;
     fleet = fleet.map((row) =>
-      row.id === 7 ? instance(7) : row.id === 400 ? instance(400, { actual_status: 'offline' }) : row,
+      row.id === '7' ? instance(7) : row.id === '400' ? instance(400, { actual_status: 'offline' }) : row,
     );
     await clock.advance(25_000);
-    expect(get).toHaveBeenCalledWith(7, expect.anything());
+    expect(get).toHaveBeenCalledWith('7', expect.anything());
     const woken = events.filter((event) => event.type === 'row').map((event) => event.id);
-    expect(woken.toSorted((a, b) => a - b)).toEqual([7, 400]);
+    expect(woken.toSorted(compareIds)).toEqual(['7', '400']);
     expect(page.mock.calls.some(([query]) => query?.filters !== undefined)).toBe(true);
     await clock.advance(60_000);
     expect(feed.listsBegunSince(0).length).toBeGreaterThanOrEqual(4);
@@ -350,7 +351,7 @@ describe('a feed of pages, where the whole list is gone', () => {
     expect(glances).toHaveLength(1);
     glances[0]?.(pageOf('running'));
     await clock.advance(10_000);
-    expect(feed.latest()?.rows.get(1)?.actualStatus).toBe('running');
+    expect(feed.latest()?.rows.get('1')?.actualStatus).toBe('running');
     expect(glances).toHaveLength(2);
     feed.stop();
   });
@@ -363,7 +364,7 @@ describe('a feed of pages, where the whole list is gone', () => {
     events.length = 0;
     glances[0]?.(pageOf('running'));
     await clock.advance(0);
-    expect(feed.latest()?.rows.get(1)?.actualStatus).toBe('loading');
+    expect(feed.latest()?.rows.get('1')?.actualStatus).toBe('loading');
     expect(events).toEqual([]);
   });
 

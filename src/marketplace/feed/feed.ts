@@ -3,6 +3,7 @@ import type { Clock, Timer } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Random } from '../../lib/random.ts';
 import { MarketplaceError, type MarketplaceErrorKind } from '../errors/errors.ts';
+import type { MarketplaceId } from '../ids.ts';
 import type { Instance } from '../instances/instance.ts';
 import { type InstancesResource, listPages } from '../instances/instances.ts';
 import { type CompleteList, type FeedEvent, type FeedHealth, FeedState } from './feed-state.ts';
@@ -21,13 +22,13 @@ export interface Feed {
    * Begin times (clock.now) of the complete lists since which `id` is missing, oldest first: [] if it is
    * in the latest, or where there is none yet. Only recent lists are remembered (256).
    */
-  absences(id: number): readonly number[];
+  absences(id: MarketplaceId): readonly number[];
   /** Begin times of the remembered complete lists that began at or after `time`, oldest first. */
   listsBegunSince(time: number): readonly number[];
   /** A list as soon as pacing allows, begun after this call. */
   pollNow(): void;
   /** One instance by itself: for a machine that is new or leaving. Callers at the same time share a request. */
-  get(id: number): Promise<Instance | null>;
+  get(id: MarketplaceId): Promise<Instance | null>;
   /** Calls the listener for every event until the returned function is called. */
   subscribe(listener: (event: FeedEvent) => void): () => void;
   health(): FeedHealth;
@@ -61,7 +62,7 @@ class PollingFeed implements Feed {
   readonly #options: FeedOptions;
   readonly #state: FeedState;
   readonly #listeners = new Set<(event: FeedEvent) => void>();
-  readonly #reads = new Map<number, Promise<Instance | null>>();
+  readonly #reads = new Map<MarketplaceId, Promise<Instance | null>>();
   readonly #stopping = new AbortController();
   #timer: Timer | undefined;
   #started = false;
@@ -93,7 +94,7 @@ class PollingFeed implements Feed {
     return this.#state.latest;
   }
 
-  absences(id: number): readonly number[] {
+  absences(id: MarketplaceId): readonly number[] {
     return this.#state.history.absences(id);
   }
 
@@ -107,7 +108,7 @@ class PollingFeed implements Feed {
     else this.#poll();
   }
 
-  get(id: number): Promise<Instance | null> {
+  get(id: MarketplaceId): Promise<Instance | null> {
     const shared = this.#reads.get(id);
     if (shared) return shared;
     const read = this.#options
@@ -262,7 +263,7 @@ const MAX_SINGLE_READS = 5;
  */
 export async function readUnsettled(
   instances: InstancesResource,
-  known: ReadonlyMap<number, Instance>,
+  known: ReadonlyMap<MarketplaceId, Instance>,
   signal: AbortSignal,
 ): Promise<readonly Instance[]> {
   const filters = { actual_status: { in: UNSETTLED_STATUSES } };

@@ -8,7 +8,7 @@ const instance = (id: number, status: string | null): Instance =>
 
 /** Looks at a service that shows `listed` for any filter and each of `single` by itself. */
 async function look(given: { known: Instance[]; listed?: Instance[]; single?: Instance[] }) {
-  const asked: { query?: PageQuery | undefined; read: number[]; signals: unknown[] } = {
+  const asked: { query?: PageQuery | undefined; read: string[]; signals: unknown[] } = {
     read: [],
     signals: [],
   };
@@ -19,7 +19,7 @@ async function look(given: { known: Instance[]; listed?: Instance[]; single?: In
       const rows = given.listed ?? [];
       return { instances: rows, found: rows.length, total: 99, nextToken: null };
     },
-    get: async (id: number, options: { signal?: AbortSignal }) => {
+    get: async (id: string, options: { signal?: AbortSignal }) => {
       asked.read.push(id);
       asked.signals.push(options.signal);
       return given.single?.find((row) => row.id === id) ?? null;
@@ -47,15 +47,15 @@ describe('a look at what is unsettled', () => {
     const booting = instance(1, 'loading');
     const running = instance(1, 'running');
     const { rows, read, areSignalled } = await look({ known: [booting], single: [running] });
-    expect(read).toEqual([1]);
+    expect(read).toEqual(['1']);
     expect(rows).toEqual([running]);
     expect(areSignalled).toBe(true);
   });
 
   test('believes no machine gone that a read does not find: only whole lists count absences', async () => {
     const { rows, read } = await look({ known: [instance(1, 'stopped')], listed: [instance(2, 'loading')] });
-    expect(read).toEqual([1]);
-    expect(rows.map(({ id }) => id)).toEqual([2]);
+    expect(read).toEqual(['1']);
+    expect(rows.map(({ id }) => id)).toEqual(['2']);
   });
 
   test('reads neither machines that ran nor those that the list named', async () => {
@@ -67,6 +67,6 @@ describe('a look at what is unsettled', () => {
 
   test('reads five at most: more of them wait for the whole list', async () => {
     const known = [1, 2, 3, 4, 5, 6, 7].map((id) => instance(id, 'loading'));
-    expect((await look({ known })).read).toEqual([1, 2, 3, 4, 5]);
+    expect((await look({ known })).read).toEqual(['1', '2', '3', '4', '5']);
   });
 });

@@ -18,7 +18,7 @@ describe('a row', () => {
   test('that says the same stays the same object and is no change', () => {
     const before = instance(1, { '22/tcp': '20001' });
     const { rows, changes } = replaceRows(asMap(before), [instance(1, { '22/tcp': '20001' })]);
-    expect(rows.get(1)).toBe(before);
+    expect(rows.get('1')).toBe(before);
     expect(changes).toEqual([]);
   });
 
@@ -30,7 +30,7 @@ describe('a row', () => {
   ])('of which a port %s is a change', (_, ports) => {
     const before = instance(1, { '22/tcp': '20001' });
     const after = instance(1, ports);
-    const change = { id: 1, row: after, previous: before };
+    const change = { id: '1', row: after, previous: before };
     expect(replaceRows(asMap(before), [after]).changes).toEqual([change]);
     expect(patchRows(asMap(before), [after]).changes).toEqual([change]);
   });
@@ -39,7 +39,7 @@ describe('a row', () => {
     const before = instance(1);
     expect(replaceRows(asMap(before), [])).toEqual({
       rows: new Map(),
-      changes: [{ id: 1, row: undefined, previous: before }],
+      changes: [{ id: '1', row: undefined, previous: before }],
     });
     expect(patchRows(asMap(before), [])).toEqual({ rows: asMap(before), changes: [] });
   });

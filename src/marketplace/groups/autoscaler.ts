@@ -10,11 +10,12 @@ import {
   type Requester,
   sendChange,
 } from '../http/call.ts';
+import { type MarketplaceId, toId, toWireId } from '../ids.ts';
 import { epochMs, looseInteger, looseNumber, looseText, wireId } from '../scalars.ts';
 
 /** A worker of an endpoint. Times are epoch milliseconds. */
 export interface Worker {
-  readonly id: number;
+  readonly id: MarketplaceId;
   /** In lower case; `idle` is ready. */
   readonly status: string | undefined;
   readonly load: number | undefined;
@@ -68,17 +69,17 @@ export interface RouteRequest {
 /** Which log is read. */
 export interface GroupLogQuery {
   readonly of: 'endpoint' | 'workerGroup';
-  readonly id: number;
+  readonly id: MarketplaceId;
   readonly tailLines?: number;
 }
 
 /** Calls of the autoscaler, which may stand at another address than the service. */
 export interface AutoscalerResource {
-  workers(endpointId: number, options?: CallOptions): Promise<WorkersReply>;
+  workers(endpointId: MarketplaceId, options?: CallOptions): Promise<WorkersReply>;
   logs(query: GroupLogQuery, options?: CallOptions): Promise<GroupLogs>;
   /** Begins, or cancels, a rolling update and answers how many workers it concerns. */
   updateWorkers(
-    request: { workerGroupId: number; cancel?: boolean },
+    request: { workerGroupId: MarketplaceId; cancel?: boolean },
     options?: CallOptions,
   ): Promise<{ workers: number | undefined; message: string | undefined }>;
   /** One attempt: the caller asks again while it waits. */
@@ -134,7 +135,7 @@ export function toWorkers(reply: z.infer<typeof workersReply>): WorkersReply {
 
 function toWorker(row: z.infer<typeof workerRow>): Worker {
   return {
-    id: row.id,
+    id: toId(row.id),
     status: row.status?.toLowerCase(),
     load: row.cur_load,
     performance: row.measured_perf ?? row.cur_perf ?? row.perf,
@@ -215,14 +216,14 @@ interface KeyedReach extends Reach {
   readonly apiKey: Secret;
 }
 
-function workersCall(id: number, reach: Reach): Call<typeof workersReply> {
+function workersCall(id: MarketplaceId, reach: Reach): Call<typeof workersReply> {
   return {
     ...CALL,
     ...reach,
     operation: 'list workers',
     effect: 'read',
     path: '/get_endpoint_workers/',
-    body: { id },
+    body: { id: toWireId(id, 'endpointId') },
     reply: workersReply,
   };
 }
@@ -237,13 +238,13 @@ function logsCall(
     operation: 'read logs of a group',
     effect: 'read',
     path: of === 'endpoint' ? '/get_endpoint_logs/' : '/get_autogroup_logs/',
-    body: { id, api_key: apiKey.reveal(), tail: tailLines },
+    body: { id: toWireId(id, `${of}Id`), api_key: apiKey.reveal(), tail: tailLines },
     reply: groupLogsReply,
   };
 }
 
 function updateCall(
-  { workerGroupId, cancel }: { workerGroupId: number; cancel?: boolean },
+  { workerGroupId, cancel }: { workerGroupId: MarketplaceId; cancel?: boolean },
   { apiKey, ...reach }: KeyedReach,
 ): Call<typeof updateWorkersReply> {
   return {
@@ -253,7 +254,7 @@ function updateCall(
     effect: 'write',
     path: '/update_workers/',
     body: {
-      workergroup_id: workerGroupId,
+      workergroup_id: toWireId(workerGroupId, 'workerGroupId'),
       api_key: apiKey.reveal(),
       ...(cancel ? { cancel_update: true } : {}),
     },

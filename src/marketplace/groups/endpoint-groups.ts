@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { Secret } from '../../lib/secret.ts';
-import { type CallOptions, type ChangeAnswer, pathId, type Requester, sendChange } from '../http/call.ts';
+import { type CallOptions, type ChangeAnswer, type Requester, sendChange } from '../http/call.ts';
+import { type MarketplaceId, pathId, toId, toWireId } from '../ids.ts';
 import { looseInteger, looseNumber, looseText, wireId } from '../scalars.ts';
 
 /** Whether an endpoint serves. */
@@ -29,7 +30,7 @@ export interface EndpointGroupOptions {
 
 /** An endpoint group as the service keeps it. */
 export interface EndpointGroupRow {
-  readonly id: number;
+  readonly id: MarketplaceId;
   readonly name: string | undefined;
   /** The endpoint's own key, for routing. */
   readonly apiKey: Secret | undefined;
@@ -48,13 +49,13 @@ export interface EndpointGroupRow {
 /** Endpoint groups that the service itself scales (specification 4.9). */
 export interface EndpointGroupsResource {
   list(options?: CallOptions): Promise<EndpointGroupRow[]>;
-  get(id: number, options?: CallOptions): Promise<EndpointGroupRow>;
+  get(id: MarketplaceId, options?: CallOptions): Promise<EndpointGroupRow>;
   /** Answers the id of the new group. */
-  create(group: EndpointGroupOptions, options?: CallOptions): Promise<number>;
+  create(group: EndpointGroupOptions, options?: CallOptions): Promise<MarketplaceId>;
   /** undefined and null keep what is there. */
-  update(id: number, changes: EndpointGroupOptions, options?: CallOptions): Promise<ChangeAnswer>;
+  update(id: MarketplaceId, changes: EndpointGroupOptions, options?: CallOptions): Promise<ChangeAnswer>;
   /** Its worker groups go too. */
-  delete(id: number, options?: CallOptions): Promise<ChangeAnswer>;
+  delete(id: MarketplaceId, options?: CallOptions): Promise<ChangeAnswer>;
 }
 
 /** An endpoint group as it is listed. `api_key` belongs to the endpoint alone. */
@@ -99,7 +100,7 @@ export function toWireScaling(options: EndpointGroupOptions) {
 /** The endpoint group in our names. */
 export function toEndpointGroup(row: z.infer<typeof endpointGroupRow>): EndpointGroupRow {
   return {
-    id: row.id,
+    id: toId(row.id),
     name: row.endpoint_name,
     apiKey: row.api_key ? new Secret(row.api_key) : undefined,
     state: row.endpoint_state,
@@ -129,7 +130,12 @@ export function createEndpointGroups(requester: Requester): EndpointGroupsResour
       return value.results.map(toEndpointGroup);
     },
     async get(id, bounds) {
-      const call = { ...READ, operation: 'read an endpoint group', path: `${GROUPS}${pathId(id)}/`, bounds };
+      const call = {
+        ...READ,
+        operation: 'read an endpoint group',
+        path: `${GROUPS}${pathId(id, 'endpointId')}/`,
+        bounds,
+      };
       const { value } = await requester.send({ ...call, reply: endpointGroupReply });
       return toEndpointGroup(value.result);
     },
@@ -139,8 +145,12 @@ export function createEndpointGroups(requester: Requester): EndpointGroupsResour
         ...CHANGE,
         operation: 'change an endpoint group',
         method: 'PUT',
-        path: `${GROUPS}${pathId(id)}/`,
-        body: { client_id: 'me', endptjob_id: id, ...nullWhereKept(toWireScaling(changes)) },
+        path: `${GROUPS}${pathId(id, 'endpointId')}/`,
+        body: {
+          client_id: 'me',
+          endptjob_id: toWireId(id, 'endpointId'),
+          ...nullWhereKept(toWireScaling(changes)),
+        },
         bounds,
       }),
     delete: async (id, bounds) =>
@@ -148,8 +158,8 @@ export function createEndpointGroups(requester: Requester): EndpointGroupsResour
         ...CHANGE,
         operation: 'delete an endpoint group',
         method: 'DELETE',
-        path: `${GROUPS}${pathId(id)}/`,
-        body: { client_id: 'me', endptjob_id: id },
+        path: `${GROUPS}${pathId(id, 'endpointId')}/`,
+        body: { client_id: 'me', endptjob_id: toWireId(id, 'endpointId') },
         bounds,
       }),
   };
@@ -159,7 +169,7 @@ async function create(
   requester: Requester,
   group: EndpointGroupOptions,
   bounds: CallOptions | undefined,
-): Promise<number> {
+): Promise<MarketplaceId> {
   const { value } = await requester.send({
     operation: 'create an endpoint group',
     endpointClass: 'groupCreate',
@@ -171,7 +181,7 @@ async function create(
     reply: newEndpointGroupReply,
     bounds,
   });
-  return value.result;
+  return toId(value.result);
 }
 
 /** An update names every option; null keeps it. */

@@ -1,14 +1,15 @@
 import * as z from 'zod';
-import { type CallOptions, type ChangeAnswer, pathId, type Requester, sendChange } from '../http/call.ts';
+import { type CallOptions, type ChangeAnswer, type Requester, sendChange } from '../http/call.ts';
+import { type MarketplaceId, pathId, toId, toOptionalWireId, toWireId } from '../ids.ts';
 import { looseInteger, looseNumber, looseText, wireId } from '../scalars.ts';
 import { nullWhereKept } from './endpoint-groups.ts';
 
 /** What workers of a group are made from. undefined on creation: the service's default. */
 export interface WorkerGroupOptions {
-  readonly endpointId?: number | null;
+  readonly endpointId?: MarketplaceId | null;
   readonly endpointName?: string | null;
   readonly templateHash?: string | null;
-  readonly templateId?: number | null;
+  readonly templateId?: MarketplaceId | null;
   /** An offer search in the text grammar, e.g. `gpu_ram>=23 num_gpus=1`. */
   readonly searchParams?: string | null;
   readonly launchArgs?: string | null;
@@ -25,11 +26,11 @@ export interface WorkerGroupOptions {
 
 /** A worker group as the service keeps it. */
 export interface WorkerGroupRow {
-  readonly id: number;
-  readonly endpointId: number | undefined;
+  readonly id: MarketplaceId;
+  readonly endpointId: MarketplaceId | undefined;
   readonly endpointName: string | undefined;
   readonly templateHash: string | undefined;
-  readonly templateId: number | undefined;
+  readonly templateId: MarketplaceId | undefined;
   readonly searchParams: string | undefined;
   readonly launchArgs: string | undefined;
   readonly gpuMemoryGB: number | undefined;
@@ -39,11 +40,11 @@ export interface WorkerGroupRow {
 export interface WorkerGroupsResource {
   list(options?: CallOptions): Promise<WorkerGroupRow[]>;
   /** Answers the id of the new group. */
-  create(group: WorkerGroupOptions, options?: CallOptions): Promise<number>;
+  create(group: WorkerGroupOptions, options?: CallOptions): Promise<MarketplaceId>;
   /** undefined and null keep what is there. */
-  update(id: number, changes: WorkerGroupOptions, options?: CallOptions): Promise<ChangeAnswer>;
+  update(id: MarketplaceId, changes: WorkerGroupOptions, options?: CallOptions): Promise<ChangeAnswer>;
   /** Its instances need not go too: look for leftovers. */
-  delete(id: number, options?: CallOptions): Promise<ChangeAnswer>;
+  delete(id: MarketplaceId, options?: CallOptions): Promise<ChangeAnswer>;
 }
 
 /** A worker group as it is listed. */
@@ -67,11 +68,11 @@ export const newWorkerGroupReply = z.object({ id: wireId });
 /** The worker group in our names. */
 export function toWorkerGroup(row: z.infer<typeof workerGroupRow>): WorkerGroupRow {
   return {
-    id: row.id,
-    endpointId: row.endpoint_id,
+    id: toId(row.id),
+    endpointId: toId(row.endpoint_id),
     endpointName: row.endpoint_name,
     templateHash: row.template_hash,
-    templateId: row.template_id,
+    templateId: toId(row.template_id),
     searchParams:
       typeof row.search_params === 'object' ? JSON.stringify(row.search_params) : row.search_params,
     launchArgs: row.launch_args,
@@ -104,8 +105,12 @@ export function createWorkerGroups(requester: Requester): WorkerGroupsResource {
         ...CHANGE,
         operation: 'change a worker group',
         method: 'PUT',
-        path: `${GROUPS}${pathId(id)}/`,
-        body: { client_id: 'me', autojob_id: id, ...nullWhereKept(toWireGroup(changes)) },
+        path: `${GROUPS}${pathId(id, 'workerGroupId')}/`,
+        body: {
+          client_id: 'me',
+          autojob_id: toWireId(id, 'workerGroupId'),
+          ...nullWhereKept(toWireGroup(changes)),
+        },
         bounds,
       }),
     delete: async (id, bounds) =>
@@ -113,8 +118,8 @@ export function createWorkerGroups(requester: Requester): WorkerGroupsResource {
         ...CHANGE,
         operation: 'delete a worker group',
         method: 'DELETE',
-        path: `${GROUPS}${pathId(id)}/`,
-        body: { client_id: 'me', autojob_id: id },
+        path: `${GROUPS}${pathId(id, 'workerGroupId')}/`,
+        body: { client_id: 'me', autojob_id: toWireId(id, 'workerGroupId') },
         bounds,
       }),
   };
@@ -124,7 +129,7 @@ async function create(
   requester: Requester,
   group: WorkerGroupOptions,
   bounds: CallOptions | undefined,
-): Promise<number> {
+): Promise<MarketplaceId> {
   const { value } = await requester.send({
     operation: 'create a worker group',
     endpointClass: 'groupCreate',
@@ -136,15 +141,15 @@ async function create(
     reply: newWorkerGroupReply,
     bounds,
   });
-  return value.id;
+  return toId(value.id);
 }
 
 function toWireGroup(group: WorkerGroupOptions): Record<string, unknown> {
   return {
-    endpoint_id: group.endpointId,
+    endpoint_id: toOptionalWireId(group.endpointId, 'endpointId'),
     endpoint_name: group.endpointName,
     template_hash: group.templateHash,
-    template_id: group.templateId,
+    template_id: toOptionalWireId(group.templateId, 'templateId'),
     search_params: group.searchParams,
     launch_args: group.launchArgs,
     gpu_ram: group.gpuMemoryGB,

@@ -107,15 +107,6 @@ export async function sendChange(requester: Requester, change: Change): Promise<
   return { answeredAt, message: value.msg };
 }
 
-/** An id as a step of a path. Rejects anything that is no identifier before it reaches an address. */
-export function pathId(id: number): string {
-  if (Number.isSafeInteger(id) && id >= 0) return String(id);
-  throw new MarketplaceError(`an id must be a whole number of at least 0, not ${id}`, {
-    kind: 'invalidRequest',
-    outcome: 'refused',
-  });
-}
-
 /** Where requests of a client go. */
 export interface BaseUrl {
   /** Scheme, host and port. */

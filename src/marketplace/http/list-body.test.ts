@@ -36,8 +36,8 @@ const row = (id: number) => ({ id, actual_status: 'running', label: 'a "instance
 
 describe('a list that is read row by row', () => {
   test('gives its rows in order, wherever the count is', async () => {
-    expect(await listed({ instances_found: 2, instances: [row(2), row(1)] })).toEqual([2, 1]);
-    expect(await listed({ instances: [row(2), row(1)], instances_found: 2 })).toEqual([2, 1]);
+    expect(await listed({ instances_found: 2, instances: [row(2), row(1)] })).toEqual(['2', '1']);
+    expect(await listed({ instances: [row(2), row(1)], instances_found: 2 })).toEqual(['2', '1']);
     expect(await listed({ instances: [], instances_found: 0 })).toEqual([]);
   });
 

@@ -59,7 +59,7 @@ async function failureOf(
 }
 
 const rent = (client: ReturnType<typeof setUp>['client']) =>
-  client.instances.rent(7, { image: 'busybox' }, { deadlineMs: 30_000 });
+  client.instances.rent('7', { image: 'busybox' }, { deadlineMs: 30_000 });
 
 const lost =
   (sent: boolean): Script =>
@@ -89,7 +89,7 @@ describe('a read', () => {
 
   test('carries the key, follows the base address, and turns wire names into ours', async () => {
     const { client, requests } = setUp([user]);
-    expect(await client.users.current()).toMatchObject({ id: 5, credit: 12_500_000 });
+    expect(await client.users.current()).toMatchObject({ id: '5', credit: 12_500_000 });
     expect(requests[0]).toMatchObject({
       method: 'GET',
       origin: 'https://market.example',
@@ -113,7 +113,7 @@ describe('a read', () => {
     const { client, clock, requests } = setUp([script, user]);
     const current = client.users.current();
     await clock.advance(60_000);
-    expect((await current).id).toBe(5);
+    expect((await current).id).toBe('5');
     expect(requests).toHaveLength(2);
   });
 
@@ -277,8 +277,8 @@ describe('a search', () => {
       allocated_storage: 20,
     });
     expect(offers).toMatchObject([
-      { id: 9, pricePerHour: 500_000 },
-      { id: 3, gpuCount: undefined },
+      { id: '9', pricePerHour: 500_000 },
+      { id: '3', gpuCount: undefined },
     ]);
   });
 });
@@ -291,7 +291,7 @@ describe('a rent', () => {
       }),
     ]);
     const answer = await client.instances.rent(
-      7,
+      '7',
       {
         image: 'busybox',
         diskGB: 16,
@@ -306,7 +306,7 @@ describe('a rent', () => {
       },
       { deadlineMs: 30_000 },
     );
-    expect(answer).toMatchObject({ instanceId: 70, answeredAt: 1_700_000_000_000 });
+    expect(answer).toMatchObject({ instanceId: '70', answeredAt: 1_700_000_000_000 });
     expect(JSON.stringify(answer)).not.toContain('restricted-1');
     expect(answer.instanceApiKey?.reveal()).toBe('restricted-1');
     expect(requests[0]).toMatchObject({ method: 'PUT', path: '/api/v0/asks/7/' });
@@ -355,7 +355,7 @@ describe('a rent', () => {
     [
       'scenario 6: a failure names a machine',
       reply({ error: 'oops', msg: 'x', new_contract: 71 }, 500),
-      { kind: 'unavailable', outcome: 'unknown', instanceId: 71 },
+      { kind: 'unavailable', outcome: 'unknown', instanceId: '71' },
     ],
     ['a 500', reply('boom', 500), { kind: 'unavailable', outcome: 'unknown' }],
     ['a 404 without the words of a gone offer', reply('', 404), { kind: 'notFound', outcome: 'unknown' }],
@@ -401,7 +401,7 @@ describe('other writes', () => {
     ['no connection', lost(false), 'refused'],
   ] as const)('are sent once and are %s → %s', async (_, script, outcome) => {
     const { client, clock, requests } = setUp([script]);
-    expect(await failureOf(client.instances.destroy(4), clock)).toMatchObject({ outcome });
+    expect(await failureOf(client.instances.destroy('4'), clock)).toMatchObject({ outcome });
     expect(requests).toHaveLength(1);
   });
 
@@ -409,13 +409,13 @@ describe('other writes', () => {
     const { client, requests } = setUp([
       reply({ success: true }, 200, { date: 'Tue, 14 Nov 2023 22:13:20 GMT' }),
     ]);
-    expect((await client.instances.destroy(4)).answeredAt).toBe(1_700_000_000_000);
+    expect((await client.instances.destroy('4')).answeredAt).toBe(1_700_000_000_000);
     expect(requests[0]).toMatchObject({ method: 'DELETE', path: '/api/v0/instances/4/', body: '{}' });
   });
 
   test('an id that is none never reaches an address', async () => {
     const { client, requests } = setUp([reply({})]);
-    for (const id of [1.5, -1, Number.NaN]) {
+    for (const id of ['1.5', '-1', '', '01', 'a1', '../1', '9007199254740993']) {
       const refused = { kind: 'invalidRequest', outcome: 'refused' };
       await expect(client.instances.destroy(id)).rejects.toMatchObject(refused);
     }
@@ -503,17 +503,17 @@ describe('the place of a call', () => {
   test('that was kept for a rental is used by it, without waiting', async () => {
     const { clock, requests, pacer, client } = paced(rented);
     const slot = pacer.reserve('rent', 5_000);
-    const renting = client.instances.rent(7, image, { deadlineMs: 30_000, slot });
+    const renting = client.instances.rent('7', image, { deadlineMs: 30_000, slot });
     await clock.advance(0);
     expect(requests).toHaveLength(1);
-    expect(await renting).toMatchObject({ instanceId: 9 });
+    expect(await renting).toMatchObject({ instanceId: '9' });
   });
 
   test('is waited for no longer than its caller wants, and nothing was sent', async () => {
     const { clock, requests, client } = paced(rented);
-    await client.instances.rent(7, image, { deadlineMs: 30_000 });
+    await client.instances.rent('7', image, { deadlineMs: 30_000 });
     const caller = new AbortController();
-    const second = client.instances.rent(8, image, { deadlineMs: 30_000, signal: caller.signal });
+    const second = client.instances.rent('8', image, { deadlineMs: 30_000, signal: caller.signal });
     caller.abort(new Error('enough'));
     const error = await failureOf(second, clock, 0);
     expect(error).toMatchObject({ kind: 'aborted', outcome: 'refused' });
@@ -522,13 +522,13 @@ describe('the place of a call', () => {
 
   test('is not used where its caller took the call back while it waited', async () => {
     const { clock, requests, client } = paced(reply({ success: true }), reply({ success: true }));
-    await client.instances.destroy(7);
+    await client.instances.destroy('7');
     let isWanted = true;
-    const second = client.instances.destroy(8, { mayLeave: () => isWanted });
+    const second = client.instances.destroy('8', { mayLeave: () => isWanted });
     isWanted = false;
     expect(await failureOf(second, clock, 60_000)).toMatchObject({ kind: 'aborted', outcome: 'refused' });
     expect(requests).toHaveLength(1);
-    await client.instances.destroy(9, { mayLeave: () => true });
+    await client.instances.destroy('9', { mayLeave: () => true });
     expect(requests).toHaveLength(2);
   });
 
@@ -544,7 +544,7 @@ describe('the place of a call', () => {
 
   test('comes later once the service asked for fewer calls', async () => {
     const { clock, pacer, client } = paced(reply('API requests too frequent', 429, { 'retry-after': '30' }));
-    await failureOf(client.instances.rent(7, image, { deadlineMs: 30_000 }), clock, 0);
+    await failureOf(client.instances.rent('7', image, { deadlineMs: 30_000 }), clock, 0);
     expect(pacer.nextSlotMs('rent')).toBeGreaterThanOrEqual(30_000);
     expect(pacer.nextSlotMs('destroy')).toBe(0);
   });

@@ -68,7 +68,7 @@ function clientAt(
 }
 
 const rent = (client: ReturnType<typeof clientAt>) =>
-  client.instances.rent(7, { image: 'i' }, { deadlineMs: 15_000 });
+  client.instances.rent('7', { image: 'i' }, { deadlineMs: 15_000 });
 
 /** Counts what really arrives, body included. */
 function counting(answer: (request: IncomingMessage, response: ServerResponse) => void) {
@@ -135,7 +135,7 @@ describe('a reply over a real socket', () => {
         .end(gzipSync(status === 200 ? user : '{"error":"forbidden_thing","msg":"x"}')),
     );
     const client = clientAt(url);
-    expect((await client.users.current()).id).toBe(5);
+    expect((await client.users.current()).id).toBe('5');
     status = 403;
     await expect(client.users.current()).rejects.toMatchObject({
       kind: 'forbidden',
@@ -219,7 +219,7 @@ describe('certificates', () => {
   test('that a trusted authority made are accepted', async () => {
     const made = valid();
     const { url } = await serveTls(made);
-    expect((await rent(clientAt(url, { ca: made.cert }))).instanceId).toBe(70);
+    expect((await rent(clientAt(url, { ca: made.cert }))).instanceId).toBe('70');
   });
 
   test.each([
@@ -257,7 +257,7 @@ describe('certificates', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     open.push(() => new Promise((resolve) => server.close(resolve)));
     const { port } = server.address() as AddressInfo;
-    expect((await rent(clientAt(`https://127.0.0.1:${port}`, { ca: made.cert }))).instanceId).toBe(70);
+    expect((await rent(clientAt(`https://127.0.0.1:${port}`, { ca: made.cert }))).instanceId).toBe('70');
     expect(offered).toEqual(['http/1.1']);
   });
 

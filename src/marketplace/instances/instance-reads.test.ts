@@ -9,7 +9,7 @@ import { createPacer } from '../pacing/pacing.ts';
 
 /** What the read of machine 5 says where the service answers so. */
 function read(status: number, body: unknown) {
-  return clientOf(status, body).get(5);
+  return clientOf(status, body).get('5');
 }
 
 function clientOf(status: number, body: unknown, headers: Record<string, string> = {}) {
@@ -30,7 +30,7 @@ function clientOf(status: number, body: unknown, headers: Record<string, string>
 
 describe('the read of one machine', () => {
   test('is the machine where the service names it', async () => {
-    expect(await read(200, { instances: { id: 5, actual_status: 'running' } })).toMatchObject({ id: 5 });
+    expect(await read(200, { instances: { id: 5, actual_status: 'running' } })).toMatchObject({ id: '5' });
   });
 
   test.each([

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { type MicroDollars, microDollars } from '../../lib/money.ts';
 import { fittingText } from '../../lib/text.ts';
+import { type MarketplaceId, toId } from '../ids.ts';
 import {
   epochMs,
   looseBoolean,
@@ -16,7 +17,7 @@ export type ActualStatus = KnownStatus | 'unrecognized' | null;
 
 /** A rented machine, in our names and units. Anything the service did not say is undefined, never 0. */
 export interface Instance {
-  readonly id: number;
+  readonly id: MarketplaceId;
   /** null: it carries none. undefined: the service does not echo labels. */
   readonly label: string | null | undefined;
   readonly actualStatus: ActualStatus;
@@ -24,8 +25,8 @@ export interface Instance {
   readonly actualStatusText: string | null;
   /** What the service wants it to do: `running`, `stopped`, `frozen`, or a word of its own. */
   readonly intendedStatus: string | undefined;
-  readonly machineId: number | undefined;
-  readonly hostId: number | undefined;
+  readonly machineId: MarketplaceId | undefined;
+  readonly hostId: MarketplaceId | undefined;
   /** Epoch milliseconds at which billing began. */
   readonly startedAt: number | undefined;
   /** Total while running, disk included. */
@@ -212,13 +213,13 @@ export function toInstance(row: WireInstance): Instance {
   const ssh = sshAddress(row, ports);
   const status = row.actual_status || null;
   return {
-    id: row.id,
+    id: toId(row.id),
     label: row.label,
     actualStatus: toStatus(status),
     actualStatusText: status,
     intendedStatus: row.intended_status,
-    machineId: row.machine_id,
-    hostId: row.host_id,
+    machineId: toId(row.machine_id),
+    hostId: toId(row.host_id),
     startedAt: startDate(row.start_date),
     pricePerHour: price(row.dph_total),
     storagePricePerHour: price(row.storage_total_cost),

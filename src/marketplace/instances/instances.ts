@@ -5,10 +5,10 @@ import {
   type CallOptions,
   type Change,
   type ChangeAnswer,
-  pathId,
   type Requester,
   sendChange,
 } from '../http/call.ts';
+import { type MarketplaceId, pathId, toWireId } from '../ids.ts';
 import {
   type Instance,
   type InstanceList,
@@ -45,22 +45,22 @@ export interface InstancesResource extends RentCalls {
   /** One page of the paged list, ordered by id. */
   page(query?: PageQuery, options?: CallOptions): Promise<InstancePage>;
   /** null if the service says that it is absent: one witness, never proof. */
-  get(id: number, options?: CallOptions): Promise<Instance | null>;
-  stop(id: number, options?: CallOptions): Promise<ChangeAnswer>;
-  start(id: number, options?: CallOptions): Promise<ChangeAnswer>;
-  stopMany(ids: readonly number[], options?: CallOptions): Promise<ChangeAnswer>;
-  startMany(ids: readonly number[], options?: CallOptions): Promise<ChangeAnswer>;
-  label(id: number, label: string, options?: CallOptions): Promise<ChangeAnswer>;
-  reboot(id: number, options?: CallOptions): Promise<ChangeAnswer>;
+  get(id: MarketplaceId, options?: CallOptions): Promise<Instance | null>;
+  stop(id: MarketplaceId, options?: CallOptions): Promise<ChangeAnswer>;
+  start(id: MarketplaceId, options?: CallOptions): Promise<ChangeAnswer>;
+  stopMany(ids: readonly MarketplaceId[], options?: CallOptions): Promise<ChangeAnswer>;
+  startMany(ids: readonly MarketplaceId[], options?: CallOptions): Promise<ChangeAnswer>;
+  label(id: MarketplaceId, label: string, options?: CallOptions): Promise<ChangeAnswer>;
+  reboot(id: MarketplaceId, options?: CallOptions): Promise<ChangeAnswer>;
   /** Stops, removes the container and starts afresh from the image. */
-  recycle(id: number, options?: CallOptions): Promise<ChangeAnswer>;
+  recycle(id: MarketplaceId, options?: CallOptions): Promise<ChangeAnswer>;
   /** null: the price that wins now. */
-  changeBid(id: number, bidPerHour: MicroDollars | null, options?: CallOptions): Promise<ChangeAnswer>;
+  changeBid(id: MarketplaceId, bidPerHour: MicroDollars | null, options?: CallOptions): Promise<ChangeAnswer>;
   /** Asks for the container's log; the text is behind the address that comes back. */
-  requestLogs(id: number, query?: LogQuery, options?: CallOptions): Promise<LogAnswer>;
+  requestLogs(id: MarketplaceId, query?: LogQuery, options?: CallOptions): Promise<LogAnswer>;
   /** Ends billing. Success is not proof: a machine may still be listed for a while. */
-  destroy(id: number, options?: CallOptions): Promise<ChangeAnswer>;
-  destroyMany(ids: readonly number[], options?: CallOptions): Promise<ChangeAnswer>;
+  destroy(id: MarketplaceId, options?: CallOptions): Promise<ChangeAnswer>;
+  destroyMany(ids: readonly MarketplaceId[], options?: CallOptions): Promise<ChangeAnswer>;
 }
 
 /** Which lines of a log. */
@@ -145,7 +145,7 @@ async function page(
 
 async function get(
   requester: Requester,
-  id: number,
+  id: MarketplaceId,
   bounds: CallOptions | undefined,
 ): Promise<Instance | null> {
   try {
@@ -153,7 +153,7 @@ async function get(
       ...READ,
       operation: 'read an instance',
       endpointClass: 'get',
-      path: `/api/v0/instances/${pathId(id)}/`,
+      path: `/api/v0/instances/${pathId(id, 'instanceId')}/`,
       query: { owner: 'me' },
       reply: instanceReply,
       bounds,
@@ -302,14 +302,14 @@ export function createInstanceChanges(requester: Requester): Changes {
   const put = (change: InstanceChange): Promise<ChangeAnswer> =>
     sendChange(requester, { ...change, area: 'instances', endpointClass: 'change', method: 'PUT' });
 
-  const setState = (id: number, state: 'running' | 'stopped', bounds?: CallOptions) =>
+  const setState = (id: MarketplaceId, state: 'running' | 'stopped', bounds?: CallOptions) =>
     put({ operation: `${OPERATION[state]} an instance`, path: instancePath(id), body: { state }, bounds });
 
-  const setStates = (ids: readonly number[], state: 'running' | 'stopped', bounds?: CallOptions) =>
+  const setStates = (ids: readonly MarketplaceId[], state: 'running' | 'stopped', bounds?: CallOptions) =>
     put({
       operation: `${OPERATION[state]} many instances`,
       path: '/api/v0/instances/',
-      body: { state, ids },
+      body: { state, ids: ids.map(instanceNumber) },
       bounds,
     });
 
@@ -333,7 +333,7 @@ export function createInstanceChanges(requester: Requester): Changes {
       destroy(requester, {
         operation: 'destroy many instances',
         path: '/api/v0/instances/',
-        body: { instance_ids: ids },
+        body: { instance_ids: ids.map(instanceNumber) },
         bounds,
       }),
   };
@@ -356,8 +356,10 @@ function bidBody(bidPerHour: MicroDollars | null) {
 
 const OPERATION = { running: 'start', stopped: 'stop' } as const;
 
-function instancePath(id: number, verb?: string): string {
-  return `/api/v0/instances/${verb === undefined ? '' : `${verb}/`}${pathId(id)}/`;
+const instanceNumber = (id: MarketplaceId): number => toWireId(id, 'instanceId');
+
+function instancePath(id: MarketplaceId, verb?: string): string {
+  return `/api/v0/instances/${verb === undefined ? '' : `${verb}/`}${pathId(id, 'instanceId')}/`;
 }
 
 /** Although a PUT, it changes nothing, so it may be repeated. */
@@ -367,7 +369,7 @@ async function requestLogs(
     id,
     query = {},
     options,
-  }: { id: number; query?: LogQuery | undefined; options?: CallOptions | undefined },
+  }: { id: MarketplaceId; query?: LogQuery | undefined; options?: CallOptions | undefined },
 ) {
   const { value, answeredAt } = await requester.send({
     operation: 'request logs',

@@ -17,12 +17,12 @@ function pagesOf(...pages: (Partial<InstancePage> & { readonly ids: number[] })[
   return { page, asked };
 }
 
-const idsOf = (instances: readonly { readonly id: number }[]) => instances.map(({ id }) => id);
+const idsOf = (instances: readonly { readonly id: string }[]) => instances.map(({ id }) => id);
 
 describe('a paged list', () => {
   test('is all pages in their order, each asked for by the token of the one before', async () => {
     const { page, asked } = pagesOf({ ids: [1, 2], total: 3 }, { ids: [3], total: 3 });
-    expect(idsOf(await listPages({ page }))).toEqual([1, 2, 3]);
+    expect(idsOf(await listPages({ page }))).toEqual(['1', '2', '3']);
     expect(asked).toEqual([{}, { afterToken: 'after 1' }]);
   });
 
@@ -36,7 +36,7 @@ describe('a paged list', () => {
     ['grew while it was read', { ids: [1, 2], total: 2 }, { ids: [3], total: 4 }],
     ['shrank while it was read', { ids: [1, 2], total: 4 }, { ids: [3], total: 2 }],
   ])('that %s is believed', async (_, first, second) => {
-    expect(idsOf(await listPages(pagesOf(first, second)))).toEqual([1, 2, 3]);
+    expect(idsOf(await listPages(pagesOf(first, second)))).toEqual(['1', '2', '3']);
   });
 
   test.each([
@@ -63,7 +63,7 @@ describe('a paged list', () => {
   test('of some machines is not measured by the number of all', async () => {
     const filters = { actual_status: { in: ['loading'] } } as const;
     const { page, asked } = pagesOf({ ids: [1], total: 500 });
-    expect(idsOf(await listPages({ page }, { filters }))).toEqual([1]);
+    expect(idsOf(await listPages({ page }, { filters }))).toEqual(['1']);
     expect(asked).toEqual([{ filters }]);
   });
 });
@@ -122,7 +122,7 @@ describe('a filtered list', () => {
       ],
     ],
   ])('that %s is believed', async (_, pages) => {
-    expect(idsOf(await listPages(pagesOf(...pages), { filters }))).toEqual([1, 2, 3]);
+    expect(idsOf(await listPages(pagesOf(...pages), { filters }))).toEqual(['1', '2', '3']);
   });
 
   test.each([
@@ -182,7 +182,7 @@ describe('a list in any form', () => {
 
   test('is read by pages where the whole one is gone', async () => {
     const { page } = pagesOf({ ids: [1] });
-    expect(idsOf(await listInAnyForm({ list: failing('gone'), page }))).toEqual([1]);
+    expect(idsOf(await listInAnyForm({ list: failing('gone'), page }))).toEqual(['1']);
   });
 
   test('is not where that one only failed: pages would be asked for by every failure', async () => {

@@ -3,7 +3,8 @@ import * as z from 'zod';
 import type { MicroDollars } from '../../lib/money.ts';
 import { Secret } from '../../lib/secret.ts';
 import { MarketplaceError } from '../errors/errors.ts';
-import { type CallOptions, type ChangeAnswer, pathId, type Requester, sendChange } from '../http/call.ts';
+import { type CallOptions, type ChangeAnswer, type Requester, sendChange } from '../http/call.ts';
+import { type MarketplaceId, pathId, toId, toOptionalWireId, toWireId } from '../ids.ts';
 import { looseText, wireId } from '../scalars.ts';
 
 /** A port that the container opens. */
@@ -14,10 +15,10 @@ export interface ContainerPort {
 
 /** A disk that is attached on renting. */
 export type VolumeRequest =
-  | { readonly type: 'existing'; readonly volumeId: number; readonly mountPath: string }
+  | { readonly type: 'existing'; readonly volumeId: MarketplaceId; readonly mountPath: string }
   | {
       readonly type: 'new';
-      readonly volumeOfferId: number;
+      readonly volumeOfferId: MarketplaceId;
       readonly mountPath: string;
       readonly sizeGB?: number;
       readonly name?: string;
@@ -41,7 +42,7 @@ export interface RentRequest {
   /** Registry login flags: `-u bob -p pw registry.example`. */
   readonly imageLogin?: Secret;
   readonly templateHashId?: string;
-  readonly templateId?: number;
+  readonly templateId?: MarketplaceId;
   readonly volume?: VolumeRequest;
   /** true: a machine that cannot start is not made at all, instead of made stopped. */
   readonly cancelUnavailable?: boolean;
@@ -55,7 +56,7 @@ export interface RentRequest {
 
 /** A machine was rented. */
 export interface RentAnswer {
-  readonly instanceId: number;
+  readonly instanceId: MarketplaceId;
   /** The restricted key of this one machine. */
   readonly instanceApiKey: Secret | undefined;
   readonly answeredAt: number | undefined;
@@ -68,12 +69,16 @@ export interface RentCalls {
    * exist and bill.
    */
   rent(
-    offerId: number,
+    offerId: MarketplaceId,
     request: RentRequest,
     options: CallOptions & { readonly deadlineMs: number },
   ): Promise<RentAnswer>;
   /** Rents many offers alike. The form of the reply is not documented: look for the label in the list. */
-  rentMany(offerIds: readonly number[], request: RentRequest, options?: CallOptions): Promise<ChangeAnswer>;
+  rentMany(
+    offerIds: readonly MarketplaceId[],
+    request: RentRequest,
+    options?: CallOptions,
+  ): Promise<ChangeAnswer>;
 }
 
 /** Body of a rent (specification 4.5 and the other fields that services take). */
@@ -130,11 +135,12 @@ function portOption(port: number, protocol: 'tcp' | 'udp'): string {
 function volumeInfo(volume: VolumeRequest | undefined): WireVolumeInfo | undefined {
   if (volume === undefined) return undefined;
   const common = { mount_path: volume.mountPath };
-  if (volume.type === 'existing') return { ...common, create_new: false, volume_id: volume.volumeId };
+  if (volume.type === 'existing')
+    return { ...common, create_new: false, volume_id: toWireId(volume.volumeId, 'volumeId') };
   return {
     ...common,
     create_new: true,
-    volume_id: volume.volumeOfferId,
+    volume_id: toWireId(volume.volumeOfferId, 'volumeOfferId'),
     ...(volume.sizeGB === undefined ? {} : { size: volume.sizeGB }),
     ...(volume.name === undefined ? {} : { name: volume.name }),
   };
@@ -153,7 +159,7 @@ export function toWireRent(request: RentRequest): WireRent {
     args: request.args,
     image_login: request.imageLogin?.reveal(),
     template_hash_id: request.templateHashId,
-    template_id: request.templateId,
+    template_id: toOptionalWireId(request.templateId, 'templateId'),
     volume_info: volumeInfo(request.volume),
     cancel_unavail: request.cancelUnavailable,
     force: request.force,
@@ -177,29 +183,28 @@ export function createRentals(requester: Requester): RentCalls {
         area: 'rent',
         effect: 'write',
         method: 'PUT',
-        path: `/api/v0/asks/${pathId(offerId)}/`,
+        path: `/api/v0/asks/${pathId(offerId, 'offerId')}/`,
         body: toWireRent(request),
         reply: rentReply,
         bounds: options,
       });
       const key = value.instance_api_key;
       return {
-        instanceId: value.new_contract,
+        instanceId: toId(value.new_contract),
         instanceApiKey: key ? new Secret(key) : undefined,
         answeredAt,
       };
     },
 
-    rentMany(offerIds, request, options) {
-      if (offerIds.length === 0 || offerIds.length > BULK_LIMIT)
-        return Promise.reject(wrongNumber(offerIds.length));
+    async rentMany(offerIds, request, options) {
+      if (offerIds.length === 0 || offerIds.length > BULK_LIMIT) throw wrongNumber(offerIds.length);
       return sendChange(requester, {
         operation: 'rent many offers',
         endpointClass: 'rent',
         area: 'rent',
         method: 'POST',
         path: '/api/v0/asks/bulk/',
-        body: { ...toWireRent(request), ids: [...offerIds] },
+        body: { ...toWireRent(request), ids: offerIds.map((id) => toWireId(id, 'offerId')) },
         bounds: options,
       });
     },

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { type MicroDollars, microDollars } from '../../lib/money.ts';
 import type { CallOptions, Requester } from '../http/call.ts';
+import { type MarketplaceId, toId } from '../ids.ts';
 import { looseBoolean, looseInteger, looseNumber, looseText, wireId } from '../scalars.ts';
 
 /** One condition on one field; several on one field are joined by AND. Values are in the wire's units. */
@@ -31,9 +32,9 @@ export interface OfferQuery {
 
 /** An offer, in our names and units. Anything the service did not say is undefined, never 0. */
 export interface Offer {
-  readonly id: number;
-  readonly machineId: number | undefined;
-  readonly hostId: number | undefined;
+  readonly id: MarketplaceId;
+  readonly machineId: MarketplaceId | undefined;
+  readonly hostId: MarketplaceId | undefined;
   readonly gpuName: string | undefined;
   readonly gpuCount: number | undefined;
   /** Decimal megabytes per GPU. */
@@ -142,9 +143,9 @@ const price = (dollars: number | undefined) => (dollars === undefined ? undefine
 /** The offer in our names and units. */
 export function toOffer(row: WireOffer): Offer {
   return {
-    id: row.id,
-    machineId: row.machine_id,
-    hostId: row.host_id,
+    id: toId(row.id),
+    machineId: toId(row.machine_id),
+    hostId: toId(row.host_id),
     gpuName: row.gpu_name,
     gpuCount: row.num_gpus,
     gpuMemoryMB: row.gpu_ram,

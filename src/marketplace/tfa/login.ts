@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { Secret } from '../../lib/secret.ts';
 import type { Answer, CallOptions, Requester } from '../http/call.ts';
+import { type MarketplaceId, toOptionalWireId } from '../ids.ts';
 import { looseBoolean, looseInteger, looseText } from '../scalars.ts';
 import { toUser, type User, userReply } from '../users.ts';
 
@@ -13,7 +14,7 @@ interface SentCode {
   /** Six digits. */
   readonly code: string;
   /** Needed if several methods of one kind are set up. */
-  readonly methodId?: number;
+  readonly methodId?: MarketplaceId;
   readonly backupCode?: never;
 }
 
@@ -21,7 +22,7 @@ interface SentCode {
 export interface TotpCode {
   readonly method: 'totp';
   readonly code: string;
-  readonly methodId?: number;
+  readonly methodId?: MarketplaceId;
   readonly secret?: never;
   readonly backupCode?: never;
 }
@@ -56,7 +57,7 @@ export function toWireVerification(
     tfa_method: verification.method,
     code: verification.code,
     secret: verification.secret?.reveal(),
-    tfa_method_id: verification.methodId,
+    tfa_method_id: toOptionalWireId(verification.methodId, 'methodId'),
   };
 }
 
@@ -92,7 +93,7 @@ export function sendTfa<Schema extends z.ZodType>(
 export interface SmsTarget {
   /** E.164, e.g. `+15551234567`. */
   readonly phoneNumber?: string;
-  readonly methodId?: number;
+  readonly methodId?: MarketplaceId;
 }
 
 /** A challenge of a Bearer caller; without a secret a fresh one is made. */
@@ -130,7 +131,7 @@ export async function sendCode(
     path,
     body: {
       phone_number: target.phoneNumber,
-      tfa_method_id: target.methodId,
+      tfa_method_id: toOptionalWireId(target.methodId, 'methodId'),
       secret: target.secret?.reveal(),
     },
     reply: challengeReply,

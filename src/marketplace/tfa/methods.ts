@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { Secret } from '../../lib/secret.ts';
 import { type CallOptions, type ChangeAnswer, changeReply, type Requester } from '../http/call.ts';
+import { type MarketplaceId, toId, toOptionalWireId } from '../ids.ts';
 import { epochMs, looseBoolean, looseInteger, looseNumber, looseText, wireId } from '../scalars.ts';
 import {
   type BackupCode,
@@ -14,7 +15,7 @@ import {
 
 /** A method that is set up (specification 2.6). Times are epoch milliseconds. */
 export interface TfaMethod {
-  readonly id: number;
+  readonly id: MarketplaceId;
   /** `sms`, `totp`, or a word that we do not know. */
   readonly method: string;
   readonly label: string | undefined;
@@ -43,12 +44,12 @@ export interface TfaStatus {
 export type AuthorizationRequest =
   | {
       readonly method: CodeMethod;
-      readonly methodId?: number;
+      readonly methodId?: MarketplaceId;
       readonly backupCode?: never;
       readonly secret?: never;
     }
   | {
-      readonly methodId: number;
+      readonly methodId: MarketplaceId;
       readonly method?: never;
       readonly backupCode?: never;
       readonly secret?: never;
@@ -86,8 +87,8 @@ export interface Confirmation {
 
 /** A code removes the method that verifies, unless another is named; a backup code must name one. */
 export type RemoveRequest =
-  | ((SentCodeWithSecret | TotpCode) & { readonly targetId?: number })
-  | (BackupCode & { readonly targetId: number });
+  | ((SentCodeWithSecret | TotpCode) & { readonly targetId?: MarketplaceId })
+  | (BackupCode & { readonly targetId: MarketplaceId });
 
 export interface Removal {
   /** undefined: it was the last, and 2FA is off. */
@@ -97,7 +98,7 @@ export interface Removal {
 
 /** Email is no stored method, so it cannot be changed. */
 export type UpdateRequest = (
-  | { readonly methodId: number; readonly method?: never }
+  | { readonly methodId: MarketplaceId; readonly method?: never }
   | { readonly method: 'sms' | 'totp'; readonly methodId?: never }
 ) & { readonly label?: string; readonly isPrimary?: boolean };
 
@@ -133,7 +134,7 @@ export const updatedReply = z.object({ method: tfaMethodRow, msg: looseText });
 /** The method in our names and units. */
 export function toTfaMethod(row: z.infer<typeof tfaMethodRow>): TfaMethod {
   return {
-    id: row.id,
+    id: toId(row.id),
     method: row.method,
     label: row.label,
     phoneNumber: row.phone_number,
@@ -187,7 +188,7 @@ export async function authorizeNewMethod(
     path: 'authorize-new-method/',
     body: {
       tfa_method: request.method,
-      tfa_method_id: request.methodId,
+      tfa_method_id: toOptionalWireId(request.methodId, 'methodId'),
       backup_code: request.backupCode,
     },
     reply: authorizationReply,
@@ -263,7 +264,7 @@ export async function removeMethod(
     operation: 'remove a 2FA method',
     method: 'DELETE',
     path: '',
-    body: { ...toWireVerification(request), target_id: request.targetId },
+    body: { ...toWireVerification(request), target_id: toOptionalWireId(request.targetId, 'targetId') },
     reply: removedReply,
     bounds,
   });
@@ -281,7 +282,7 @@ export async function updateMethod(
     method: 'PUT',
     path: 'update/',
     body: {
-      tfa_method_id: request.methodId,
+      tfa_method_id: toOptionalWireId(request.methodId, 'methodId'),
       tfa_method: request.method,
       label: request.label,
       is_primary: request.isPrimary,

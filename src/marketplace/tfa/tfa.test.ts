@@ -49,7 +49,7 @@ describe('a Bearer caller', () => {
     [
       'sends an SMS code again',
       challenge,
-      (tfa) => tfa.resendSmsCode({ secret, methodId: 4 }),
+      (tfa) => tfa.resendSmsCode({ secret, methodId: '4' }),
       'POST /api/v0/tfa/sms/resend/',
       { secret: 'challenge-1', tfa_method_id: 4 },
     ],
@@ -63,7 +63,7 @@ describe('a Bearer caller', () => {
     [
       'logs in by authenticator without one',
       user,
-      (tfa) => tfa.login({ method: 'totp', code: '123456', methodId: 3, admin: true }),
+      (tfa) => tfa.login({ method: 'totp', code: '123456', methodId: '3', admin: true }),
       'POST /api/v0/tfa/',
       { tfa_method: 'totp', code: '123456', tfa_method_id: 3, admin: true },
     ],
@@ -105,14 +105,14 @@ describe('a Bearer caller', () => {
     [
       'removes a method by backup code',
       { msg: 'ok', remaining_methods: 1 },
-      (tfa) => tfa.removeMethod({ backupCode: 'AAAA-BBBB-CCCC', targetId: 3 }),
+      (tfa) => tfa.removeMethod({ backupCode: 'AAAA-BBBB-CCCC', targetId: '3' }),
       'DELETE /api/v0/tfa/',
       { backup_code: 'AAAA-BBBB-CCCC', target_id: 3 },
     ],
     [
       'changes a method',
       { success: true, msg: 'ok', method },
-      (tfa) => tfa.updateMethod({ methodId: 3, label: 'phone', isPrimary: true }),
+      (tfa) => tfa.updateMethod({ methodId: '3', label: 'phone', isPrimary: true }),
       'PUT /api/v0/tfa/update/',
       { tfa_method_id: 3, label: 'phone', is_primary: true },
     ],
@@ -164,7 +164,7 @@ describe('a Bearer caller', () => {
     expect(await tfa.status()).toMatchObject({
       enabled: true,
       backupCodesRemaining: 9,
-      methods: [{ id: 3, method: 'passkey', lockedUntil: 1_700_000_900_000, createdAt: 1_700_000_000_000 }],
+      methods: [{ id: '3', method: 'passkey', lockedUntil: 1_700_000_900_000, createdAt: 1_700_000_000_000 }],
     });
   });
 
@@ -176,7 +176,7 @@ describe('a Bearer caller', () => {
       legacy_tfa_user: true,
     });
     const login = await tfa.login({ backupCode: 'AAAA-BBBB-CCCC' });
-    expect(login).toMatchObject({ user: { id: 5 }, backupCodesRemaining: 4, legacyUser: true });
+    expect(login).toMatchObject({ user: { id: '5' }, backupCodesRemaining: 4, legacyUser: true });
     expect(login.sessionKey?.reveal()).toBe('session-1');
     expect(JSON.stringify(login)).not.toContain('session-1');
   });
@@ -204,7 +204,7 @@ describe('a logged-out caller', () => {
     ['sends an email code', (tfa) => tfa.sendEmailCode(), 'POST /api/v0/tfa/email/', {}],
     [
       'sends an SMS code',
-      (tfa) => tfa.sendSmsCode({ methodId: 3 }),
+      (tfa) => tfa.sendSmsCode({ methodId: '3' }),
       'POST /api/v0/tfa/sms/',
       { tfa_method_id: 3 },
     ],

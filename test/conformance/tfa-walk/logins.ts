@@ -24,7 +24,7 @@ export async function logInByTotp(walk: Walk, { index, isRight, byKey }: Draw): 
   const { model } = walk;
   const method = picked(methodsOf(walk, 'totp'), index);
   const code = method ? totpOf(walk, method.key, isRight) : '123456';
-  const proof = { method: 'totp', code, ...(method ? { methodId: method.id } : {}) } as const;
+  const proof = { method: 'totp', code, ...(method ? { methodId: String(method.id) } : {}) } as const;
   const state = byKey ? 'ok' : model.alive(walk.login);
   const expected = state === 'ok' ? byMethod(walk, method?.id, isRight) : state;
   const call = byKey ? walk.client.tfa.login(proof) : loggedOut(walk).login(proof);

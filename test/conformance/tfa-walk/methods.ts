@@ -11,7 +11,7 @@ export async function authorize(walk: Walk, { index }: Draw): Promise<void> {
   const { model, service, client } = walk;
   const totp = index % 2 === 0 ? picked(methodsOf(walk, 'totp'), index) : undefined;
   const isLocked = totp !== undefined && model.now < totp.lockedUntil;
-  const call = client.tfa.authorizeNewMethod(totp ? { methodId: totp.id } : { method: 'email' });
+  const call = client.tfa.authorizeNewMethod(totp ? { methodId: String(totp.id) } : { method: 'email' });
   expect(await ended(call)).toBe(isLocked ? 'tfa_locked' : 'ok');
   if (isLocked) return;
   const asked = await call;
@@ -85,7 +85,7 @@ async function confirmed(
   const { backupCodes } = await call;
   expect(backupCodes?.length, 'backup codes come with the first method alone').toBe(wasOn ? undefined : 10);
   if (backupCodes) model.codes = new Map(backupCodes.map((code) => [code.reveal(), true]));
-  const id = (await client.tfa.status()).methods.at(-1)?.id ?? 0;
+  const id = Number((await client.tfa.status()).methods.at(-1)?.id);
   model.add({ id, type: request.method, key });
 }
 
@@ -96,7 +96,12 @@ export async function remove(walk: Walk, { index, isRight }: Draw): Promise<void
   if (!verifying || !target) return;
   const code = totpOf(walk, verifying.key, isRight);
   const expected = model.verify(verifying.id, isRight);
-  const call = client.tfa.removeMethod({ method: 'totp', methodId: verifying.id, code, targetId: target.id });
+  const call = client.tfa.removeMethod({
+    method: 'totp',
+    methodId: String(verifying.id),
+    code,
+    targetId: String(target.id),
+  });
   expect(await ended(call)).toBe(expected);
   if (expected !== 'ok') return;
   model.remove(target.id);
@@ -109,7 +114,7 @@ export async function regenerate(walk: Walk, { index, isRight }: Draw): Promise<
   if (!method) return;
   const expected = model.verify(method.id, isRight);
   const code = totpOf(walk, method.key, isRight);
-  const call = client.tfa.regenerateBackupCodes({ method: 'totp', methodId: method.id, code });
+  const call = client.tfa.regenerateBackupCodes({ method: 'totp', methodId: String(method.id), code });
   expect(await ended(call)).toBe(expected);
   if (expected === 'ok') model.codes = new Map((await call).map((fresh) => [fresh.reveal(), true]));
 }

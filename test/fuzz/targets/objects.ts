@@ -27,7 +27,7 @@ import { FACTS, IDENTITY, KEYS } from './marketplace-rows.ts';
 
 const INTENT = writeIntent(KEYS, {
   ...FACTS,
-  offer: 1,
+  offer: '1',
   generation: 1,
   spec: 'hash',
   login: 'https://market|1',
@@ -106,7 +106,7 @@ export const OBJECT_TARGETS: readonly FuzzTarget[] = [
   {
     name: 'status',
     seeds: [
-      '{"instanceId":7,"attempt":2,"claim":"c","rentals":["2026-01-05T12:00:00Z"],"cost":{"pricePerHour":"0.31","accrued":"1.20","since":"2026-01-06T00:00:00Z"},"history":[],"conditions":[]}',
+      '{"instanceId":"7","attempt":2,"claim":"c","rentals":["2026-01-05T12:00:00Z"],"cost":{"pricePerHour":"0.31","accrued":"1.20","since":"2026-01-06T00:00:00Z"},"history":[],"conditions":[]}',
       '{"avoid":[{"kind":"Host","id":5,"until":"2026-01-07T00:00:00Z","failures":2,"reason":"LoadingFailed"}],"breaker":{"open":true,"since":"2026-01-06T00:00:00Z","unhealthy":3},"deletedObjects":{"month":"2026-01","spent":"1.5","rentals":["2026-01-06T00:00:00Z"]}}',
     ],
     run: json(readStatus),

@@ -19,6 +19,12 @@ export function textAt(parent: JsonObject, key: string): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
+/** The id of a field of the API, a text there, as the tables of the marketplace have it. */
+export function idAt(parent: JsonObject, key: string): number | undefined {
+  const value = parent[key];
+  return typeof value === 'string' ? Number(value) : undefined;
+}
+
 export function listAt(parent: JsonObject, key: string): Json[] {
   const value = parent[key];
   return Array.isArray(value) ? value : [];

@@ -23,7 +23,7 @@ async function orphaned(bench: Bench): Promise<number> {
 
 /** A status claims to run on a machine that is gone, and five lists are read. */
 async function claimsInVain(bench: Bench, apiKey = ''): Promise<void> {
-  bench.setStatus({ instanceId: 7, phase: 'Running' });
+  bench.setStatus({ instanceId: '7', phase: 'Running' });
   for (let poll = 0; poll < 5; poll += 1) await bench.poll(10, { apiKey });
 }
 
@@ -211,7 +211,7 @@ function setLogins({ world, invariants }: Bench): void {
     ['second', second],
   ] as const) {
     const address = { kind: world.kube.kind('marketplaceaccounts'), namespace: 'default', name };
-    const login = { url: 'https://market.example', userId, provenAt: '2026-01-05T12:00:00Z' };
+    const login = { url: 'https://market.example', userId: String(userId), provenAt: '2026-01-05T12:00:00Z' };
     invariants.byPerson(() =>
       world.kube.writes.update(address, (current) => ({ ...current, status: { login } }), 'status'),
     );

@@ -1,4 +1,5 @@
 import {
+  idAt,
   isObject,
   type Json,
   type JsonObject,
@@ -47,7 +48,7 @@ export class Accounts {
     return [...this.all(), ...this.gone()].some((account) =>
       listAt(objectAt(account, 'status'), 'retained')
         .filter(isObject)
-        .some((kept) => kept['instanceId'] === instanceId),
+        .some((kept) => idAt(kept, 'instanceId') === instanceId),
     );
   }
 }
@@ -61,7 +62,7 @@ export function accountKeyOf(object: JsonObject): string {
 
 /** Whether an account has proved that login, or none so far; any login where none is given. */
 export function isOfLogin(account: JsonObject, userId: number | undefined): boolean {
-  const login = objectAt(objectAt(account, 'status'), 'login')['userId'];
+  const login = idAt(objectAt(objectAt(account, 'status'), 'login'), 'userId');
   return login === undefined || userId === undefined || login === userId;
 }
 
@@ -77,7 +78,7 @@ export function holdsSweep(account: JsonObject): boolean {
 /** Whether that machine lost its object together with many, and waits for its turn since a person has confirmed. */
 export function isSweptSlowly(account: JsonObject, id: number): boolean {
   const confirmed = objectAt(account, 'status')['orphansConfirmed'];
-  return Array.isArray(confirmed) && confirmed.includes(id);
+  return Array.isArray(confirmed) && confirmed.includes(String(id));
 }
 
 /** Whether a person has looked at the machines that a restored cluster knows nothing of. */

@@ -1,7 +1,7 @@
 import { parseDuration } from '../../../src/lib/time.ts';
 import type { Contract } from '../../../src/simulator/tables/contracts.ts';
 import type { Machine } from '../machine.ts';
-import { type JsonObject, metadataOf, objectAt, textAt } from '../memory-kube/json.ts';
+import { idAt, type JsonObject, metadataOf, objectAt, textAt } from '../memory-kube/json.ts';
 import { accountKeyOf, allowedBadOf, breakerRecordOf } from './accounts.ts';
 import type { ShownList } from './newest-lists.ts';
 import { keyOf, nameOf, type Scene } from './scene.ts';
@@ -267,8 +267,7 @@ class AccountBreaker {
 }
 
 function recordedBy(object: JsonObject): number | undefined {
-  const id = objectAt(object, 'status')['instanceId'];
-  return typeof id === 'number' ? id : undefined;
+  return idAt(objectAt(object, 'status'), 'instanceId');
 }
 
 /** Whether a machine that is lost would be replaced. */

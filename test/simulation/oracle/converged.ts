@@ -1,7 +1,7 @@
 import { labels } from '../../../src/api/v1alpha1/names.ts';
 import type { Contract } from '../../../src/simulator/tables/contracts.ts';
 import { BY_HAND } from '../console.ts';
-import { isObject, type JsonObject, metadataOf, objectAt } from '../memory-kube/json.ts';
+import { idAt, isObject, type JsonObject, metadataOf, objectAt } from '../memory-kube/json.ts';
 import { throwAsNode } from '../prober.ts';
 import { accountKeyOf } from './accounts.ts';
 import { waitsForOffers } from './free-offers.ts';
@@ -69,7 +69,7 @@ function unrecorded(scene: Scene): readonly Shortfall[] {
     const owner = scene.ownerOf(contract);
     if (!owner)
       return [{ invariant: 'I1', text: `contract ${contract.id} still bills and no object claims it` }];
-    if (objectAt(owner, 'status')['instanceId'] === contract.id) return [];
+    if (idAt(objectAt(owner, 'status'), 'instanceId') === contract.id) return [];
     return [
       { invariant: 'I2', text: `contract ${contract.id} is not the one that ${nameOf(owner)} records` },
     ];

@@ -1,7 +1,7 @@
 import { parseDollars } from '../../../src/lib/money.ts';
 import type { Machine } from '../../../src/simulator/tables/machines.ts';
 import type { Offer } from '../../../src/simulator/tables/offers.ts';
-import { type JsonObject, listAt, metadataOf, objectAt, objectsAt } from '../memory-kube/json.ts';
+import { idAt, type JsonObject, listAt, metadataOf, objectAt, objectsAt } from '../memory-kube/json.ts';
 import { conditionOf, type Scene } from './scene.ts';
 
 /** Requirements that the oracle can judge. */
@@ -47,7 +47,7 @@ function isAllowed(scene: Scene, object: JsonObject): (offer: Offer) => boolean 
     objectsAt(objectAt(each, 'status'), 'avoid'),
   );
   const avoids = (kind: string, id: number) =>
-    avoided.some((entry) => entry['kind'] === kind && entry['id'] === id);
+    avoided.some((entry) => entry['kind'] === kind && idAt(entry, 'id') === id);
   return ({ id, machineId, hostId }) =>
     !avoids('Offer', id) && !avoids('Machine', machineId) && !avoids('Host', hostId);
 }

@@ -1,5 +1,5 @@
 import type { Machine } from '../machine.ts';
-import { type JsonObject, listAt, metadataOf, objectAt } from '../memory-kube/json.ts';
+import { idAt, type JsonObject, listAt, metadataOf, objectAt } from '../memory-kube/json.ts';
 import { accountKeyOf } from './accounts.ts';
 import { hasOffer } from './free-offers.ts';
 import { conditionOf, nameOf, type Scene } from './scene.ts';
@@ -89,8 +89,7 @@ export class IdleSlotWatch {
   }
 
   #loginOf(object: JsonObject): number | undefined {
-    const id = objectAt(objectAt(this.#scene.accountOf(object), 'status'), 'login')['userId'];
-    return typeof id === 'number' ? id : undefined;
+    return idAt(objectAt(objectAt(this.#scene.accountOf(object), 'status'), 'login'), 'userId');
   }
 
   /** Whether nothing but a slot keeps the object from a machine. */

@@ -1,4 +1,4 @@
-import { type JsonObject, metadataOf, objectAt } from '../memory-kube/json.ts';
+import { idAt, type JsonObject, metadataOf, objectAt } from '../memory-kube/json.ts';
 import { nameOf, type Scene } from './scene.ts';
 
 /** I4 for what outlives its object: a machine that `deletionPolicy` keeps is destroyed neither with it nor later. */
@@ -24,13 +24,13 @@ export class KeptWatch {
 
 /** Whether an object wants its recorded machine to outlive it. */
 export function isToKeep(object: JsonObject, id: number): boolean {
-  return keepsMachine(object) && objectAt(object, 'status')['instanceId'] === id;
+  return keepsMachine(object) && idAt(objectAt(object, 'status'), 'instanceId') === id;
 }
 
 /** The same, or its machine that it had no time to record. */
 export function mayKeep(object: JsonObject, id: number): boolean {
-  const { instanceId = id } = objectAt(object, 'status');
-  return keepsMachine(object) && instanceId === id;
+  const recorded = idAt(objectAt(object, 'status'), 'instanceId') ?? id;
+  return keepsMachine(object) && recorded === id;
 }
 
 function keepsMachine(object: JsonObject): boolean {

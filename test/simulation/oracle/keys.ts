@@ -1,5 +1,5 @@
 import type { TransportRequest } from '../../../src/lib/transport.ts';
-import { isObject, type JsonObject, metadataOf, objectAt, textAt } from '../memory-kube/json.ts';
+import { idAt, isObject, type JsonObject, metadataOf, objectAt, textAt } from '../memory-kube/json.ts';
 import type { Commit } from '../memory-kube/store.ts';
 import { accountKeyOf } from './accounts.ts';
 import { readPurchase } from './purchase.ts';
@@ -85,7 +85,7 @@ export class KeyWatch {
 
   #recorder(id: number): JsonObject | undefined {
     return [...this.#scene.objects.values()].find(
-      (object) => objectAt(object, 'status')['instanceId'] === id,
+      (object) => idAt(objectAt(object, 'status'), 'instanceId') === id,
     );
   }
 

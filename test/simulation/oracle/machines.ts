@@ -5,6 +5,7 @@ import type { Contract } from '../../../src/simulator/tables/contracts.ts';
 import { BY_HAND } from '../console.ts';
 import {
   equalJson,
+  idAt,
   isObject,
   type Json,
   type JsonObject,
@@ -207,7 +208,7 @@ export class MachineWatch {
 
   /** No machine is given up while its object is paused, unless its end had begun. */
   #checkPause(owner: JsonObject, { id }: Contract): void {
-    const isRecorded = objectAt(owner, 'status')['instanceId'] === id && !this.#destroying.has(id);
+    const isRecorded = idAt(objectAt(owner, 'status'), 'instanceId') === id && !this.#destroying.has(id);
     const isPaused = objectAt(owner, 'spec')['paused'] === true && !this.ownLimits.isReached(owner);
     if (!isRecorded || !isPaused || metadataOf(owner)['deletionTimestamp'] !== undefined) return;
     this.#scene.broken('I4', `contract ${id} was given up while ${nameOf(owner)} was paused`);
@@ -270,7 +271,7 @@ export class MachineWatch {
       !this.ownLimits.isReached(object) &&
       !isToBeReplaced(object, contract) &&
       !this.#isTooExpensive(spec, contract) &&
-      objectAt(object, 'status')['instanceId'] === contract.id &&
+      idAt(objectAt(object, 'status'), 'instanceId') === contract.id &&
       spec['powerState'] === 'Running' &&
       (isUpdatedOnDelete(spec) || isBoughtAs(spec, bought, this.#modelOf(contract)))
     );

@@ -20,7 +20,7 @@ async function probed(bench: Bench, value: string, reason: string): Promise<void
   const contract = await bench.rent(1, { name: 'probed' });
   bench.world.market.store.put('contracts', { ...contract, actualStatus: 'running' });
   const conditions = [{ ...conditionWith(''), reason }];
-  bench.setStatus({ instanceId: contract.id, attempt: 1, phase: 'Running', conditions }, 'probed');
+  bench.setStatus({ instanceId: String(contract.id), attempt: 1, phase: 'Running', conditions }, 'probed');
   bench.invariants.checkConverged();
 }
 
@@ -68,7 +68,7 @@ const PLANTED: readonly (readonly [string, string, (bench: Bench) => Promise<voi
     'a machine that works is destroyed',
     async (bench) => {
       const contract = await bench.rent(1);
-      bench.setStatus({ instanceId: contract.id, attempt: 1 });
+      bench.setStatus({ instanceId: String(contract.id), attempt: 1 });
       bench.world.market.store.put('contracts', { ...contract, actualStatus: 'running' });
       bench.invariants.check();
       await bench.pass(120);
@@ -215,7 +215,7 @@ const PLANTED: readonly (readonly [string, string, (bench: Bench) => Promise<voi
     'I14',
     'a status claims a machine that the lists no longer show',
     async (bench) => {
-      bench.setStatus({ phase: 'Running', instanceId: 4711 });
+      bench.setStatus({ phase: 'Running', instanceId: '4711' });
       for (let poll = 0; poll < 3; poll += 1) await bench.poll(10);
     },
   ],
@@ -318,7 +318,7 @@ test('the oracle says nothing of a machine that is rented, recorded, used and de
   const bench = new Bench();
   bench.sendRent(1);
   const contract = await bench.rent(1);
-  bench.setStatus({ instanceId: contract.id, attempt: 1, phase: 'Running' });
+  bench.setStatus({ instanceId: String(contract.id), attempt: 1, phase: 'Running' });
   await bench.pass(700);
   bench.edit({ finalizers: ['gpurental.dev/gpu-instance'] });
   bench.users.delete('a');

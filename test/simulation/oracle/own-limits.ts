@@ -1,6 +1,6 @@
 import { parseDuration } from '../../../src/lib/time.ts';
 import type { Contract } from '../../../src/simulator/tables/contracts.ts';
-import { isObject, type JsonObject, listAt, metadataOf, objectAt } from '../memory-kube/json.ts';
+import { idAt, isObject, type JsonObject, listAt, metadataOf, objectAt } from '../memory-kube/json.ts';
 import { priceOf } from './price.ts';
 import type { Scene } from './scene.ts';
 
@@ -87,7 +87,7 @@ function costUnseen(object: JsonObject, stays: ReadonlyMap<number, Stay> | undef
   const id = Number(objectAt(objectAt(object, 'spec'), 'adopt')['instanceId']);
   if (stays?.has(id)) return 0;
   const ended = listAt(objectAt(object, 'status'), 'history').filter(isObject);
-  return Number(ended.find(({ instanceId }) => instanceId === id)?.['cost'] ?? 0) * MICROS;
+  return Number(ended.find((machine) => idAt(machine, 'instanceId') === id)?.['cost'] ?? 0) * MICROS;
 }
 
 /** Nobody sees a machine vanish while no operator runs: it counts until the first list without it. */

@@ -180,7 +180,7 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
       bench.world.market.store.put('contracts', { ...contract, label });
       bench.users.delete('a');
       bench.users.createAdopting('b', contract.id);
-      bench.setStatus({ instanceId: contract.id }, 'b');
+      bench.setStatus({ instanceId: String(contract.id) }, 'b');
       bench.edit({ finalizers: ['gpurental.dev/machine'] }, 'b');
       bench.users.delete('b');
       bench.invariants.check();
@@ -251,9 +251,9 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
     'an object records one machine after the other',
     new Bench(),
     (bench) => {
-      bench.setStatus({ instanceId: 7 });
-      bench.setStatus({ instanceId: 8 });
-      bench.setStatus({ instanceId: 9 });
+      bench.setStatus({ instanceId: '7' });
+      bench.setStatus({ instanceId: '8' });
+      bench.setStatus({ instanceId: '9' });
     },
   ],
   [
@@ -262,10 +262,10 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
     (bench) => {
       bench.users.createInstance('b');
       bench.users.createAdopting('c', 7, 'Observe');
-      bench.setStatus({ instanceId: 7 });
-      bench.setStatus({ instanceId: 7 }, 'c');
-      bench.setStatus({ instanceId: 8 });
-      bench.setStatus({ instanceId: 7 }, 'b');
+      bench.setStatus({ instanceId: '7' });
+      bench.setStatus({ instanceId: '7' }, 'c');
+      bench.setStatus({ instanceId: '8' });
+      bench.setStatus({ instanceId: '7' }, 'b');
     },
   ],
   [
@@ -285,7 +285,7 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
     async (bench) => {
       const { id } = await bench.rent(1);
       await polls(bench, 2);
-      bench.setStatus({ instanceId: id, attempt: 1 });
+      bench.setStatus({ instanceId: String(id), attempt: 1 });
       await polls(bench, 3);
     },
   ],
@@ -293,7 +293,7 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
     'a status gives up a machine that is gone after two lists',
     new Bench(),
     async (bench) => {
-      bench.setStatus({ phase: 'Running', instanceId: 4711 });
+      bench.setStatus({ phase: 'Running', instanceId: '4711' });
       await polls(bench, 2);
       bench.setStatus({ phase: 'Replacing' });
       await polls(bench, 3);
@@ -503,7 +503,7 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
       if (machine === undefined) throw new Error('the marketplace refused the rental');
       bench.users.createAdopting('taken', machine);
       bench.users.setPolicies('taken', { maxTotalCost: '0.01' });
-      bench.setStatus({ instanceId: machine, attempt: 1 }, 'taken');
+      bench.setStatus({ instanceId: String(machine), attempt: 1 }, 'taken');
       await bench.pass(300);
       ends(bench, machine);
       bench.setStatus({ instanceId: null }, 'taken');
@@ -519,7 +519,7 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
       bench.users.createAdopting('taken', 7);
       bench.users.setPolicies('taken', { maxTotalCost: '0.01' });
       const endedAt = '2026-01-05T12:00:00Z';
-      const past = { instanceId: 7, attempt: 1, reason: 'Vanished', endedAt, minutes: 2, cost: '0.017213' };
+      const past = { instanceId: '7', attempt: 1, reason: 'Vanished', endedAt, minutes: 2, cost: '0.017213' };
       bench.setStatus({ attempt: 1, history: [past] }, 'taken');
       bench.invariants.checkConverged();
     },
@@ -534,7 +534,7 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
       bench.world.market.store.put('contracts', { ...contract, label, actualStatus: 'running' });
       bench.users.delete('a');
       bench.users.createAdopting('taken', contract.id);
-      bench.setStatus({ instanceId: contract.id, attempt: 1, phase: 'Running' }, 'taken');
+      bench.setStatus({ instanceId: String(contract.id), attempt: 1, phase: 'Running' }, 'taken');
       bench.invariants.markHandled('taken');
       bench.invariants.checkConverged();
     },
@@ -559,7 +559,7 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
     new Bench(),
     (bench) => {
       bench.users.setPolicies('a', { maxTotalCost: '0.01' });
-      bench.setStatus({ instanceId: 1, phase: 'Failed' });
+      bench.setStatus({ instanceId: '1', phase: 'Failed' });
       bench.invariants.markHandled('a');
       bench.invariants.checkConverged();
     },

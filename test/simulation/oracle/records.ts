@@ -1,4 +1,4 @@
-import { type JsonObject, metadataOf, objectAt } from '../memory-kube/json.ts';
+import { idAt, type JsonObject, metadataOf, objectAt } from '../memory-kube/json.ts';
 import { intentOf } from './purchase.ts';
 import { nameOf, type Scene } from './scene.ts';
 
@@ -95,6 +95,5 @@ function whyNotDesired(object: JsonObject): string | undefined {
 }
 
 function machineOf(object: JsonObject): number | undefined {
-  const id = objectAt(object, 'status')['instanceId'];
-  return typeof id === 'number' ? id : undefined;
+  return idAt(objectAt(object, 'status'), 'instanceId');
 }

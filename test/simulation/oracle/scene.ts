@@ -3,7 +3,7 @@ import type { TransportRequest } from '../../../src/lib/transport.ts';
 import type { Contract } from '../../../src/simulator/tables/contracts.ts';
 import { rowsOf } from '../../../src/simulator/world/world-store.ts';
 import { BY_HAND } from '../console.ts';
-import { type JsonObject, metadataOf, objectAt, objectsAt } from '../memory-kube/json.ts';
+import { idAt, type JsonObject, metadataOf, objectAt, objectsAt } from '../memory-kube/json.ts';
 import type { Commit } from '../memory-kube/store.ts';
 import type { SimulatedWorld } from '../world.ts';
 import { Accounts, accountKeyOf, holdsSweep, isSweptSlowly } from './accounts.ts';
@@ -183,8 +183,9 @@ export class Scene {
   /** The object that has taken over a contract, which there was before it; the label of the former one may still come. */
   takerOf(id: number): JsonObject | undefined {
     return [...this.objects.values()].find((object) => {
-      const { instanceId, policy } = objectAt(objectAt(object, 'spec'), 'adopt');
-      return instanceId === id && policy === 'Manage' && objectAt(object, 'status')['instanceId'] === id;
+      const adopt = objectAt(objectAt(object, 'spec'), 'adopt');
+      const recorded = idAt(objectAt(object, 'status'), 'instanceId');
+      return idAt(adopt, 'instanceId') === id && adopt['policy'] === 'Manage' && recorded === id;
     });
   }
 

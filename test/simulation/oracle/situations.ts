@@ -12,7 +12,7 @@ export const INTENT = 'gpurental.dev/rental-intent';
 /** A machine that the object records and that has run for a while. */
 export async function atWork(bench: Bench, name = 'a', attempt = 1): Promise<Contract> {
   const contract = await bench.rent(attempt, { name });
-  bench.setStatus({ instanceId: contract.id, attempt, phase: 'Running' }, name);
+  bench.setStatus({ instanceId: String(contract.id), attempt, phase: 'Running' }, name);
   bench.world.market.store.put('contracts', { ...contract, actualStatus: 'running' });
   bench.invariants.check();
   await bench.pass(120);
@@ -243,7 +243,7 @@ export function givesUp(bench: Bench, reason: string, name = 'a', doing = 'Repla
 /** The operator writes the next purchase down, after a machine that ended so. */
 export function buysAfter(bench: Bench, reason: string, name = 'a'): void {
   const ended = {
-    instanceId: 7,
+    instanceId: '7',
     attempt: 1,
     reason,
     endedAt: '2026-01-05T12:00:00Z',
@@ -264,7 +264,7 @@ export function accountRents(bench: Bench): void {
   const status = {
     conditions: [{ ...ready, observedGeneration: 1 }],
     labelsEchoed: true,
-    login: { url: 'http://127.0.0.1:9', userId, provenAt: lastTransitionTime },
+    login: { url: 'http://127.0.0.1:9', userId: String(userId), provenAt: lastTransitionTime },
   };
   bench.invariants.byPerson(() =>
     kube.writes.update(address, (current) => ({ ...current, status }), 'status'),
@@ -290,7 +290,7 @@ export async function takesOver(
   if (!contract) throw new Error('the marketplace refused the rental');
   bench.users.account.set({ adoption });
   bench.users.createAdopting('taker', contract.id);
-  bench.setStatus({ instanceId: contract.id, attempt: 1 }, 'taker');
+  bench.setStatus({ instanceId: String(contract.id), attempt: 1 }, 'taker');
   store.put('contracts', { ...contract, label: bench.label(1, 'taker') });
   bench.invariants.check();
   return contract.id;

@@ -219,7 +219,7 @@ export class SweepWatch {
 const isLatchedBy =
   (id: number) =>
   (account: JsonObject): boolean =>
-    listAt(objectAt(account, 'status'), 'massOrphaned').includes(id);
+    listAt(objectAt(account, 'status'), 'massOrphaned').includes(String(id));
 
 /** Not the uid itself: that is looked for in the memory of processes. */
 const forgottenKey = (uid: string): string => `forgotten ${uid}`;

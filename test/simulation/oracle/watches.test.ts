@@ -85,9 +85,9 @@ const SPOILT: readonly (readonly [string, RegExp, Bench, (bench: Bench) => Promi
     /^I14 a records machine 7 again/,
     new Bench(),
     (bench) => {
-      bench.setStatus({ instanceId: 7 });
-      bench.setStatus({ instanceId: 8 });
-      bench.setStatus({ instanceId: 7 });
+      bench.setStatus({ instanceId: '7' });
+      bench.setStatus({ instanceId: '8' });
+      bench.setStatus({ instanceId: '7' });
     },
   ],
   [
@@ -156,8 +156,8 @@ const SPOILT: readonly (readonly [string, RegExp, Bench, (bench: Bench) => Promi
     new Bench(),
     (bench) => {
       bench.users.createInstance('b');
-      bench.setStatus({ instanceId: 7 });
-      bench.setStatus({ instanceId: 7 }, 'b');
+      bench.setStatus({ instanceId: '7' });
+      bench.setStatus({ instanceId: '7' }, 'b');
     },
   ],
   [

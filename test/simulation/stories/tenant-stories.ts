@@ -49,7 +49,7 @@ export const TENANT_STORIES: readonly Story[] = [
       stage.users.second.set({ adoption: 'Unlabelled', allowedNamespaces: { from: 'All' } });
       stage.at(60, () =>
         createByTenant(stage, 'thief', 'second', {
-          adopt: { instanceId: stage.manualId(), policy: 'Manage' },
+          adopt: { instanceId: String(stage.manualId()), policy: 'Manage' },
         }),
       );
       stage.at(150, () => stage.users.delete(`thief.${TENANT}`));
@@ -65,7 +65,7 @@ export const TENANT_STORIES: readonly Story[] = [
       stage.users.second.set({ adoption: 'Unlabelled', allowedNamespaces: { from: 'All' } });
       stage.at(60, () =>
         createByTenant(stage, 'thief', 'second', {
-          adopt: { instanceId: stage.manualId(), policy: 'Manage' },
+          adopt: { instanceId: String(stage.manualId()), policy: 'Manage' },
         }),
       );
       stage.at(150, () => stage.users.delete(`thief.${TENANT}`));
@@ -169,7 +169,7 @@ export const TENANT_STORIES: readonly Story[] = [
       stage.users.account.set({ allowedNamespaces: { from: 'All' } });
       const names = Array.from({ length: 50 }, (_, index) => `refused-${index}`);
       stage.at(60, () => {
-        const adopt = { instanceId: stage.manualId(), policy: 'Manage' };
+        const adopt = { instanceId: String(stage.manualId()), policy: 'Manage' };
         for (const name of names) createByTenant(stage, name, 'default', { adopt });
       });
       let before = 0;

@@ -17,7 +17,7 @@ function intake(overrides: Partial<PushOptions> = {}) {
   const woken: string[] = [];
   const push = new PushIntake({
     ...{ clock, books, times: defaultTimes },
-    instancesById: (id) => (id === 7 || id === 7012 ? [worker] : []),
+    instancesById: (id) => (id === '7' || id === '7012' ? [worker] : []),
     groupOf: () => group,
     tokenOf: () => new Secret(TOKEN),
     isLeading: () => true,

@@ -78,7 +78,7 @@ export interface PushOptions {
   readonly books: LoadStore;
   readonly times: ScalingTimes;
   /** The GpuInstances that an instance id names: one for each marketplace that has such an id. */
-  readonly instancesById: (id: number) => readonly GpuInstance[];
+  readonly instancesById: (id: string) => readonly GpuInstance[];
   /** The group that controls a worker, and no other that has its name or is named by its label. */
   readonly groupOf: (worker: GpuInstance) => EndpointGroup | undefined;
   readonly tokenOf: (worker: GpuInstance) => Secret | undefined;
@@ -143,7 +143,7 @@ export class PushIntake {
 
   /** The worker that a body names and whose token it shows. */
   #sender(body: unknown): { group: EndpointGroup; instance: GpuInstance } | undefined {
-    const id = numberIn(body, 'id') ?? numberIn(body, 'worker_id');
+    const id = idIn(body, 'id') ?? idIn(body, 'worker_id');
     const shown = textIn(body, 'mtoken');
     if (id === undefined || shown === undefined) return undefined;
     const instance = this.#options.instancesById(id).find((one) => this.#isTokenOf(one, shown));
@@ -168,10 +168,10 @@ function isSame(shown: string, token: string): boolean {
 }
 
 /** The protocol sends ids as numbers, and as texts where they come out of the environment. */
-function numberIn(body: unknown, name: string): number | undefined {
+function idIn(body: unknown, name: string): string | undefined {
   const value = valueIn(body, name);
-  if (typeof value === 'number' && Number.isSafeInteger(value)) return value;
-  return typeof value === 'string' && /^[0-9]{1,15}$/.test(value) ? Number(value) : undefined;
+  if (typeof value === 'number' && Number.isSafeInteger(value)) return String(value);
+  return typeof value === 'string' && /^[0-9]{1,15}$/.test(value) ? String(Number(value)) : undefined;
 }
 
 function textIn(body: unknown, name: string): string | undefined {

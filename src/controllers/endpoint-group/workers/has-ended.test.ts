@@ -13,7 +13,7 @@ const because = (type: string, status: 'True' | 'False', reason: string) => ({
   reason,
 });
 const past: NonNullable<Status['history']> = [
-  { attempt: 1, instanceId: 7, reason: 'Vanished', endedAt: AT, minutes: 5, cost: '0.01' },
+  { attempt: 1, instanceId: '7', reason: 'Vanished', endedAt: AT, minutes: 5, cost: '0.01' },
 ];
 const stalled = (reason: string): Status => ({
   observedGeneration: 1,
@@ -42,7 +42,7 @@ describe('the machine of a worker has ended for good', () => {
       },
       false,
     ],
-    ['not while it has one', { status: { ...stalled('LimitReached'), instanceId: 7 } }, false],
+    ['not while it has one', { status: { ...stalled('LimitReached'), instanceId: '7' } }, false],
     ['not where it never had one', { spec: STOPPED, status: { ...asleep, history: [] } }, false],
     [
       'not before its spec was looked at',

@@ -6,7 +6,7 @@ import { spreadOffers } from './template.ts';
 const OFFER = { maxPricePerHour: '0.60' };
 const group = (spreadBy: string, offers: readonly object[] = [OFFER]) =>
   groupObject({ spreadBy, template: { spec: { image: 'example/worker:1', offers } } }).spec;
-const onMachine = (name: string, machineId: number, hostId = 70): GpuInstance =>
+const onMachine = (name: string, machineId: string, hostId = '70'): GpuInstance =>
   workerObject(name, { status: { machineId, hostId } });
 const inRegions = (name: string, ...regions: string[]): GpuInstance =>
   workerObject(name, { spec: { offers: [{ ...OFFER, regions }] } });
@@ -19,7 +19,7 @@ const outline = (offers: GpuInstance['spec']['offers']) =>
   ]);
 
 describe('a worker that stands apart', () => {
-  const siblings = [onMachine('a', 1), onMachine('b', 2), onMachine('c', 1)];
+  const siblings = [onMachine('a', '1'), onMachine('b', '2'), onMachine('c', '1')];
 
   test('shares no machine with its siblings while another offer matches', () => {
     expect(outline(spreadOffers(group('Machine'), siblings))).toEqual([['machine_id NotIn 1 2'], []]);
@@ -53,7 +53,7 @@ describe('a worker that stands apart', () => {
   });
 
   test('never asks for more than the definition of GpuInstance takes', () => {
-    const many = Array.from({ length: 80 }, (_, id) => onMachine(`w${id}`, id));
+    const many = Array.from({ length: 80 }, (_, id) => onMachine(`w${id}`, String(id)));
     const filters = Array.from({ length: 32 }, (_, value) => ({
       ...{ field: 'cpu_cores', operator: 'Gt', values: [String(value)] },
     }));

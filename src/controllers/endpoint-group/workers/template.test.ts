@@ -115,7 +115,7 @@ describe('a worker of another text than the template (M4)', () => {
   const rented = (more: object = {}, ofSpec: object = {}) =>
     workerObject('w', {
       spec: { ...spec, ...ofSpec },
-      status: { instanceId: 7, specHash: specHash(spec), facts, ...more } as never,
+      status: { instanceId: '7', specHash: specHash(spec), facts, ...more } as never,
     });
   const judged = (object: ReturnType<typeof rented>, hash: string | undefined = 'v1:0000000000000000') => {
     const worker = { object, templateHash: hash };
@@ -207,10 +207,10 @@ describe('a worker of another text than the template (M4)', () => {
   });
 
   test('stands apart from its siblings and not from itself when its text is updated', () => {
-    const on = (name: string, machineId: number) =>
-      workerObject(name, { status: { instanceId: 7, specHash: specHash(spec), machineId } as never });
-    const own = on('w', 9);
-    const { offers } = patchOf(wanting({}, { spreadBy: 'Machine' }), own, [own, on('s', 12)]).spec;
+    const on = (name: string, machineId: string) =>
+      workerObject(name, { status: { instanceId: '7', specHash: specHash(spec), machineId } as never });
+    const own = on('w', '9');
+    const { offers } = patchOf(wanting({}, { spreadBy: 'Machine' }), own, [own, on('s', '12')]).spec;
     expect(offers).toMatchObject([
       { filters: [{ field: 'machine_id', operator: 'NotIn', values: ['12'] }] },
       { maxPricePerHour: '0.60' },
@@ -218,7 +218,7 @@ describe('a worker of another text than the template (M4)', () => {
   });
 
   test('keeps what it adopts when its text is updated', () => {
-    const adopt = { instanceId: 7 };
+    const adopt = { instanceId: '7' };
     const adopting = { ...rented(), spec: { ...rented().spec, adopt } } as never;
     expect(patchOf(group, adopting, []).spec).toEqual({});
   });
@@ -226,22 +226,22 @@ describe('a worker of another text than the template (M4)', () => {
   describe('that was adopted', () => {
     const wants = (more: object) =>
       groupObject({ template: { spec: { ...spec, offers: [{ gpuNames: ['H100 SXM'] }], ...more } } });
-    const isOld = (adopted: number, more: object = {}) => {
+    const isOld = (adopted: string, more: object = {}) => {
       const { spec: ofGroup } = wants(more);
       const object = rented({}, { adopt: { instanceId: adopted } });
       return isOutdated({ object, templateHash: 'v1:0' }, { templateHash: 'v1:1', spec: ofGroup });
     };
 
     test('keeps its machine although it satisfies no alternative of the template', () => {
-      expect(isOld(7)).toBe(false);
+      expect(isOld('7')).toBe(false);
     });
 
     test('is replaced when the template sends another request', () => {
-      expect(isOld(7, { image: 'example/other:1' })).toBe(true);
+      expect(isOld('7', { image: 'example/other:1' })).toBe(true);
     });
 
     test('is compared with the alternatives after another machine was rented in its place', () => {
-      expect(isOld(8)).toBe(true);
+      expect(isOld('8')).toBe(true);
     });
   });
 

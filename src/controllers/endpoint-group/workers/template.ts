@@ -208,7 +208,7 @@ export function spreadOffers(
 }
 
 function idsOf(siblings: readonly GpuInstance[], field: 'machineId' | 'hostId'): readonly string[] {
-  return [...new Set(siblings.flatMap(({ status }) => status?.[field] ?? []))].map(String);
+  return [...new Set(siblings.flatMap(({ status }) => status?.[field] ?? []))];
 }
 
 function apartFrom(offers: NonNullable<Offers>, field: string, values: readonly string[]): Offers {

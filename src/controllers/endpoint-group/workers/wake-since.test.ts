@@ -8,7 +8,7 @@ const WOKEN = Date.parse('2026-11-20T11:59:00.500Z');
 
 function since(status: Status, generation = 1, wokenAt: number | undefined = WOKEN): number | undefined {
   const object = workerObject('w', {
-    status: { observedGeneration: 1, instanceId: 7, ...status },
+    status: { observedGeneration: 1, instanceId: '7', ...status },
     metadata: { generation },
   });
   return wakeSinceOf(object, wokenAt);

@@ -14,7 +14,7 @@ const STOPPED = { powerState: 'Stopped' };
 const WOKEN = '2026-11-20T11:59:59Z';
 const wokenAfter = (...conditions: ReturnType<typeof condition>[]): More => ({
   ...noted('wokenAt', WOKEN),
-  status: { observedGeneration: 1, instanceId: 7, actualStatus: 'running', conditions },
+  status: { observedGeneration: 1, instanceId: '7', actualStatus: 'running', conditions },
 });
 
 const SERVING: readonly Row[] = [
@@ -187,17 +187,17 @@ const MACHINES: readonly Row[] = [
   ['is stopped where it is to be and has no machine', { spec: STOPPED, status: {} }, { isStopped: true }],
   [
     'is stopped once its machine is',
-    { spec: STOPPED, status: { instanceId: 7, actualStatus: 'exited' } },
+    { spec: STOPPED, status: { instanceId: '7', actualStatus: 'exited' } },
     { isStopped: true, isRented: true },
   ],
   [
     'is not stopped while its machine runs on',
-    { spec: STOPPED, status: { instanceId: 7, actualStatus: 'running' } },
+    { spec: STOPPED, status: { instanceId: '7', actualStatus: 'running' } },
     { isStopped: false },
   ],
   [
     'is not stopped where it is to run',
-    { status: { instanceId: 7, actualStatus: 'exited' } },
+    { status: { instanceId: '7', actualStatus: 'exited' } },
     { isStopped: false, powerState: 'Running' },
   ],
 ];

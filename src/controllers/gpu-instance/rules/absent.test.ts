@@ -7,7 +7,7 @@ import type { Observed } from '../types.ts';
 const { table, close } = decisionTables('absent');
 
 const absent = (begun: readonly number[], read?: 'absent' | 'present'): Partial<Observed> => ({
-  absences: new Map([[1, { lists: begun, read }]]),
+  absences: new Map([['1', { lists: begun, read }]]),
   listsBegun: begun,
 });
 const unlisted = (situation: Given = {}): Given => ({
@@ -57,7 +57,7 @@ describe('a machine that the latest list does not show', () => {
     [
       'is read by itself after lists far enough apart',
       unlisted({ observed: absent(lists(-61, -1)) }),
-      { reads: [{ type: 'machine', instanceId: 1 }] },
+      { reads: [{ type: 'machine', instanceId: '1' }] },
     ],
     [
       'is still missing, not gone, while its own read shows it',
@@ -77,7 +77,7 @@ describe('a machine that the latest list does not show', () => {
         record: 'status',
         phase: 'Replacing',
         says: 'Vanished',
-        settled: [1],
+        settled: ['1'],
         afterMs: 0,
       },
     ],
@@ -100,7 +100,7 @@ describe('a machine that the latest list does not show', () => {
         record: 'status',
         phase: 'Replacing',
         says: 'Vanished',
-        settled: [1],
+        settled: ['1'],
         afterMs: 0,
       },
     ],
@@ -170,7 +170,7 @@ describe('a machine whose end this object had begun before a crash', () => {
         record: 'status',
         phase: 'Replacing',
         says: 'SpecChanged',
-        settled: [1],
+        settled: ['1'],
         afterMs: 0,
       },
     ],
@@ -186,7 +186,7 @@ describe('a machine whose end this object had begun before a crash', () => {
         record: 'status',
         phase: 'Replacing',
         says: 'SpecChanged',
-        settled: [1],
+        settled: ['1'],
         afterMs: 0,
       },
     ],
@@ -201,7 +201,7 @@ describe('a machine whose end this object had begun before a crash', () => {
         record: 'status',
         phase: 'Replacing',
         says: 'Destroyed',
-        settled: [1],
+        settled: ['1'],
         afterMs: 0,
       },
     ],
@@ -216,7 +216,7 @@ describe('a machine whose end this object had begun before a crash', () => {
         record: 'status',
         phase: 'Replacing',
         says: 'Destroyed',
-        settled: [1],
+        settled: ['1'],
         afterMs: 0,
       },
     ],
@@ -231,7 +231,7 @@ describe('a machine whose end this object had begun before a crash', () => {
         record: 'status',
         phase: 'Replacing',
         says: 'Vanished',
-        settled: [1],
+        settled: ['1'],
         afterMs: 0,
       },
     ],

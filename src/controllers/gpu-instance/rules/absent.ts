@@ -104,7 +104,7 @@ function missing(facts: Facts, recorded: RecordedMachine<StateIn<'absent'>>): St
  * Billing of a vanished machine ended between the last list that showed it and the first that did not, by the clock
  * that dates machines. Undefined while that cannot be told; the next list tells.
  */
-function lastSeenBefore(facts: Facts, instanceId: number): number | undefined {
+function lastSeenBefore(facts: Facts, instanceId: string): number | undefined {
   const now = facts.serviceNow;
   const first = facts.absences.get(instanceId)?.lists.find(Number.isFinite);
   if (now === undefined || first === undefined) return now;

@@ -14,11 +14,11 @@ import { decide } from '../decide.ts';
 
 const { table, close } = decisionTables('adopting');
 
-const watch = { adopt: { instanceId: 40, policy: 'Observe' } } as const;
-const manage = { adopt: { instanceId: 40 } } as const;
+const watch = { adopt: { instanceId: '40', policy: 'Observe' } } as const;
+const manage = { adopt: { instanceId: '40' } } as const;
 const allowed = { adoption: 'Unlabelled' } as const;
 const target = (change: Parameters<typeof row>[0] = {}) => ({
-  adoptTarget: { row: row({ id: 40, ...change }), ownership: { type: 'unlabelled' as const } },
+  adoptTarget: { row: row({ id: '40', ...change }), ownership: { type: 'unlabelled' as const } },
 });
 
 describe('a machine that is to be taken over', () => {
@@ -98,7 +98,7 @@ describe('what a machine was before it was taken over', () => {
     const limits = { maxLifetime: '1h', maxTotalCost: '1' };
     const status = adopted() ?? {};
     const later = held(
-      { ...rentedLongAgo, id: 40, label: 'gpurental1:x' },
+      { ...rentedLongAgo, id: '40', label: 'gpurental1:x' },
       { spec: { ...manage, ...limits }, status: { ...status, runningAt: undefined } },
     );
     expect(statusBy(later)?.cost).toMatchObject({ accrued: '0.00', since: time(0) });
@@ -112,7 +112,7 @@ describe('what a machine was before it was taken over', () => {
 
   test('is not money of the object that has watched it, either', () => {
     const cost = { accrued: '0.00', pricePerHour: '0.50', since: time(-40 * 86_400) };
-    expect(adopted({ status: { instanceId: 40, cost } })?.cost).toEqual({
+    expect(adopted({ status: { instanceId: '40', cost } })?.cost).toEqual({
       accrued: '0.00',
       pricePerHour: '0.50',
       since: time(0),

@@ -124,7 +124,7 @@ describe('a booting machine', () => {
     [
       'of an adopted object is its own rental after the first',
       booting('loading', -60, {
-        spec: { adopt: { instanceId: 9 } },
+        spec: { adopt: { instanceId: '9' } },
         intent: intent({ attempt: 2 }),
         status: { attempt: 2 },
       }),
@@ -132,7 +132,7 @@ describe('a booting machine', () => {
     ],
     [
       'that was taken over is called so',
-      booting('loading', -60, { spec: { adopt: { instanceId: 1 } } }),
+      booting('loading', -60, { spec: { adopt: { instanceId: '1' } } }),
       { rule: 'boot', phase: 'Loading', says: 'Loading', afterMs: 1140000 },
     ],
   ]);

@@ -143,7 +143,7 @@ function destroyAll(facts: Facts): Step | undefined {
     if (facts.memory.destroyFailures < FAILURES_WORTH_SAYING) return decision({ requeue: { afterMs: wait } });
     return waiting(facts, {
       reason: 'DestroyFailing',
-      detail: failingDetail(facts, ids[0] ?? 0),
+      detail: failingDetail(facts, ids[0] ?? ''),
       requeue: { afterMs: wait },
     });
   }
@@ -175,7 +175,7 @@ function letGo(facts: Facts): Step {
 }
 
 /** The status names a listed machine, and nothing proves that it is this object's. */
-function noteUnproven(id: number): EventNote {
+function noteUnproven(id: string): EventNote {
   return {
     type: 'Warning',
     reason: 'Released',
@@ -267,7 +267,7 @@ function hasStopped({ memory }: Facts, { actualStatus, intendedStatus }: Instanc
   return isStopped(actualStatus);
 }
 
-function noteRetained(facts: Facts, kept: number | undefined): EventNote {
+function noteRetained(facts: Facts, kept: string | undefined): EventNote {
   const { instanceId = kept, cost } = facts.object.status ?? {};
   const price = parseDollars(cost?.pricePerHour);
   const bills = price === undefined ? '' : ` and bills $${formatDollars(price)}/h`;
@@ -320,14 +320,14 @@ function untrustedUntil(facts: Facts): number | undefined {
  * and every one that carries its label. Not the one that the deletion policy keeps, and none whose destroy was answered
  * so lately that a list may lag behind it.
  */
-function machinesToDestroy(facts: Facts): readonly number[] {
+function machinesToDestroy(facts: Facts): readonly string[] {
   const { list } = facts;
   if (!list) return [];
   const kept = machineToKeep(facts)?.instanceId;
   return [...ownMachines(facts, list)].filter((id) => id !== kept && !isDestroyAwaited(facts, id));
 }
 
-function ownMachines(facts: Facts, list: ListView): ReadonlySet<number> {
+function ownMachines(facts: Facts, list: ListView): ReadonlySet<string> {
   const recorded = facts.ownedMachine;
   const labelled = list.labelled.filter(({ ownership }) => attemptOf(ownership) !== undefined);
   const found = facts.intentOutcome;
@@ -353,7 +353,7 @@ function isTakenBack(facts: Facts, { row, ownership }: ListedMachine): boolean {
 }
 
 /** What this process has rented it remembers also when it has destroyed that again: then a list has to show it. */
-function isOver(id: number, { destroys }: Facts['memory'], { ids }: ListView): boolean {
+function isOver(id: string, { destroys }: Facts['memory'], { ids }: ListView): boolean {
   return destroys.some(({ instanceId }) => instanceId === id) && !ids.includes(id);
 }
 
@@ -361,7 +361,7 @@ function isOver(id: number, { destroys }: Facts['memory'], { ids }: ListView): b
  * Machines that must be proven gone: the recorded one, and all that this process destroyed. Not one that is to be kept
  * and is still listed, though its destroy was answered before a person said so.
  */
-function machinesToProve(facts: Facts): ReadonlySet<number> {
+function machinesToProve(facts: Facts): ReadonlySet<string> {
   const recorded = facts.ownedMachine;
   const owned = [...(recorded ? [recorded] : []), ...facts.memory.destroys];
   const kept = machineToKeep(facts)?.instanceId;

@@ -162,7 +162,7 @@ describe('a machine whose replacement is held back', () => {
 
 describe('a machine that was taken over by an object that can rent no other', () => {
   const takenOver = {
-    adopt: { instanceId: 1, policy: 'Manage' },
+    adopt: { instanceId: '1', policy: 'Manage' },
     offers: undefined,
     image: undefined,
     replacement: { policy: 'Never' },

@@ -14,13 +14,13 @@ import type { Observed } from '../types.ts';
 const { table, close } = decisionTables('ending');
 
 const absent = (begun: readonly number[], read?: 'absent' | 'present'): Partial<Observed> => ({
-  absences: new Map([[1, { lists: begun, read }]]),
+  absences: new Map([['1', { lists: begun, read }]]),
   listsBegun: begun,
 });
 const mark = (
   seconds: number,
   reason: 'Exited' | 'HostOffline' | 'LimitReached' | 'SpecChanged' = 'SpecChanged',
-  instanceId = 1,
+  instanceId = '1',
 ) => ({ instanceId, reason, answeredAt: at(seconds), endedAt: at(seconds) });
 const gone = (seconds: number, reason?: Parameters<typeof mark>[1]): Given => ({
   intent: intent(),
@@ -68,7 +68,7 @@ describe('the destroy of a machine', () => {
   table([
     [
       'is not taken for answered by that of another',
-      lost({ memory: { destroys: [mark(-5, 'Exited', 9)] } }),
+      lost({ memory: { destroys: [mark(-5, 'Exited', '9')] } }),
       destroys('lost', 'HostOffline'),
     ],
     [
@@ -169,7 +169,7 @@ describe('a machine whose destroy was answered', () => {
     [
       'is read by itself once two lists agree',
       { ...gone(-15), observed: absent(lists(-12, -2)) },
-      { reads: [{ type: 'machine', instanceId: 1 }] },
+      { reads: [{ type: 'machine', instanceId: '1' }] },
     ],
     [
       'is kept off together with its host, where that was silent',
@@ -180,7 +180,7 @@ describe('a machine whose destroy was answered', () => {
         phase: 'Replacing',
         says: 'HostOffline',
         avoid: ['host 2100'],
-        settled: [1],
+        settled: ['1'],
         afterMs: 0,
       },
     ],
@@ -193,7 +193,7 @@ describe('a machine whose destroy was answered', () => {
         phase: 'Replacing',
         says: 'Exited',
         avoid: ['machine 1100'],
-        settled: [1],
+        settled: ['1'],
         afterMs: 0,
       },
     ],
@@ -205,7 +205,7 @@ describe('a machine whose destroy was answered', () => {
         record: 'status',
         phase: 'Replacing',
         says: 'SpecChanged',
-        settled: [1],
+        settled: ['1'],
         afterMs: 0,
       },
     ],
@@ -217,7 +217,7 @@ describe('a machine whose destroy was answered', () => {
         record: 'status',
         phase: 'Failed',
         says: 'stalled: LimitReached',
-        settled: [1],
+        settled: ['1'],
         afterMs: 0,
       },
     ],
@@ -232,7 +232,7 @@ describe('a machine whose destroy was answered', () => {
         record: 'status',
         phase: 'Failed',
         says: 'stalled: LimitReached',
-        settled: [1],
+        settled: ['1'],
         afterMs: 0,
       },
     ],

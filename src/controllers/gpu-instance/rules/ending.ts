@@ -97,7 +97,7 @@ function isSaidToStay({ object }: Facts): boolean {
 export const FAILURES_WORTH_SAYING = 3;
 
 /** One destroy that does not succeed, with what it costs, and what is missing if that is known. */
-export function failingDetail(facts: Facts, instanceId: number): string {
+export function failingDetail(facts: Facts, instanceId: string): string {
   const { account, object } = facts;
   const price = object.status?.cost?.pricePerHour;
   const lacksKey = facts.accountFacts?.mayDestroy === false && account.outsider === undefined;
@@ -305,7 +305,7 @@ const STOP_AGAIN_MS = 30_000;
 /** Asks at once, and again every half minute. */
 export function askToStop(
   { memory, steadyNow }: Facts,
-  instanceId: number,
+  instanceId: string,
 ): Pick<Decision, 'actions' | 'requeue'> {
   const wait = memory.stopAskedAt === undefined ? 0 : memory.stopAskedAt + STOP_AGAIN_MS - steadyNow;
   return {

@@ -67,7 +67,7 @@ describe('a host that a single list shows to be away, where minutes lie between 
 
 describe('a machine that nobody sees', () => {
   const says = (word: 'lost' | 'absent' | 'well' | 'failed') => ({
-    confirmed: { instanceId: 1, says: word },
+    confirmed: { instanceId: '1', says: word },
   });
   table([
     [
@@ -136,14 +136,14 @@ describe('a machine that nobody sees', () => {
     );
     expect(decide(given(exited))).toMatchObject({
       type: 'decision',
-      actions: [{ type: 'destroy', instanceId: 1 }],
+      actions: [{ type: 'destroy', instanceId: '1' }],
     });
   });
 
   test('is read by itself before it is destroyed (C2)', () => {
     expect(decide(given(lost({ observed: { confirmed: undefined } })))).toEqual({
       type: 'read',
-      requests: [{ type: 'confirmLost', instanceId: 1 }],
+      requests: [{ type: 'confirmLost', instanceId: '1' }],
     });
   });
 });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { at, intent } from '../../../../test/builders/observed.ts';
 import { whatIsMissing } from './pending.ts';
 
-const open = { ...intent({ attempt: 3, offer: 100 }) };
+const open = { ...intent({ attempt: 3, offer: '100' }) };
 
 test.each<readonly [string, Parameters<typeof whatIsMissing>[0], RegExp]>([
   [
@@ -12,12 +12,12 @@ test.each<readonly [string, Parameters<typeof whatIsMissing>[0], RegExp]>([
   ],
   [
     'the one machine that a person has to say something about',
-    { type: 'ambiguous', intent: open, candidates: [5] },
+    { type: 'ambiguous', intent: open, candidates: ['5'] },
     /^Machine 5 is new .* whether purchase 3 made it .* give it a label if it is yours\.$/,
   ],
   [
     'all machines of which one may be it',
-    { type: 'ambiguous', intent: open, candidates: [5, 6] },
+    { type: 'ambiguous', intent: open, candidates: ['5', '6'] },
     /^Machines 5, 6 are new .* which of them purchase 3 made .* give those that are yours a label\.$/,
   ],
 ])('a rental of unknown outcome names %s', (_, settlement, words) => {

@@ -32,7 +32,7 @@ const NEARLY = [
   { reliability: 0.5 },
   { region: 'Utah, US' },
   { verified: false },
-].map((change, id) => ({ ...FITS, id, ...change }));
+].map((change, id) => ({ ...FITS, id: String(id), ...change }));
 
 describe('what a rental is made of', () => {
   table([
@@ -112,7 +112,7 @@ describe('several alternatives', () => {
     ],
     [
       'are none after a machine that was taken over is gone',
-      { spec: { adopt: { instanceId: 40 }, offers: undefined }, status: { attempt: 1 } },
+      { spec: { adopt: { instanceId: '40' }, offers: undefined }, status: { attempt: 1 } },
       { rule: 'purchase', phase: 'Pending', says: 'stalled: NoPriceLimit' },
     ],
   ]);
@@ -228,7 +228,7 @@ describe('where nothing matches', () => {
         spec: { offers: [{ maxPricePerHour: '1.00', gpuNames: ['H100'] }] },
         observed: {
           offers: new Map([[0, { type: 'found', offers: [] }]]),
-          broadOffers: { type: 'found', offers: [offer({ id: 1 }), offer({ id: 2 })] },
+          broadOffers: { type: 'found', offers: [offer({ id: '1' }), offer({ id: '2' })] },
         },
       },
       { rule: 'purchase', phase: 'Pending', says: 'NoOffers', afterMs: 5000 },
@@ -284,9 +284,11 @@ describe('what an object itself keeps off', () => {
     [
       'is the machine of that number, not the offer or host of it',
       {
-        status: { avoid: [{ kind: 'Machine', id: 5, until: time(60) }] },
+        status: { avoid: [{ kind: 'Machine', id: '5', until: time(60) }] },
         observed: {
-          offers: new Map([[0, { type: 'found', offers: [offer({ id: 5, hostId: 5 }), offer({ id: 6 })] }]]),
+          offers: new Map([
+            [0, { type: 'found', offers: [offer({ id: '5', hostId: '5' }), offer({ id: '6' })] }],
+          ]),
         },
       },
       { rule: 'purchase', record: 'intent', actions: ['rent 5 as 1'] },
@@ -294,10 +296,10 @@ describe('what an object itself keeps off', () => {
     [
       'is the host of that number, not the offer or machine of it',
       {
-        status: { avoid: [{ kind: 'Host', id: 5, until: time(60) }] },
+        status: { avoid: [{ kind: 'Host', id: '5', until: time(60) }] },
         observed: {
           offers: new Map([
-            [0, { type: 'found', offers: [offer({ id: 5, machineId: 5 }), offer({ id: 6 })] }],
+            [0, { type: 'found', offers: [offer({ id: '5', machineId: '5' }), offer({ id: '6' })] }],
           ]),
         },
       },
@@ -306,10 +308,10 @@ describe('what an object itself keeps off', () => {
     [
       'ends at the very moment that was written down',
       {
-        status: { avoid: [{ kind: 'Machine', id: 5, until: time(0) }] },
+        status: { avoid: [{ kind: 'Machine', id: '5', until: time(0) }] },
         observed: {
           offers: new Map([
-            [0, { type: 'found', offers: [offer({ id: 5, machineId: 5 }), offer({ id: 6 })] }],
+            [0, { type: 'found', offers: [offer({ id: '5', machineId: '5' }), offer({ id: '6' })] }],
           ]),
         },
       },

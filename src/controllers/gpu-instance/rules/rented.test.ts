@@ -7,7 +7,7 @@ const { table, close } = decisionTables('rented');
 
 const rented = (change: Partial<RentedFacts> = {}): RentedFacts => ({
   attempt: 1,
-  instanceId: 7,
+  instanceId: '7',
   answeredAt: at(-2),
   offer: undefined,
   offerIndex: undefined,
@@ -58,7 +58,7 @@ describe('the answer to a rental', () => {
       'keeps what earlier machines cost, and nothing else of them',
       {
         intent: intent({ attempt: 2 }),
-        status: { attempt: 1, machineId: 9, hostId: 9, endpoint: 'old:1', cost: { accrued: '1.50' } },
+        status: { attempt: 1, machineId: '9', hostId: '9', endpoint: 'old:1', cost: { accrued: '1.50' } },
         memory: { rented: rented({ attempt: 2 }) },
       },
       { rule: 'save-result', record: 'status', phase: 'Provisioning', says: 'Provisioning' },
@@ -116,7 +116,7 @@ describe('a machine that was found', () => {
       {
         intent: intent({ attempt: 2 }),
         status: { attempt: 1 },
-        machines: [machineOf(1, { id: 4, pricePerHour: 900_000 }), machineOf(2, { id: 5 })],
+        machines: [machineOf(1, { id: '4', pricePerHour: 900_000 }), machineOf(2, { id: '5' })],
       },
       {
         rule: 'record-found-machine',
@@ -128,7 +128,7 @@ describe('a machine that was found', () => {
     ],
     [
       'is recorded by its row among those without a label',
-      { intent: intent({ knownIds: [] }), list: { unowned: [row({ id: 5, pricePerHour: 700_000 })] } },
+      { intent: intent({ knownIds: [] }), list: { unowned: [row({ id: '5', pricePerHour: 700_000 })] } },
       {
         rule: 'record-found-machine',
         record: 'status',
@@ -139,7 +139,7 @@ describe('a machine that was found', () => {
     ],
     [
       'of another purchase than the intent names is not said to be of its offer',
-      { intent: intent({ attempt: 1 }), status: { attempt: 1 }, machines: [machineOf(3, { id: 5 })] },
+      { intent: intent({ attempt: 1 }), status: { attempt: 1 }, machines: [machineOf(3, { id: '5' })] },
       {
         rule: 'record-found-machine',
         record: 'status',
@@ -150,7 +150,7 @@ describe('a machine that was found', () => {
     ],
     [
       'is recorded where the intent is gone',
-      { finalizers: ['gpurental.dev/machine'], machines: [machineOf(2, { id: 5 })] },
+      { finalizers: ['gpurental.dev/machine'], machines: [machineOf(2, { id: '5' })] },
       {
         rule: 'record-found-machine',
         record: 'status',

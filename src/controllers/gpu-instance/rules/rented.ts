@@ -93,7 +93,7 @@ function boughtFields({ intent }: Facts, attempt: number): StatusFields {
   return { offerId: intent.intent.offer, specHash: intent.intent.spec };
 }
 
-function listedRow({ list }: Facts, instanceId: number): Instance | undefined {
+function listedRow({ list }: Facts, instanceId: string): Instance | undefined {
   const rows = [...(list?.labelled ?? []).map(({ row }) => row), ...(list?.unowned ?? [])];
   return rows.find(({ id }) => id === instanceId);
 }

@@ -6,7 +6,7 @@ import { at, type Given, held, intent, time } from '../../../../test/builders/ob
 const { table, close } = decisionTables('running');
 
 const adopted = (label: string | null, situation: Given = {}): Given =>
-  held({ label }, { ...situation, spec: { adopt: { instanceId: 1 }, ...situation.spec } });
+  held({ label }, { ...situation, spec: { adopt: { instanceId: '1' }, ...situation.spec } });
 const replaceAt = (seconds: number) => ({ annotations: { 'gpurental.dev/replace-at': time(seconds) } });
 
 describe('a running machine', () => {
@@ -369,7 +369,7 @@ describe('the label of a machine that was taken over', () => {
       'is put on a machine that is stopped, too',
       held(
         { label: null, actualStatus: 'stopped' },
-        { spec: { adopt: { instanceId: 1 }, powerState: 'Stopped' } },
+        { spec: { adopt: { instanceId: '1' }, powerState: 'Stopped' } },
       ),
       { rule: 'label-adopted', actions: ['relabel 1'], afterMs: 0 },
     ],

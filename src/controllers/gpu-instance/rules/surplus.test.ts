@@ -5,8 +5,8 @@ import { at, type Given, held, machineOf } from '../../../../test/builders/obser
 const { table, close } = decisionTables('surplus');
 
 const two = (situation: Given = {}): Given =>
-  held({}, { machines: [machineOf(1), machineOf(1, { id: 2 }), machineOf(1, { id: 3 })], ...situation });
-const mark = (instanceId: number, seconds: number) => ({
+  held({}, { machines: [machineOf(1), machineOf(1, { id: '2' }), machineOf(1, { id: '3' })], ...situation });
+const mark = (instanceId: string, seconds: number) => ({
   instanceId,
   reason: 'Surplus' as const,
   answeredAt: at(seconds),
@@ -37,29 +37,29 @@ describe('machines that are too many', () => {
     ],
     [
       'are not destroyed twice within half the time that lists may lag',
-      two({ memory: { destroys: [mark(2, -31)] } }),
+      two({ memory: { destroys: [mark('2', -31)] } }),
       { rule: 'destroy-surplus', actions: ['destroy 3 (Surplus)'], afterMs: 0 },
     ],
     [
       'are destroyed again where a list begun later still shows them',
-      two({ memory: { destroys: [mark(2, -32), mark(3, -5)] } }),
+      two({ memory: { destroys: [mark('2', -32), mark('3', -5)] } }),
       { rule: 'destroy-surplus', actions: ['destroy 2 (Surplus)'], afterMs: 0 },
     ],
     [
       'are destroyed again where somebody wrote another machine into the status after the first destroy was answered',
       {
-        status: { attempt: 1, instanceId: 7 },
+        status: { attempt: 1, instanceId: '7' },
         machines: [machineOf(1)],
-        memory: { destroys: [mark(1, -40)] },
+        memory: { destroys: [mark('1', -40)] },
       },
       { rule: 'destroy-surplus', actions: ['destroy 1 (Surplus)'], afterMs: 0 },
     ],
     [
       'are waited for while their list may only lag',
       {
-        status: { attempt: 1, instanceId: 7 },
+        status: { attempt: 1, instanceId: '7' },
         machines: [machineOf(1)],
-        memory: { destroys: [mark(1, -5)] },
+        memory: { destroys: [mark('1', -5)] },
       },
       { rule: 'old-machine-listed', phase: 'Pending', says: 'OldMachineNotGone', onList: true },
     ],

@@ -8,13 +8,13 @@ import type { Observed } from '../types.ts';
 const { table, close } = decisionTables('teardown', { deleting: true });
 
 const absent = (begun: readonly number[], read?: 'absent' | 'present'): Partial<Observed> => ({
-  absences: new Map([[1, { lists: begun, read }]]),
+  absences: new Map([['1', { lists: begun, read }]]),
   listsBegun: begun,
 });
 const quick = { ...defaultConstants, rentCallMs: 0, lateCallMs: 0, listLagMs: 0 };
 const blind = intent({ attempt: 1, issuedAt: at(-10), knownIds: [] });
 const retain = { deletionPolicy: 'Retain' } as const;
-const mark = (seconds: number, instanceId = 1) => ({
+const mark = (seconds: number, instanceId = '1') => ({
   instanceId,
   reason: 'Destroying' as const,
   answeredAt: at(seconds),
@@ -27,7 +27,7 @@ describe('a deletion waits for a rental', () => {
       'of which it cannot tell the machine',
       {
         intent: blind,
-        list: { unowned: [row({ id: 4 }), row({ id: 5 })] },
+        list: { unowned: [row({ id: '4' }), row({ id: '5' })] },
         observed: { listsBegun: lists(-1) },
       },
       { rule: 'settle-first', phase: 'Deleting', says: 'RentalUncertain', afterMs: 60001, onList: true },
@@ -68,7 +68,7 @@ describe('a deletion is more than letting go', () => {
   table([
     [
       'where a status names a machine, whoever wrote it',
-      { finalizers: ['gpurental.dev/machine'], status: { instanceId: 5 } },
+      { finalizers: ['gpurental.dev/machine'], status: { instanceId: '5' } },
       { rule: 'let-go', actions: ['release'] },
     ],
     [
@@ -88,7 +88,7 @@ describe('a deletion destroys', () => {
   table([
     [
       'a machine although another was destroyed a moment ago',
-      held({}, { memory: { destroys: [mark(-5, 9)] } }),
+      held({}, { memory: { destroys: [mark(-5, '9')] } }),
       { rule: 'destroy-machines', actions: ['destroy 1 (Destroying)'], afterMs: 5000, onList: true },
     ],
     [
@@ -161,7 +161,7 @@ describe('a deletion that keeps its machine', () => {
       'destroys what else there is where the account may be used for that alone',
       {
         ...{ spec: retain, intent: intent(), status: holding() },
-        machines: [machineOf(1), machineOf(2, { id: 7 })],
+        machines: [machineOf(1), machineOf(2, { id: '7' })],
         account: { state: 'notReady', reason: 'LimitReached', message: 'm', facts: facts() },
       },
       { rule: 'destroy-machines', actions: ['destroy 7 (Destroying)'], afterMs: 5_000, onList: true },
@@ -196,11 +196,11 @@ describe('a deletion that keeps its machine', () => {
         status: holding(),
         observed: absent(lists(-61, -1)),
       },
-      { reads: [{ type: 'machine', instanceId: 1 }] },
+      { reads: [{ type: 'machine', instanceId: '1' }] },
     ],
     [
       'proves gone what else it destroyed',
-      held({}, { spec: retain, memory: { destroys: [mark(-15, 9)] } }),
+      held({}, { spec: retain, memory: { destroys: [mark(-15, '9')] } }),
       { rule: 'confirm-gone', afterMs: 30000, onList: true },
     ],
     [

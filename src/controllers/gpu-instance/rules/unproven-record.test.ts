@@ -8,9 +8,9 @@ const { table, close } = decisionTables('unproven-record');
 /** An object that is to be stopped and holds nothing, with a machine in its status that somebody wrote there. */
 const written = (absence: AbsenceView, more: Given = {}): Given => ({
   spec: { powerState: 'Stopped' },
-  status: { ...holding(), instanceId: 9 },
+  status: { ...holding(), instanceId: '9' },
   ...more,
-  observed: { absences: new Map([[9, absence]]), ...more.observed },
+  observed: { absences: new Map([['9', absence]]), ...more.observed },
 });
 const missing = (...lists: readonly number[]): AbsenceView => ({ lists, read: undefined });
 const LONG = [at(-70), at(-1)];
@@ -24,7 +24,7 @@ describe('a machine that somebody wrote into the status of a stopped object', ()
       written(missing(at(-50), at(-1))),
       { ...KEPT, afterMs: 60_000, onList: true },
     ],
-    ['is asked for by itself', written(missing(...LONG)), { reads: [{ type: 'machine', instanceId: 9 }] }],
+    ['is asked for by itself', written(missing(...LONG)), { reads: [{ type: 'machine', instanceId: '9' }] }],
     [
       'is asked for again where that failed',
       written({ lists: LONG, read: 'failed' }),

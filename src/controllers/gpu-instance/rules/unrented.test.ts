@@ -29,7 +29,7 @@ const lateMissingFrom = (lists: readonly number[], listsBegun = lists): Given =>
 });
 const past = (reason: string) => ({
   attempt: 1,
-  history: [{ attempt: 1, instanceId: 1, reason, endedAt: time(-30), minutes: 5, cost: '0.04' }],
+  history: [{ attempt: 1, instanceId: '1', reason, endedAt: time(-30), minutes: 5, cost: '0.04' }],
 });
 
 describe('an object without a machine rents', () => {
@@ -80,7 +80,7 @@ describe('an object without a machine rents', () => {
         ...found,
         status: past('Exited'),
         intent: intent({ issuedAt: at(-900) }),
-        machines: [listed(row({ id: 9, label: labelOf(1, at(-900)), startedAt: at(-500) }))],
+        machines: [listed(row({ id: '9', label: labelOf(1, at(-900)), startedAt: at(-500) }))],
       },
       { rule: 'purchase', record: 'intent', actions: ['rent 100 as 2'] },
     ],

@@ -69,7 +69,7 @@ export const ENDPOINT_GROUPS: Examples = {
     ])(first),
     ...edits('refusedByRule', [
       inTemplate(just({ accountRef: { name: 'another', namespace: 'another' } })),
-      inTemplate(just({ adopt: { instanceId: 4711, policy: 'Manage' } })),
+      inTemplate(just({ adopt: { instanceId: '4711', policy: 'Manage' } })),
       inTemplate(just({ powerState: 'Stopped' })),
       inTemplate(just({ deletionPolicy: 'Retain' })),
       inTemplate(just({ disk: 'large' })),

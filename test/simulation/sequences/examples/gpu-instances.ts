@@ -8,7 +8,7 @@ export const GPU_INSTANCES: Examples = {
     ...edits('refusedByRule', [
       just({ accountRef: { name: 'another' } }),
       just({ accountRef: { name: 'default', namespace: 'another' } }),
-      just({ adopt: { instanceId: 4711, policy: 'Observe' } }),
+      just({ adopt: { instanceId: '4711', policy: 'Observe' } }),
       just({ disk: '1G' }),
       just({ image: 'https://example/work:1' }),
       just({ maxLifetime: 'soon' }),
