@@ -69,7 +69,6 @@ const instance: Required<GpuInstanceStatus> = {
   hostId: '1207',
   actualStatus: 'running',
   actualStatusSince: NOON,
-  badSeen: 0,
   rentedAt: NOON,
   runningAt: '2026-11-20T12:01:15Z',
   startRequestedAt: NOON,

@@ -42,7 +42,7 @@ const numbers: readonly Refused[] = [
     given: 'an inactivity timeout that nothing follows',
     spec: { ...base, scaleToZero: 'Never', inactivityTimeout: '10m' },
     refusals: [
-      'spec.inactivityTimeout: Forbidden: inactivityTimeout refusals when to scale to zero: leave it out with scaleToZero: Never',
+      'spec.inactivityTimeout: Forbidden: inactivityTimeout says when to scale to zero: leave it out with scaleToZero: Never',
     ],
   },
   {

@@ -111,7 +111,6 @@ export const gpuInstanceStatus = z
       maxLength: 64,
     }).optional(),
     actualStatusSince: timestamp({ description: 'Since when it says so.' }).optional(),
-    badSeen: count('Looks in a row that said `exited`.').optional(),
     rentedAt: timestamp({ description: "The machine's start date by the marketplace's clock." }).optional(),
     runningAt: timestamp({ description: 'When this machine was first seen running.' }).optional(),
     startRequestedAt: timestamp({

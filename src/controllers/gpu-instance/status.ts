@@ -167,7 +167,6 @@ const MACHINE_FIELDS = [
   'hostId',
   'actualStatus',
   'actualStatusSince',
-  'badSeen',
   'rentedAt',
   'runningAt',
   'startRequestedAt',
