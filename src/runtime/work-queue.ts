@@ -311,7 +311,11 @@ export class DelayedKeys {
     };
     this.#byKey.set(key, entry);
     this.#heap.push(entry);
-    if (this.#heap.size() > SLACK + 2 * this.#byKey.size) this.#dropReplaced();
+    if (this.#heap.size() > SLACK + 2 * this.#byKey.size) {
+      // Drops the entries that were replaced.
+      this.#heap.clear();
+      for (const each of this.#byKey.values()) this.#heap.push(each);
+    }
     if (this.#heap.peek() === entry) this.#arm();
   }
 
@@ -319,11 +323,6 @@ export class DelayedKeys {
     this.#byKey.clear();
     this.#heap.clear();
     this.#arm();
-  }
-
-  #dropReplaced(): void {
-    this.#heap.clear();
-    for (const entry of this.#byKey.values()) this.#heap.push(entry);
   }
 
   #arm(): void {

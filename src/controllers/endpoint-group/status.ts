@@ -102,7 +102,7 @@ function freshStatus(input: StatusInput): Omit<EndpointGroupStatus, 'loadMaxima'
     ...brokenOf(input),
     autoscaling: termsOf(input),
     ...handled(group),
-    phase: phaseOf(input),
+    phase: PHASES.find(([, holds]) => holds(input))?.[0] ?? 'Scaling',
   };
 }
 
@@ -191,7 +191,10 @@ type Phase = NonNullable<EndpointGroupStatus['phase']>;
 const PHASES: readonly (readonly [Phase, (input: StatusInput) => boolean])[] = [
   ['Failed', ({ counts, decision }) => counts.stalled > 0 && counts.ready === 0 && decision.hot > 0],
   ['Paused', ({ observed }) => observed.group.spec.pause.scaleUp && observed.group.spec.pause.scaleDown],
-  ['Updating', ({ observed, counts }) => counts.old > 0 && isRolling(observed)],
+  [
+    'Updating',
+    ({ observed, counts }) => counts.old > 0 && observed.group.spec.updateStrategy.type === 'RollingUpdate',
+  ],
   ['Zero', ({ decision }) => decision.hot === 0],
   ['Waking', ({ counts }) => counts.ready === 0 && counts.waking > 0],
   ['Pending', ({ counts }) => counts.ready === 0],
@@ -201,14 +204,6 @@ const PHASES: readonly (readonly [Phase, (input: StatusInput) => boolean])[] = [
       counts.ready === decision.hot && counts.starting === 0 && refused.length === 0,
   ],
 ];
-
-function phaseOf(input: StatusInput): Phase {
-  return PHASES.find(([, holds]) => holds(input))?.[0] ?? 'Scaling';
-}
-
-function isRolling({ group }: Observed): boolean {
-  return group.spec.updateStrategy.type === 'RollingUpdate';
-}
 
 /** The schema takes twelve digits. */
 const LARGEST_DECIMAL = 999_999_999_999;

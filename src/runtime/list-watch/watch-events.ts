@@ -81,7 +81,10 @@ async function* eventsOf(body: AsyncIterable<Uint8Array>, clock: Clock): AsyncGe
 
 function eventOf(line: unknown): WatchEvent {
   const { type, object } = (line ?? {}) as { type?: unknown; object?: KubeObject };
-  if (type === 'ERROR') throw errorOf(object);
+  if (type === 'ERROR') {
+    const status = (object ?? {}) as StatusReply;
+    throw kubeErrorOf(status.code ?? 0, status);
+  }
   if (!object?.metadata?.resourceVersion) {
     throw new MalformedReplyError('The API server sent a watch event without an object');
   }
@@ -89,11 +92,6 @@ function eventOf(line: unknown): WatchEvent {
   if (type === 'DELETED') return { type: 'deleted', object };
   if (type === 'BOOKMARK') return bookmarkOf(object.metadata, object.metadata.resourceVersion);
   throw new MalformedReplyError('The API server sent a watch event of an unknown type');
-}
-
-function errorOf(object: unknown): Error {
-  const status = (object ?? {}) as StatusReply;
-  return kubeErrorOf(status.code ?? 0, status);
 }
 
 function bookmarkOf({ annotations }: ObjectMeta, resourceVersion: string): WatchEvent {

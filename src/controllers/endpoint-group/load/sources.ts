@@ -157,7 +157,8 @@ export class LoadSources {
   #failed(group: EndpointGroup, { reporter, who }: Asked, error: unknown): void {
     const { books, clock } = this.#options;
     const kind = error instanceof FigureError ? 'invalid' : 'unreachable';
-    books.problem(uidOf(group), reporter, { kind, detail: `${who}${detailOf(error)}`, at: clock.now() });
+    const message = error instanceof Error ? error.message : 'unknown';
+    books.problem(uidOf(group), reporter, { kind, detail: `${who}${message}`, at: clock.now() });
   }
 
   async #askWorker(group: EndpointGroup, worker: GpuInstance): Promise<LoadRecord> {
@@ -244,10 +245,6 @@ export class LoadSources {
 
 async function nobodyHears(): Promise<never> {
   throw new SourceError('it cannot report, since the operator runs without --worker-report-bind-address');
-}
-
-function detailOf(error: unknown): string {
-  return error instanceof Error ? error.message : 'unknown';
 }
 
 /** Gives the text of a reply of the query API. */

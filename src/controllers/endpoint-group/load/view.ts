@@ -61,7 +61,7 @@ export function loadView(input: ViewInput): LoadView {
     history: known.reduce((history, reporter) => extended(history, reporter, input), book.history),
     waiting: recent.reduce((sum, { record }) => sum + (record.waitingLoad ?? record.currentLoad), 0),
     tellsWaiting: recent.some(({ record }) => record.waitingLoad !== undefined),
-    ...stateOf(input),
+    ...(input.source === 'group' ? stateOfGroup(input) : stateOfWorkers(input)),
     workers: new Map(workers.map((worker) => [worker.name, workerLoad(worker, input)])),
   };
 }
@@ -97,10 +97,6 @@ function isExpected(worker: Worker, { source, now, times }: ViewInput): boolean 
   const isHot = worker.isServing && worker.wanted === 'Hot';
   // A time that lies ahead was noted by a clock that was ahead, long enough ago.
   return source === 'workers' && isHot && Math.abs(now - worker.readySince) >= times.missingMs;
-}
-
-function stateOf(input: ViewInput): Pick<LoadView, 'metrics' | 'problem'> {
-  return input.source === 'group' ? stateOfGroup(input) : stateOfWorkers(input);
 }
 
 function stateOfGroup({ book, now, times }: ViewInput): Pick<LoadView, 'metrics' | 'problem'> {

@@ -40,8 +40,11 @@ export class Publisher {
    * again is harmless.
    */
   async publish(publication: Publication): Promise<Published> {
-    const isEnding = publication.group.metadata.deletionTimestamp !== undefined;
-    this.#last = await (isEnding ? this.#takeAllBack(publication) : this.#write(publication));
+    const { group, workers } = publication;
+    const isEnding = group.metadata.deletionTimestamp !== undefined;
+    this.#last = await (isEnding
+      ? this.#takeBack(group, { leaving: workers, workers })
+      : this.#write(publication));
     return this.#last;
   }
 
@@ -61,10 +64,6 @@ export class Publisher {
     const taken = await this.#takeBack(group, { leaving, workers });
     if (outcome.status === 'rejected') throw outcome.reason;
     return this.#given.type === 'problem' ? this.#given : taken;
-  }
-
-  #takeAllBack({ group, workers }: Publication): Promise<Published> {
-    return this.#takeBack(group, { leaving: workers, workers });
   }
 
   /** A refusal is only told of: machines that wait for a slice to go would bill for as long as it is refused. */

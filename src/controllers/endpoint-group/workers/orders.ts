@@ -96,8 +96,11 @@ export function afterDraining(input: OrdersInput, changes: readonly Change[]): r
     ({ name, isDeleting, isHeld }) => !isDeleting && !isHeld && !changed.has(name),
   );
   return told.flatMap((worker): readonly Action[] => {
-    if (isNotedAhead(worker, input.now))
-      return [{ type: 'order', worker, order: drainAnew(worker, input.now) }];
+    if (isNotedAhead(worker, input.now)) {
+      const { powerState, wanted } = worker;
+      const order = { powerState, wanted, drainSince: input.now, wokenAt: undefined };
+      return [{ type: 'order', worker, order }];
+    }
     if (worker.wanted === 'Gone' && isDrained(worker, input)) return [{ type: 'delete', worker }];
     if (worker.wanted !== 'Cold' || worker.powerState !== 'Running') return [];
     if (!mayStop(worker) || !isDrained(worker, input)) return [];
@@ -115,10 +118,6 @@ export function afterDraining(input: OrdersInput, changes: readonly Change[]): r
 function isNotedAhead(worker: Worker, now: number): boolean {
   const { drainSince, wanted } = worker;
   return wanted !== 'Hot' && mayWork(worker) && drainSince !== undefined && drainSince > now;
-}
-
-function drainAnew({ powerState, wanted }: Worker, now: number): WorkerOrder {
-  return { powerState, wanted, drainSince: now, wokenAt: undefined };
 }
 
 /** One that boots for the pool of cold workers is stopped after it was ready once, never before. */

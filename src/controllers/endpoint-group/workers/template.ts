@@ -62,7 +62,7 @@ function needsReplacement({ spec, status }: GpuInstance, { spec: { template } }:
  * that both miss a worker make the same one: the API server takes a name once, and with it no more than there may be.
  */
 export function workerName({ metadata: { name, uid } }: EndpointGroup, ordinal: number): string {
-  const seed = digest(`${uid}/${ordinal}`);
+  const seed = createHash('sha256').update(`${uid}/${ordinal}`).digest('hex');
   return `${name}-${BigInt(`0x${seed.slice(0, 16)}`)
     .toString(36)
     .slice(-6)
@@ -174,10 +174,6 @@ function cappedOffers(offers: Offers, most: MicroDollars | undefined): Offers {
     ...offer,
     maxPricePerHour: formatDollars(Math.min(parseDollars(offer.maxPricePerHour) ?? most, most)),
   }));
-}
-
-function digest(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
 }
 
 /** The definition of GpuInstance takes no more alternatives. */
