@@ -385,6 +385,7 @@ export class Invariants {
     const id = Number(DESTROY_PATH.exec(request.path)?.[1]);
     if (Number.isNaN(id)) return;
     this.#kept.destroySent(id);
+    this.#leaks.destroySent(id);
     this.#machines.destroySent(id, { isListedRunning: this.#newest.showRunning(machine, request, id) });
     this.#sweeps.destroySent(id, { machine, isBreakerOpen: this.#breaker.isOpenFor(machine, id) });
     this.#breaker.destroySent(machine, id, { isByLimit: this.#machines.isEndedByLimits(id) });

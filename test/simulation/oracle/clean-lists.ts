@@ -56,6 +56,13 @@ export class CleanLists<Key> {
     for (const count of this.#counts.values()) Object.assign(count, fresh());
   }
 
+  /** One of several wrong things is being put right: the others wait for their turn. */
+  acted(): void {
+    const { withinMs, now } = this.#options;
+    for (const count of this.#counts.values())
+      if (Number.isFinite(count.overdueAt)) count.overdueAt = now() + withinMs;
+  }
+
   /** What was not put right in time. */
   overdue(): readonly Key[] {
     if (this.#counts.size === 0) return [];

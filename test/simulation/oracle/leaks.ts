@@ -28,6 +28,11 @@ export class LeakWatch {
     this.#lists.listed(machine, (id) => this.#scene.isListedFor(id, userId));
   }
 
+  /** Destroys leave one after the other, at the service's pace. */
+  destroySent(id: number): void {
+    if (this.#lists.keys().includes(id)) this.#lists.acted();
+  }
+
   hindered(): void {
     this.#lists.hindered();
   }
