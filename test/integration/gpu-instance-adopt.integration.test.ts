@@ -99,7 +99,7 @@ describe('a service that gives no labels back', () => {
     const bench = await readyBench(SILENT);
     await bench.createInstance('job', ANY_PRICE);
     const job = await reached(bench, 'job', 'Ready');
-    expect(job.status?.instanceId).toBe(bench.billing()[0]?.id);
+    expect(job.status?.instanceId).toBe(String(bench.billing()[0]?.id));
     await deleteInstance(bench);
     await goneFromCluster(bench);
     expect(bench.billing()).toEqual([]);
@@ -130,7 +130,7 @@ describe('a service that gives no labels back', () => {
     await patchInstance(bench, { spec: { powerState: 'Running' } });
     const again = (await reached(bench, 'job', 'Ready')).status?.instanceId;
     expect(again).not.toBe(first);
-    expect(bench.billing().map(({ id }) => id)).toEqual([again]);
+    expect(bench.billing().map(({ id }) => String(id))).toEqual([again]);
   });
 
   test('stops and keeps one with deletionPolicy Stop, which then reads exited (D8)', async () => {

@@ -94,7 +94,7 @@ describe('a machine that is lost', () => {
     await bench.createInstance('job', { timeouts: { start: '2s' } });
     const job = await reached(bench, 'job', 'Ready');
     expect(bench.billing()).toHaveLength(1);
-    expect(bench.billing()[0]?.id).toBe(job.status?.instanceId);
+    expect(String(bench.billing()[0]?.id)).toBe(job.status?.instanceId);
   });
 
   test('scenario 30: an image that crashes at start ends at the brake, not in a loop', async () => {
@@ -205,7 +205,7 @@ describe('what people do', () => {
     await goneFromCluster(bench);
     const second = await running(bench);
     expect(second.metadata.uid).not.toBe(first.metadata.uid);
-    expect(bench.billing().map(({ id }) => id)).toEqual([second.status?.instanceId]);
+    expect(bench.billing().map(({ id }) => String(id))).toEqual([second.status?.instanceId]);
   });
 
   test('scenario 62: all objects of a namespace that are deleted at once go when their machines are gone', async () => {

@@ -38,7 +38,7 @@ describe('labels that do not come back', () => {
       expect(contracts(bench)).toBe(2);
       await deleteInstance(bench, 'second');
       await goneFromCluster(bench, 'second');
-      expect(bench.billing().map(({ id }) => id)).toEqual([first.status?.instanceId]);
+      expect(bench.billing().map(({ id }) => String(id))).toEqual([first.status?.instanceId]);
     },
   );
 });
