@@ -113,7 +113,7 @@ test('scenario 55: a rental that a frozen leader had under way is taken over by 
   const thaw = await freezeAt(bench, rentCall('before'));
   await thaw();
   const job = await reached(bench, 'job', 'Ready');
-  expect(job.status).toMatchObject({ attempt: 1, instanceId: bench.billing()[0]?.id });
+  expect(job.status).toMatchObject({ attempt: 1, instanceId: String(bench.billing()[0]?.id) });
   expect(contracts(bench)).toBe(1);
   single();
 });

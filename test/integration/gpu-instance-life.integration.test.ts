@@ -27,7 +27,7 @@ describe('the life of a machine', () => {
       observedGeneration: 1,
       phase: 'Running',
       attempt: 1,
-      instanceId: bench.billing()[0]?.id,
+      instanceId: String(bench.billing()[0]?.id),
       binding: { name: 'job-connection' },
     });
     for (const type of ['Ready', 'Rented', 'Booted', 'Reachable', 'WithinBudget']) {

@@ -43,7 +43,7 @@ describe('a purchase that is cut short', () => {
     expect((await bench.instance('job'))?.status?.instanceId).toBeUndefined();
     await bench.start();
     const job = await reached(bench, 'job', 'Ready');
-    expect(job.status).toMatchObject({ attempt: 1, instanceId: bench.billing()[0]?.id });
+    expect(job.status).toMatchObject({ attempt: 1, instanceId: String(bench.billing()[0]?.id) });
     expect(rents(bench)).toHaveLength(1);
     single();
   });
@@ -86,7 +86,7 @@ describe('a purchase that is cut short', () => {
     const bench = await readyBench();
     await bench.fault('error-with-effect', { endpoint: 'rent' });
     const job = await running(bench);
-    expect(job.status).toMatchObject({ attempt: 1, instanceId: bench.billing()[0]?.id });
+    expect(job.status).toMatchObject({ attempt: 1, instanceId: String(bench.billing()[0]?.id) });
     expect(contracts(bench)).toBe(1);
   });
 
@@ -239,7 +239,7 @@ describe('a purchase that is cut short', () => {
     await bench.stop();
     expect((await bench.instance('job'))?.status).toMatchObject({
       attempt: 1,
-      instanceId: bench.billing()[0]?.id,
+      instanceId: String(bench.billing()[0]?.id),
     });
   });
 
