@@ -306,14 +306,14 @@ export const OUTAGE_STORIES: readonly Story[] = [
     },
   },
   {
-    name: 'the hosts of 12 machines fall silent for 300 s, and two of them for 330 s (C2)',
+    name: 'the hosts of 12 machines fall silent for 300 s, and two of them for 450 s (C2)',
     fleet: 12,
     seconds: START + 500,
     plot: (stage) => {
       stage.at(START, () => outage(stage, 300));
       stage.at(START + 1, () => {
         for (const name of ['a', 'm-2'])
-          stage.befall({ name: 'offline', instance: stage.machineOf(name), seconds: 330 });
+          stage.befall({ name: 'offline', instance: stage.machineOf(name), seconds: 450 });
       });
       noneDestroyed(stage, START, START + 500);
     },
