@@ -101,8 +101,11 @@ describe('what caches keep of a GpuInstance (H4)', () => {
       }) as unknown as KubeClient;
     const guard = { resource: gpuInstanceResource, object: kept, finalizer: MACHINE_FINALIZER };
     const written = await removeFinalizer({ ...guard, client: clientOf(whole) });
-    const { resourceVersion } = metadata;
-    expect([written.type, sent]).toEqual(['written', [{ metadata: { resourceVersion, finalizers: many } }]]);
+    const { resourceVersion, uid } = metadata;
+    expect([written.type, sent]).toEqual([
+      'written',
+      [{ metadata: { resourceVersion, uid, finalizers: many } }],
+    ]);
     const newer = { ...whole, metadata: { ...metadata, resourceVersion: 'newer' } };
     expect((await removeFinalizer({ ...guard, client: clientOf(newer) })).type).toBe('conflict');
     expect(sent.length).toBe(1);
