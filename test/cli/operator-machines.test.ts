@@ -55,7 +55,7 @@ test('import --apply is refused while it carries the label, and the manifest is 
   expect(applied.stderr).toContain(`gpu-rent label instance ${id} "" --force`);
   expect(here.cluster.asked.filter(({ method }) => method === 'POST')).toEqual([]);
   const written = await gpuRent('import', 'ID');
-  expect(written.stdout).toContain(`instanceId: ${id}`);
+  expect(written.stdout).toContain(`instanceId: "${id}"`);
   expect(written.stdout).toMatch(/replacement:\s+policy: Never/);
   expect(written.stderr).toContain(`gpu-rent label instance ${id} "" --force`);
 });
@@ -63,7 +63,7 @@ test('import --apply is refused while it carries the label, and the manifest is 
 test('an orphan is taken over by the commands that the runbook names', async () => {
   const listed = await gpuRent('orphans', '-o', 'json');
   const what = expect.stringContaining(`gpu-rent destroy instance ${id} --force`);
-  expect(JSON.parse(listed.stdout)).toMatchObject([{ instance: id, verdict: 'orphan', what }]);
+  expect(JSON.parse(listed.stdout)).toMatchObject([{ instance: String(id), verdict: 'orphan', what }]);
   expect(await gpuRent('label', 'instance', 'ID', '', '--force')).toMatchObject({ exitCode: 0 });
   expect(machine()?.label).toBeNull();
   expect(await gpuRent('import', 'ID', '--account', 'default', '-n', 'team', '--apply')).toMatchObject({

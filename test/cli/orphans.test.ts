@@ -56,7 +56,7 @@ test('judges labels by the times that the operator published, and by those of fl
 test('says by which times labels are judged, and takes those of the operator (L8)', async () => {
   const { stderr, stdout } = await gpuRent('orphans gpuacct/healthy --late-call 20m -o json');
   expect(stderr).toContain('Labels are judged by --late-call 20m and --list-lag 1m30s.');
-  expect(JSON.parse(stdout)).toMatchObject([{ instance: orphan, verdict: 'orphan' }]);
+  expect(JSON.parse(stdout)).toMatchObject([{ instance: String(orphan), verdict: 'orphan' }]);
   const wrong = await gpuRent('orphans gpuacct/healthy --list-lag soon');
   expect(wrong.exitCode).not.toBe(0);
   expect(wrong.stderr).toContain('--list-lag: "soon" is not a time');

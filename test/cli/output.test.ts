@@ -40,7 +40,7 @@ describe('a list', () => {
     ]);
     expect(raw.stdout).toBe(json.stdout);
     expect(parse(yaml.stdout)).toEqual(JSON.parse(json.stdout));
-    expect(JSON.parse(json.stdout)).toMatchObject([{ id: Number(id), label: 'shown' }]);
+    expect(JSON.parse(json.stdout)).toMatchObject([{ id, label: 'shown' }]);
   });
 
   test('is kind/name with -o name', async () => {
@@ -92,7 +92,7 @@ describe('--raw', () => {
         verb === 'logs' ? [verb, id] : [verb, 'instance', id, ...(verb === 'label' ? ['shown'] : [])];
       const { exitCode, stdout, stderr } = await bench.cli.run([...args, '--raw']);
       expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
-      expect(JSON.parse(stdout)).toMatchObject({ id: Number(id) });
+      expect(JSON.parse(stdout)).toMatchObject({ id });
     },
   );
 });

@@ -23,7 +23,7 @@ afterAll(async () => {
 });
 
 const run = (...args: readonly (string | number)[]) => bench.cli.run([...args.map(String), '--raw']);
-const reports = (did: string) => ids.map((id) => ({ kind: 'instance', id, did }));
+const reports = (did: string) => ids.map((id) => ({ kind: 'instance', id: String(id), did }));
 
 test('machines that are stopped are one list, also where the last is not there', async () => {
   const { exitCode, stdout, stderr } = await run('stop', 'instance', ...ids, 999999);

@@ -131,7 +131,7 @@ async function checkStatus({ client, model }: Walk): Promise<void> {
     authorized: status.newMethodAuthorized,
   }).toEqual({
     enabled: model.isOn,
-    ids: model.methods.map(({ id }) => id),
+    ids: model.methods.map(({ id }) => String(id)),
     locked: model.methods.map(({ lockedUntil }) => (model.now < lockedUntil ? lockedUntil : 0)),
     codes: [...model.codes.values()].filter(Boolean).length,
     authorized: model.mayAdd,
