@@ -240,11 +240,11 @@ describe('avoid', () => {
   test('add, list and clear take effect while the operator runs', async () => {
     expect(await gpuRent('avoid add host/4711 --for 2h --reason Slow')).toMatchObject({ exitCode: 0 });
     await passes();
-    expect(await hosts()).toContain(4711);
+    expect(await hosts()).toContain('4711');
     expect((await gpuRent('avoid list')).stdout).toMatch(/gpuacct\/default +host\/4711 +\S+ +1 +Slow/);
     expect(await gpuRent('avoid clear host/4711')).toMatchObject({ exitCode: 0 });
     await passes();
-    expect(await hosts()).not.toContain(4711);
+    expect(await hosts()).not.toContain('4711');
     expect(await gpuRent('avoid clear host/4711 -o json')).toMatchObject({ exitCode: 0, stdout: 'null\n' });
     expect(await gpuRent('avoid clear --all -o json')).toMatchObject({ exitCode: 0, stdout: '[]\n' });
   });
@@ -279,7 +279,7 @@ describe('import', () => {
     const id = JSON.parse(made.stdout).id;
     const { stdout, stderr } = await gpuRent(`import ${id} --policy Observe`);
     expect(stderr).toBe('');
-    expect(stdout).toContain(`instanceId: ${id}`);
+    expect(stdout).toContain(`instanceId: "${id}"`);
     expect(await gpuRent(`import ${id} --policy Observe --name seen --apply`)).toMatchObject({ exitCode: 0 });
     await until('it is observed', async () => (await shared().instance('seen'))?.status?.instanceId === id);
     await deleteInstance(shared(), 'seen');
@@ -310,8 +310,8 @@ describe('orphans', () => {
       return id;
     });
     expect(await found()).toMatchObject([
-      { instance: ids[0], verdict: 'orphan', objectUid: facts.uid },
-      { instance: ids[1], verdict: 'label forged' },
+      { instance: String(ids[0]), verdict: 'orphan', objectUid: facts.uid },
+      { instance: String(ids[1]), verdict: 'label forged' },
     ]);
     for (const id of ids) await person.cli.run(['destroy', 'instance', String(id), '--yes', '--force']);
     expect(await found()).toEqual([]);

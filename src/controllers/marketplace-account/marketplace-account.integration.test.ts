@@ -69,7 +69,7 @@ describe('an account that is as it should be', () => {
     expect(account?.metadata.finalizers).toEqual(['gpurental.dev/account']);
     expect(account?.status).toMatchObject({
       observedGeneration: 1,
-      login: { url: 'http://127.0.0.1:9', userId: expect.any(Number) },
+      login: { url: 'http://127.0.0.1:9', userId: expect.stringMatching(/^\d+$/) },
       twoFactor: 'Disabled',
       credit: '1000.00',
       machines: { objects: 0, rented: 0, billing: 0, retained: 0, orphaned: 0, foreign: 0 },
