@@ -109,8 +109,8 @@ describe.skipIf(!canRun)('an upgrade from the previous chart', () => {
       const now = new Set(fieldPaths(after.get(name)));
       return fieldPaths(spec).filter((path) => !now.has(path));
     });
-    // Never released, and only the operator wrote and read it: the level breaker reports `unhealthy` instead.
-    expect(gone).toEqual(['.status.breaker.newlyBad']);
+    // Never released. The level breaker reports `unhealthy` instead of `newlyBad`, and nothing ever set `badSeen`.
+    expect(gone.toSorted()).toEqual(['.status.badSeen', '.status.breaker.newlyBad']);
   });
 
   test('deletes nothing that machines need, while some are rented', async () => {
