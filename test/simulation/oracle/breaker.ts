@@ -18,6 +18,8 @@ const KNOWN_MS = 30_000;
 const HOLD_SLACK_MS = 60_000;
 /** One replacement at a time, or a tenth of the machines, within this time after the maximum hold. */
 const WINDOW_MS = 600_000;
+/** Ends are recorded in whole seconds. */
+const ROUNDING_MS = 1_000;
 const SLOW_SHARE = 0.1;
 const UNSEEN: ReadonlySet<unknown> = new Set(['unknown', 'offline']);
 const BAD: ReadonlySet<unknown> = new Set(['exited', 'destroyed', ...UNSEEN]);
@@ -223,7 +225,9 @@ class AccountBreaker {
   #checkTurn(owner: JsonObject, id: number): void {
     const { now } = this.#scene;
     const standing = new Set(this.#objects().map(nameOf));
-    const recent = this.#slowEnds.filter(({ owner: name, at }) => now - at < WINDOW_MS && standing.has(name));
+    const recent = this.#slowEnds.filter(
+      ({ owner: name, at }) => now - at < WINDOW_MS - ROUNDING_MS && standing.has(name),
+    );
     this.#slowEnds = [...recent, { owner: nameOf(owner), at: now }];
     const most = Math.max(1, Math.floor(this.#objects().length * SLOW_SHARE));
     if (recent.length < most) return;
