@@ -155,6 +155,17 @@ describe('the machines that the breaker counts', () => {
     expect(watched.breaker).toMatchObject({ type: 'open', unhealthy: 1 });
   });
 
+  test('include a machine that its object recorded only after the one list that showed it', () => {
+    const objects = [object('1', { instanceId: undefined })];
+    const { watched } = watch(objects, undefined, { maxUnhealthy: 0 });
+    watched.onFeedEvent(list([row({ id: '1' })]));
+    objects.splice(0, 1, object('1'));
+    watched.onFeedEvent(list([]));
+    expect(watched.breaker).toMatchObject({ type: 'open', unhealthy: 1 });
+    watched.onFeedEvent(list([]));
+    expect(watched.breaker.type).toBe('open');
+  });
+
   test('exclude an object without a machine when its record still shows a status', () => {
     const lost = object('1', { instanceId: undefined, wasListed: true });
     const { watched } = watch([lost], undefined, { maxUnhealthy: 0 });

@@ -58,6 +58,8 @@ export class FeedObserver {
   readonly #replacements = new SlowReplacements();
   /** Machines of the account that a list has shown to this process. */
   #listed: ReadonlySet<string> = new Set();
+  /** All machines that the list before showed: an object may record its machine only after the one list that shows it. */
+  #shownBefore: ReadonlySet<string> = new Set();
   #labelEcho: LabelEcho;
 
   /** `current`: the account's object as it is now. */
@@ -171,11 +173,13 @@ export class FeedObserver {
       .filter((object) => object.isReplaceable && !object.deleting)
       .flatMap(({ uid, instanceId, leaving, wasListed }) => {
         if (instanceId === undefined) return [];
-        const wasShown = wasListed || this.#listed.has(instanceId);
+        const wasShown = wasListed || this.#listed.has(instanceId) || this.#shownBefore.has(instanceId);
         return isShown(instanceId) || (wasShown && !leaving) ? [[instanceId, uid] as const] : [];
       });
     const ids = expected.map(([id]) => id);
-    this.#listed = new Set(ids.filter((id) => isShown(id) || this.#listed.has(id)));
+    const wasListed = (id: string) => this.#listed.has(id) || this.#shownBefore.has(id);
+    this.#listed = new Set(ids.filter((id) => isShown(id) || wasListed(id)));
+    this.#shownBefore = new Set(rows.keys());
     return new Map(expected);
   }
 
