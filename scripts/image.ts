@@ -4,13 +4,13 @@
  * two builds of one commit are the same bytes. An engine of this machine gets the image loaded.
  */
 import { execFileSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import * as z from 'zod';
-import { type Architecture, fetchPackage, pins, readPackage } from './image/debian-archive.ts';
-import { findEngine, loadInto } from './image/engine.ts';
+import { cacheRoot } from '../test/cluster/build-cache.ts';
+import { readStrictly } from '../test/settings/reader.ts';
+import { type Architecture, digestOf, fetchPackage, pins, readPackage } from './image/debian-archive.ts';
+import { ENGINE_NAMES, type EngineName, findEngine, loadInto } from './image/engine.ts';
 import { fetchNode } from './image/node-binary.ts';
 import { type Image, imageArchive } from './image/oci.ts';
 import {
@@ -27,38 +27,36 @@ const NAME = 'ghcr.io/gpu-rental-operator/gpu-rental-operator';
 const ARCHITECTURES: readonly Architecture[] = ['amd64', 'arm64'];
 const MAIN: Architecture = process.arch === 'arm64' ? 'arm64' : 'amd64';
 
-const { XDG_CACHE_HOME = '', IMAGE = NAME, IMAGE_ENGINE = '', SOURCE_DATE_EPOCH } = process.env;
-const cache = join(XDG_CACHE_HOME || join(homedir(), '.cache'), 'gpu-rental-operator', 'image');
+/** A registry and path in lower case, and a tag if there is one, as the OCI distribution specification has them. */
+const REFERENCE = /^[a-z0-9][\w.-]*(:\d+)?(\/[a-z0-9][a-z0-9._-]*)*(:\w[\w.-]{0,127})?$/;
+const LAST_SECOND = 2 ** 32 - 1;
+const cache = join(dirname(cacheRoot(process.env)), 'image');
+
+/** IMAGE names the image, IMAGE_ENGINE the engine that gets it (`none` for no engine), SOURCE_DATE_EPOCH its date. */
+function readSettings(): { name: string; engine: EngineName | 'none' | undefined; date: number | undefined } {
+  const name = process.env['IMAGE']?.trim() || NAME;
+  return readStrictly(process.env, (reader) => {
+    if (!REFERENCE.test(name))
+      reader.problems.push(
+        `IMAGE=${name} means nothing here: write a name such as registry.example/team/operator:dev`,
+      );
+    return {
+      name,
+      engine: reader.oneOf('IMAGE_ENGINE', [...ENGINE_NAMES, 'none']),
+      date: reader.whole('SOURCE_DATE_EPOCH', 0, LAST_SECOND),
+    };
+  });
+}
 
 const { version } = z
   .looseObject({ version: z.string() })
   .parse(JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')));
-const reference = /:[^/]+$/.test(IMAGE) ? IMAGE : `${IMAGE}:${version}`;
 
-/** Seconds since the epoch: of the commit, so that a commit has one image. */
-function createdAt(): number {
-  if (SOURCE_DATE_EPOCH !== undefined && SOURCE_DATE_EPOCH !== '') return Number(SOURCE_DATE_EPOCH);
+/** What git says; undefined if this is no clone. */
+function git(...args: readonly string[]): string | undefined {
   try {
-    return Number(
-      execFileSync('git', ['log', '-1', '--format=%ct'], {
-        cwd: repository,
-        encoding: 'utf8',
-        stdio: ['ignore', 'pipe', 'ignore'],
-      }),
-    );
-  } catch {
-    return 0;
-  }
-}
-
-/** The commit, if this is a clone. */
-function revision(): string | undefined {
-  try {
-    return execFileSync('git', ['rev-parse', 'HEAD'], {
-      cwd: repository,
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'ignore'],
-    }).trim();
+    const stdio = ['ignore', 'pipe', 'ignore'] as const;
+    return execFileSync('git', args, { cwd: repository, encoding: 'utf8', stdio: [...stdio] }).trim();
   } catch {
     return undefined;
   }
@@ -88,7 +86,7 @@ async function imageFor(
     }),
   );
   const node = await fetchNode(architecture, { repository, cache });
-  const commit = revision();
+  const commit = git('rev-parse', 'HEAD');
   return {
     architecture,
     layers: [baseLayer(installed, architecture), nodeLayer(node), applicationLayer(application)],
@@ -103,18 +101,21 @@ async function imageFor(
 }
 
 async function main(): Promise<void> {
+  const { name, engine: wanted, date } = readSettings();
+  const reference = /:[^/]+$/.test(name) ? name : `${name}:${version}`;
+  const engine = wanted === 'none' ? undefined : await findEngine(wanted, process.env);
   const application = bundle();
   const images = await Promise.all(ARCHITECTURES.map((architecture) => imageFor(architecture, application)));
   const { archive, digest, sizes } = await imageArchive(images, {
     reference,
-    createdAt: createdAt(),
+    // Of the commit, so that a commit has one image.
+    createdAt: date ?? Number(git('log', '-1', '--format=%ct') ?? 0),
     main: MAIN,
   });
   mkdirSync(dist, { recursive: true });
   const path = join(dist, 'image.tar');
   writeFileSync(`${path}.unfinished`, archive);
   renameSync(`${path}.unfinished`, path);
-  const engine = IMAGE_ENGINE === 'none' ? undefined : await findEngine(process.env);
   if (engine) await loadInto(engine, path, process.env);
   const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
   process.stdout.write(`dist/image.tar: ${reference}, ${digest}\n`);
@@ -126,7 +127,7 @@ async function main(): Promise<void> {
       : `No container engine answers here: load it with docker load --input dist/image.tar, or ctr --namespace k8s.io images import dist/image.tar.\n`,
   );
   process.stdout.write(
-    `${JSON.stringify({ image: reference, digest, sha256: createHash('sha256').update(archive).digest('hex'), sizes, engine: engine?.name ?? 'none' })}\n`,
+    `${JSON.stringify({ image: reference, digest, sha256: digestOf(archive), sizes, engine: engine?.name ?? 'none' })}\n`,
   );
 }
 

@@ -3,9 +3,12 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
+export const ENGINE_NAMES = ['docker', 'podman', 'buildah'] as const;
+export type EngineName = (typeof ENGINE_NAMES)[number];
+
 /** A program that keeps images and runs containers of them. */
 export interface Engine {
-  readonly name: 'docker' | 'podman' | 'buildah';
+  readonly name: EngineName;
   /** What puts the images of an archive into its store. */
   readonly load: (archive: string) => readonly string[];
 }
@@ -22,9 +25,15 @@ const ENGINES: readonly (Engine & { readonly probe: readonly string[] })[] = [
 
 const PROBE_MS = 15_000;
 
-/** The first engine of this machine that answers; a program without its daemon does not. */
-export async function findEngine(env: NodeJS.ProcessEnv): Promise<Engine | undefined> {
-  for (const engine of ENGINES) {
+/**
+ * The first engine of this machine that answers; a program without its daemon does not. If one is `wanted`, that one, or
+ * the call rejects.
+ */
+export async function findEngine(
+  wanted: EngineName | undefined,
+  env: NodeJS.ProcessEnv,
+): Promise<Engine | undefined> {
+  for (const engine of ENGINES.filter(({ name }) => wanted === undefined || name === wanted)) {
     try {
       await run(engine.name, engine.probe, { env, timeout: PROBE_MS });
       return engine;
@@ -32,6 +41,8 @@ export async function findEngine(env: NodeJS.ProcessEnv): Promise<Engine | undef
       // It is not installed, or its daemon does not run.
     }
   }
+  if (wanted !== undefined)
+    throw new Error(`IMAGE_ENGINE=${wanted} does not answer here: start it, or leave IMAGE_ENGINE out`);
   return undefined;
 }
 

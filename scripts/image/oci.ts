@@ -1,9 +1,8 @@
-import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { pack } from 'tar-stream';
-import type { Architecture } from './debian-archive.ts';
+import { type Architecture, digestOf } from './debian-archive.ts';
 
 /** A file, folder or link of an image. */
 export interface Entry {
@@ -51,7 +50,7 @@ export interface ImageArchive {
 export async function imageArchive(images: readonly Image[], options: ArchiveOptions): Promise<ImageArchive> {
   const blobs = new Map<string, Buffer>();
   const keep = (content: Buffer): { digest: string; size: number } => {
-    const hex = sha256(content);
+    const hex = digestOf(content);
     blobs.set(hex, content);
     return { digest: `sha256:${hex}`, size: content.length };
   };
@@ -71,7 +70,7 @@ export async function imageArchive(images: readonly Image[], options: ArchiveOpt
         architecture,
         os: 'linux',
         config,
-        rootfs: { type: 'layers', diff_ids: tars.map((tar) => `sha256:${sha256(tar)}`) },
+        rootfs: { type: 'layers', diff_ids: tars.map((tar) => `sha256:${digestOf(tar)}`) },
         history: layers.map(() => ({ created, created_by: 'make image' })),
       }),
     );
@@ -83,7 +82,6 @@ export async function imageArchive(images: readonly Image[], options: ArchiveOpt
         layers: kept,
       }),
     );
-    const total = (numbers: readonly number[]) => numbers.reduce((sum, each) => sum + each, 0);
     const [unpacked, packed] = [total(tars.map(({ length }) => length)), total(kept.map(({ size }) => size))];
     sizes.push({ architecture, unpacked, packed });
     manifests.push({ mediaType: MANIFEST, ...manifest, platform: { architecture, os: 'linux' } });
@@ -150,4 +148,4 @@ export async function tarOf(entries: readonly Entry[]): Promise<Buffer> {
 
 const byName = (a: Entry, b: Entry): number => (a.path < b.path ? -1 : 1);
 const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
-const sha256 = (content: Buffer): string => createHash('sha256').update(content).digest('hex');
+const total = (numbers: readonly number[]): number => numbers.reduce((sum, each) => sum + each, 0);
