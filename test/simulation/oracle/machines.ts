@@ -29,7 +29,7 @@ export class MachineWatch {
   readonly #scene: Scene;
   readonly #onRented: (purchase: Purchase) => void;
   readonly #seen = new Map<number, Contract>();
-  readonly #foreign = new Map<number, string>();
+  readonly #foreign = new Map<number, Contract>();
   readonly #harmed = new Set<number>();
   /** Contracts of somebody else that an object took over, as its account lets objects do. */
   readonly #takenOver = new Set<number>();
@@ -156,7 +156,7 @@ export class MachineWatch {
 
   #addForeign(contract: Contract): void {
     if ([this.#foreign, this.#harmed, this.#takenOver].some((ids) => ids.has(contract.id))) return;
-    this.#foreign.set(contract.id, standingOf(contract));
+    this.#foreign.set(contract.id, contract);
   }
 
   #began(contract: Contract): void {
@@ -303,25 +303,34 @@ export class MachineWatch {
     for (const [id, before] of this.#foreign) {
       const contract = contracts[id];
       const now = contract ? standingOf(contract) : 'destroyed';
-      if (now === before) continue;
+      if (now === standingOf(before)) continue;
       this.#foreign.delete(id);
-      if (contract && this.#isFairlyTaken(contract, before)) {
+      if (this.#isFairlyTaken(before, contract)) {
         this.#takenOver.add(id);
         continue;
       }
       this.#harmed.add(id);
-      this.#scene.broken('I3', `contract ${id}, which is not ours, changed from ${before} to ${now}`);
+      this.#scene.broken(
+        'I3',
+        `contract ${id}, which is not ours, changed from ${standingOf(before)} to ${now}`,
+      );
     }
   }
 
-  /** Whether it had no label, and has that of an object that takes it over, as all accounts of its login let objects do. */
-  #isFairlyTaken(contract: Contract, before: string): boolean {
-    const taker = this.#scene.takerOf(contract.id);
-    const accounts = this.#scene.accounts.ofLogin(contract.userId);
+  /**
+   * Whether it had no label, and an object has taken it over as all accounts of its login let objects do: it has the
+   * label of that object now, or went with it before it was labelled.
+   */
+  #isFairlyTaken(before: Contract, now: Contract | undefined): boolean {
+    const taker = this.#scene.takerOf(before.id);
+    const accounts = this.#scene.accounts.ofLogin(before.userId);
+    if (taker === undefined || before.label !== null) return false;
+    const { uid, deletionTimestamp } = metadataOf(taker);
+    const isItsOwn = now
+      ? standingOf(before) === standingOf({ ...now, label: null }) && this.#scene.purchaseOf(now)?.uid === uid
+      : deletionTimestamp !== undefined;
     return (
-      taker !== undefined &&
-      before === standingOf({ ...contract, label: null }) &&
-      this.#scene.purchaseOf(contract)?.uid === metadataOf(taker)['uid'] &&
+      isItsOwn &&
       accounts.length > 0 &&
       accounts.every((account) => objectAt(account, 'spec')['adoption'] === 'Unlabelled')
     );
