@@ -283,6 +283,14 @@ describe('a worker that boots for the pool of cold ones and never becomes ready 
     expect(says(decision, 'Ready')?.message).toContain('Worker a runs and is not ready');
   });
 
+  test('is kept while it is being stopped, however long it has served', () => {
+    const stopping = workerOf(workerObject('a', { spec: { powerState: 'Stopped' } }), NOW);
+    expect(stopping).toMatchObject({ wanted: 'Cold', isServing: false, isUp: true, isStopped: false });
+    const decision = decided([stopping, worker('b')]);
+    expect(broken(decision)).toEqual([]);
+    expect(says(decision, 'Ready')?.message).not.toContain('Worker a');
+  });
+
   test('is kept while it sleeps', () => {
     const asleep = cold(30, { unreadySince: undefined, isStopped: true, powerState: 'Stopped' });
     expect(broken(decided([asleep, worker('b')]))).toEqual([]);

@@ -5,6 +5,14 @@ const GROUP = 'controllers/endpoint-group';
 /** Machines that run and do no work, and people who ask the operator to look now. */
 export const BROKEN_MUTANTS: readonly Mutant[] = [
   {
+    name: 'stopping-worker-broken',
+    loses:
+      'the cold pool: a worker that is being stopped and does not serve any more is taken for a broken one',
+    file: 'controllers/endpoint-group/workers/worker.ts',
+    find: "unreadySince: isServing || spec.powerState === 'Stopped' ? undefined : unreadySince(object, times),",
+    replace: 'unreadySince: isServing ? undefined : unreadySince(object, times),',
+  },
+  {
     name: 'unready-worker-kept',
     loses: 'the deadline of a worker that runs and never becomes ready',
     file: `${GROUP}/autoscale/candidates.ts`,

@@ -69,6 +69,17 @@ export const GROUP_STORIES: readonly Story[] = [
     plot: (stage) => stage.at(120, () => stage.users.groups.setLoad(GROUP, 100)),
   },
   {
+    name: 'the load of a group falls, and its pool has room for workers that served longer than notReadyTimeout',
+    seconds: 1_000,
+    mayLeave: true,
+    group: { load: 300, spec: { coldMultiplier: '3', notReadyTimeout: '1m' } },
+    plot: (stage) =>
+      stage.at(200, () => {
+        stage.forbid({ call: 'destroy', seconds: 790, why: 'a worker that is being stopped is not broken' });
+        stage.users.groups.setLoad(GROUP, 100);
+      }),
+  },
+  {
     name: 'the load of a group falls to whose workers a Service leads',
     seconds: 520,
     mayLeave: true,

@@ -39,7 +39,7 @@ export interface Worker {
   readonly createdAt: number;
   /** Since when it has been ready, or has not. */
   readonly readySince: number;
-  /** Since when its machine has run without serving; undefined where it serves, or does not run. */
+  /** Since when its machine has run without serving; undefined where it serves, is to stop, or does not run. */
   readonly unreadySince: number | undefined;
   readonly drainSince: number | undefined;
   readonly wokenAt: number | undefined;
@@ -77,7 +77,7 @@ export function workerOf(object: GpuInstance, now: number): Worker {
     hasEnded: hasEndedForGood(object, now),
     ranSinceWoken: hasRunSince(object, times.wokenAt),
     wakeSince: wakeSinceOf(object, times.wokenAt),
-    unreadySince: isServing ? undefined : unreadySince(object, times),
+    unreadySince: isServing || spec.powerState === 'Stopped' ? undefined : unreadySince(object, times),
     ...times,
     ...marksOf(object),
     ...machineOf(object),
