@@ -143,7 +143,7 @@ export const alerts: readonly Alert[] = [
     for: '1m',
     severity: 'warning',
     summary: 'The operator did not catch an error ({{ $labels.kind }}).',
-    description: '{{ $value | humanize }} in the last hour; the log names the object of each.',
+    description: '{{ $value | printf "%.0f" }} in the last hour; the log names the object of each.',
   },
 ];
 
