@@ -19,6 +19,14 @@ export const OUTAGE_MUTANTS: readonly Mutant[] = [
     replace: 'return (spreads && most < 0) || isRecovering;',
   },
   {
+    name: 'breaker-misses-early-end',
+    loses:
+      'the breaker on a machine that ended after the only list that showed it, before its object recorded it',
+    file: 'accounts/feed-observer.ts',
+    find: 'const wasShown = wasListed || this.#listed.has(instanceId) || this.#shownBefore.has(instanceId);',
+    replace: 'const wasShown = wasListed || this.#listed.has(instanceId);',
+  },
+  {
     name: 'breaker-by-edge',
     loses: 'the level by which the breaker stays open as long as machines are bad',
     file: 'accounts/breaker.ts',

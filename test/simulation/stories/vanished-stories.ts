@@ -72,4 +72,22 @@ export const VANISHED_STORIES: readonly Story[] = [
       stage.at(250, () => stage.users.createInstance('c'));
     },
   },
+  {
+    name: 'of three machines one ends that only one list showed before its object recorded it, and another ends before the first has had its time to boot (I4)',
+    fleet: 3,
+    // The breaker holds the replacement of both.
+    mayLeave: true,
+    seconds: 240,
+    plot: (stage) => {
+      stage.strike({ call: 'rent', fate: { loseResponse: true } });
+      // The record of the machine arrives, and no write after it that would say what the list showed.
+      const loseWrites = () => stage.cast({ call: 'status', seconds: 12, fate: { loseRequest: true } });
+      const meanwhile = () => {
+        stage.after(0.007, loseWrites);
+        stage.after(0.5, () => endInConsole(stage, FIRST_MACHINE));
+      };
+      stage.strike({ call: 'list', nth: 2, meanwhile });
+      stage.at(115, () => endInConsole(stage, stage.machineOf('m-3')));
+    },
+  },
 ];
