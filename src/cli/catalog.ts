@@ -419,7 +419,7 @@ export const catalog: readonly CatalogGroup[] = [
       },
       {
         name: 'simulator',
-        summary: 'Run a whole marketplace on loopback, with time, money and faults.',
+        summary: 'Run a whole marketplace on this machine, with time, money and faults.',
         load: async () => (await import('./commands/simulator.ts')).simulatorCommand,
       },
       {

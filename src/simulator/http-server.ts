@@ -1,7 +1,11 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { pipeline } from 'node:stream/promises';
+import { TLSSocket } from 'node:tls';
+import { reachableHost, type SocketPlace } from './addresses.ts';
 import type { Answer, SimRequest } from './calls/answer.ts';
 import {
   answerBrokenRequest,
@@ -15,16 +19,26 @@ import {
 import type { Refusal } from './calls/refusal.ts';
 import type { Service } from './service.ts';
 
-/** Where a listening simulator is reached. */
-export interface Listening {
+/** A certificate, with those that lead to its authority behind it, and its private key; both PEM. */
+export interface Certificate {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** One listening socket. */
+export interface HttpServer {
   readonly url: string;
   readonly port: number;
+  /** Connections that begin from now on get another certificate. Throws if that is unusable, or if it serves no TLS. */
+  replaceCertificate(certificate: Certificate): void;
   /** Stops listening and breaks what is still open. */
   close(): Promise<void>;
 }
 
 export interface HttpOptions {
-  readonly port: number;
+  readonly place: SocketPlace;
+  /** Serves https with it; plain http without. */
+  readonly certificate?: Certificate | undefined;
   /** Asked at each request to an address, so that a setting that is changed later counts. */
   readonly bounds: (url: string) => BodyBounds;
   readonly onError: (error: unknown) => void;
@@ -39,30 +53,59 @@ const SERVER_OPTIONS = {
   requireHostHeader: false,
 };
 
+const HANDSHAKE_TIMEOUT_MS = 10_000;
+
 /**
- * Serves a service on loopback: HTTP/1.1 with keep-alive, no redirects, a deadline on headers and body. Rejects with
- * the error of Node if the port cannot be used.
+ * Serves a service: HTTP/1.1 with keep-alive, no redirects, a deadline on handshake, headers and body. Rejects with
+ * the error of Node if the address, the port or the certificate cannot be used.
  */
-export async function listen(service: Service, options: HttpOptions): Promise<Listening> {
-  const parts: Parts = { service, options };
+export async function listen(service: Service, options: HttpOptions): Promise<HttpServer> {
+  const { place } = options;
+  const server = createHttpServer({ service, options });
+  const sockets = openSockets(server);
+  server.listen(place.port, place.host);
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const scheme = options.certificate ? 'https' : 'http';
+  return {
+    url: `${scheme}://${reachableHost(place.host, networkInterfaces())}:${port}`,
+    port,
+    replaceCertificate(certificate) {
+      if (!('setSecureContext' in server)) throw new Error('This server has no TLS.');
+      server.setSecureContext({ ...certificate });
+    },
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      if (server.listening) await new Promise((done) => server.close(done));
+    },
+  };
+}
+
+function createHttpServer(parts: Parts): Server | TlsServer {
+  const { certificate } = parts.options;
   const onRequest = (request: IncomingMessage, response: ServerResponse): void =>
     serve(parts, { request, response });
-  const server = createServer(SERVER_OPTIONS, onRequest);
+  const server = certificate
+    ? createTlsServer(
+        { ...SERVER_OPTIONS, handshakeTimeout: HANDSHAKE_TIMEOUT_MS, ...certificate },
+        onRequest,
+      )
+    : createServer(SERVER_OPTIONS, onRequest);
   server.on('checkContinue', (request, response) => serveExpected(parts, { request, response }));
   server.on('checkExpectation', onRequest);
   server.on('connect', (_request, socket) => refuseTunnel(socket));
   server.on('clientError', answerBrokenRequest);
-  server.listen(options.port, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://127.0.0.1:${port}`,
-    port,
-    async close() {
-      server.closeAllConnections();
-      if (server.listening) await new Promise((done) => server.close(done));
-    },
-  };
+  return server;
+}
+
+/** Those in the middle of a TLS handshake too, which `closeAllConnections` does not know. */
+function openSockets(server: Server | TlsServer): ReadonlySet<Socket> {
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  return sockets;
 }
 
 interface Parts {
@@ -143,7 +186,7 @@ function simRequest({ request, body }: Exchange): SimRequest {
     headers: request.headers,
     body,
     address: request.socket.remoteAddress ?? 'unknown',
-    origin: `http://${request.headers.host ?? '127.0.0.1'}`,
+    origin: `${request.socket instanceof TLSSocket ? 'https' : 'http'}://${request.headers.host ?? '127.0.0.1'}`,
   };
 }
 

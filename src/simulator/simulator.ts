@@ -2,11 +2,11 @@ import { type Clock, systemClock } from '../lib/clock.ts';
 import { type Random, systemRandom } from '../lib/random.ts';
 import type { Transport } from '../lib/transport.ts';
 import { type BodyBounds, bodyLimit } from './calls/incoming-request.ts';
-import type { Profile } from './calls/route.ts';
+import type { Profile, Route } from './calls/route.ts';
 import { catchUp, createSimulatedTime, type SimulatedTime } from './catch-up.ts';
-import { type Listening, listen } from './http-server.ts';
 import { inProcessTransport } from './in-process.ts';
 import { type MachineHttp, serveMachines } from './instances/machine-servers.ts';
+import { type Listening, type ListenOptions, listenAt, type Served } from './listening.ts';
 import type { OfferSketch } from './market/catalog.ts';
 import { controlRoutes } from './routes/control.ts';
 import { routes } from './routes/registry.ts';
@@ -49,8 +49,8 @@ export interface SimulatorOptions {
 export interface Simulator {
   /** Answers without a socket; for use as the marketplace transport of a simulation. */
   readonly handle: Transport;
-  /** Serves HTTP on loopback; port 0 picks one. */
-  listen(port?: number): Promise<Listening>;
+  /** Serves HTTP, or HTTPS with a certificate; on loopback unless another address is given. A number is the port. */
+  listen(where?: number | ListenOptions): Promise<Listening>;
   /** The world brought up to now. */
   world(): World;
   /** For tests that set up what no call can. */
@@ -75,11 +75,18 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
     return store.current();
   };
   const profile = options.profile ?? 'public';
-  const served = options.control ? [...routes, ...controlRoutes({ store, time, clock, routes })] : routes;
-  const service = createService({ store, time, clock, random, profile, routes: served, saved });
+  const control = options.control ? controlRoutes({ store, time, clock, routes }) : [];
+  const serviceOf = (served: readonly Route[]): Service =>
+    createService({ store, time, clock, random, profile, routes: served, saved });
+  const service = serviceOf([...routes, ...control]);
+  const parts = options.control ? { market: serviceOf(routes), control: serviceOf(control) } : undefined;
   return {
     handle: inProcessTransport(service),
-    listen: (port = 0) => listenWithMachines({ options, service, store, clock, time }, port),
+    listen: (where = {}) =>
+      listenWithMachines(
+        { options, services: { whole: service, parts }, store, clock, time },
+        typeof where === 'number' ? { port: where } : where,
+      ),
     world: upToNow,
     store,
     apiKey,
@@ -111,20 +118,20 @@ function openWorld(options: SimulatorOptions, clock: Clock, random: Random): Ope
 
 interface ListenParts {
   readonly options: SimulatorOptions;
-  readonly service: Service;
+  readonly services: Pick<Served, 'whole' | 'parts'>;
   readonly store: WorldStore;
   readonly clock: Clock;
   readonly time: SimulatedTime;
 }
 
-async function listenWithMachines(parts: ListenParts, port: number): Promise<Listening> {
-  const { options, service, store, clock, time } = parts;
+async function listenWithMachines(parts: ListenParts, where: ListenOptions): Promise<Listening> {
+  const { options, services, store, clock, time } = parts;
   const onError = options.onError ?? (() => undefined);
   const bounds = (url: string): BodyBounds => ({
     ...store.current().settings.limits,
     bodyBytes: bodyLimit(store.current(), url, options.control ?? false),
   });
-  const listening = await listen(service, { port, bounds, onError });
+  const listening = await listenAt({ ...services, bounds, onError }, where);
   if (!options.machineServer) return listening;
   const http: MachineHttp = options.machineServer === true ? () => undefined : options.machineServer;
   const world = (): World => {

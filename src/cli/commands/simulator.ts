@@ -1,18 +1,25 @@
+import { isIP } from 'node:net';
 import type { Profile } from '../../simulator/calls/route.ts';
+import type { Listening, ListenOptions } from '../../simulator/listening.ts';
 import { createSimulator, type SimulatorOptions } from '../../simulator/simulator.ts';
 import type { WorldFile } from '../../simulator/world/world-file.ts';
 import type { Command, CommandContext, OptionValues } from '../command.ts';
 import { failed, usageError } from '../failures/command-error.ts';
 import { numberOption, switchOption, textOption } from '../options/option-values.ts';
+import { type CertificateFiles, readCertificate, renewCertificate } from './simulator-certificate.ts';
 
 /** Flags of `gpu-rent simulator`, parsed. */
 export interface SimulatorFlags {
   readonly port: number;
+  readonly bindAddress: string;
+  readonly certificateFiles: CertificateFiles | undefined;
   readonly profile: Profile;
   readonly seed: number;
   readonly timeScale: number;
   readonly apiKey: string | undefined;
   readonly control: boolean;
+  readonly controlBindAddress: string | undefined;
+  readonly controlPort: number | undefined;
   readonly data: string | undefined;
   readonly bootScale: number | undefined;
   readonly listLag: number | undefined;
@@ -23,16 +30,34 @@ export interface SimulatorFlags {
   readonly rateLimits: boolean;
 }
 
+const LOOPBACK = '127.0.0.1';
+
 export const simulatorCommand: Command = {
   description:
-    'Prints one JSON line {"url","apiKey","control"} when ready and runs until Ctrl-C. No request leaves this machine and nothing costs money.',
+    'Prints one JSON line {"url","apiKey","control"} when ready and runs until Ctrl-C. It calls no other machine and nothing costs money.',
   examples: [
     'gpu-rent simulator --port 8088 --control',
     'gpu-rent simulator --time-scale 60 --data market.db',
     'gpu-rent simulator --profile specification --seed 7',
+    'gpu-rent simulator --bind-address 0.0.0.0 --port 8443 --tls-cert-file tls.crt --tls-private-key-file tls.key',
   ],
   options: [
-    { flags: '--port <port>', description: 'Port on 127.0.0.1; 0 picks a free one.', defaultValue: '0' },
+    {
+      flags: '--port <port>',
+      description: 'Port of the marketplace; 0 picks a free one.',
+      defaultValue: '0',
+    },
+    {
+      flags: '--bind-address <address>',
+      description: 'IP address of this machine to listen on; 0.0.0.0 or :: for all of them.',
+      defaultValue: LOOPBACK,
+    },
+    {
+      flags: '--tls-cert-file <file>',
+      description:
+        'Serve https with this certificate (PEM, authorities after it); read again when it changes.',
+    },
+    { flags: '--tls-private-key-file <file>', description: 'Private key of the certificate (PEM).' },
     {
       flags: '--profile <profile>',
       description: 'What replies look like: as the public service answers, or only what is specified.',
@@ -47,6 +72,15 @@ export const simulatorCommand: Command = {
     },
     { flags: '--api-key <key>', description: 'Key of the first user; drawn when absent.' },
     { flags: '--control', description: 'Serve /sim/: clock, outbox, ledger, faults, world.' },
+    {
+      flags: '--control-bind-address <address>',
+      description:
+        'IP address that /sim/ listens on. It takes no key: it stays on loopback unless another is given.',
+    },
+    {
+      flags: '--control-port <port>',
+      description: 'Port of /sim/; that of the marketplace where both are on one address, else a free one.',
+    },
     { flags: '--data <file>', description: 'Keep the world in this SQLite file.' },
     { flags: '--boot-scale <factor>', description: 'Multiplies boot times; 0.01 boots in seconds.' },
     { flags: '--list-lag <seconds>', description: 'Seconds for which lists do not show a new contract.' },
@@ -61,30 +95,53 @@ export const simulatorCommand: Command = {
 };
 
 /**
- * Serves until the context is aborted; resolves to the exit code. Rejects with a usage error if the file or the port
- * cannot be used.
+ * Serves until the context is aborted; resolves to the exit code. Rejects with a usage error if a file, the address or
+ * the port cannot be used.
  */
 export async function runSimulator(
   flags: SimulatorFlags,
   context: Pick<CommandContext, 'stdout' | 'stderr' | 'signal'>,
 ): Promise<number> {
+  const report = (text: string): unknown => context.stderr.write(`simulator: ${text}\n`);
+  const certificate = flags.certificateFiles && readCertificate(flags.certificateFiles);
   const file = flags.data === undefined ? undefined : await openFile(flags.data);
   const simulator = createSimulator({
     ...optionsOf(flags),
     ...(file ? { file } : {}),
-    onError: (error) =>
-      context.stderr.write(`simulator: ${error instanceof Error ? error.stack : String(error)}\n`),
+    onError: (error) => report(error instanceof Error ? (error.stack ?? error.message) : String(error)),
   });
   try {
-    const listening = await simulator.listen(flags.port).catch(refusedPort(flags.port));
-    const control = flags.control ? `${listening.url}/sim` : null;
-    context.stdout.write(`${JSON.stringify({ url: listening.url, apiKey: simulator.apiKey, control })}\n`);
+    const where = { ...placeOf(flags), certificate };
+    const listening = await simulator.listen(where).catch(refusedPlace(flags));
+    const stopRenewal = renewal(flags, where, { listening, report });
+    const { url, controlUrl: control } = listening;
+    context.stdout.write(`${JSON.stringify({ url, apiKey: simulator.apiKey, control })}\n`);
     await aborted(context.signal);
+    stopRenewal();
     await listening.close();
     return 0;
   } finally {
     file?.close();
   }
+}
+
+function placeOf(flags: SimulatorFlags): ListenOptions {
+  const { port, bindAddress: host, controlBindAddress, controlPort } = flags;
+  return { port, host, control: { host: controlBindAddress, port: controlPort } };
+}
+
+function renewal(
+  { certificateFiles: files }: SimulatorFlags,
+  { certificate }: ListenOptions,
+  { listening, report }: { readonly listening: Listening; readonly report: (text: string) => unknown },
+): () => void {
+  if (!files || !certificate) return () => undefined;
+  return renewCertificate({
+    files,
+    current: certificate,
+    replace: (changed) => listening.replaceCertificate(changed),
+    onProblem: (problem) => report(`${problem} The certificate that it read before stays in use.`),
+  });
 }
 
 /** Loaded only if a file is named: SQLite costs start-up time. */
@@ -100,13 +157,27 @@ async function openFile(path: string): Promise<WorldFile> {
   }
 }
 
-/** A port that cannot be had, in words that say which and what to do. */
-function refusedPort(port: number): (error: unknown) => never {
+const FAMILY_REMEDY =
+  'Name an address of this machine: 127.0.0.1, ::1, 0.0.0.0 or :: for all, or one of `ip address`.';
+
+/** An address or a port that cannot be had, in words that say which flag and what to do. */
+function refusedPlace(flags: SimulatorFlags): (error: unknown) => never {
   return (error) => {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    const { code, address, port } = (error instanceof Error ? error : {}) as NodeJS.ErrnoException & {
+      readonly address?: string;
+      readonly port?: number;
+    };
+    // An error names no port where it was 0.
+    const isMarket = address === flags.bindAddress && (port ?? 0) === flags.port;
+    const prefix = isMarket ? '--' : '--control-';
     const remedy = 'Choose another port, or 0 for a free one.';
-    if (code === 'EADDRINUSE') throw failed(`--port: ${port} on 127.0.0.1 is in use.`, remedy, error);
-    if (code === 'EACCES') throw failed(`--port: this user may not listen on ${port}.`, remedy, error);
+    if (code === 'EADDRINUSE') throw failed(`${prefix}port: ${port} on ${address} is in use.`, remedy, error);
+    if (code === 'EACCES') throw failed(`${prefix}port: this user may not listen on ${port}.`, remedy, error);
+    const flag = `${prefix}bind-address`;
+    if (code === 'EADDRNOTAVAIL')
+      throw failed(`${flag}: ${address} is not an address of this machine.`, FAMILY_REMEDY, error);
+    if (code === 'EAFNOSUPPORT')
+      throw failed(`${flag}: this machine does not use addresses such as ${address}.`, FAMILY_REMEDY, error);
     throw error;
   };
 }
@@ -134,16 +205,26 @@ const MAX_OFFERS = 100_000;
 /** Eleven days a second; a process that runs for a month stays before the year 9999, which HTTP dates end with. */
 const FASTEST = 1_000_000;
 
+const PORTS = { min: 0, max: 65_535, whole: true };
+
 /** Flags from commander's strings; a value that cannot be used names its flag and what it takes. */
 export function readFlags(options: OptionValues): SimulatorFlags {
   const atLeast0 = (flag: string): number | undefined => numberOption(options, flag, { min: 0 });
   return {
-    port: numberOption(options, '--port', { min: 0, max: 65_535, whole: true }) ?? 0,
+    port: numberOption(options, '--port', PORTS) ?? 0,
+    bindAddress: readAddress(options, '--bind-address') ?? LOOPBACK,
+    certificateFiles: readCertificateFiles(options),
     profile: readProfile(options),
     seed: numberOption(options, '--seed', { min: 0, whole: true }) ?? 1,
     timeScale: numberOption(options, '--time-scale', { min: 0, max: FASTEST }) ?? 1,
     apiKey: readKey(options),
     control: switchOption(options, '--control'),
+    controlBindAddress: needsControl(
+      options,
+      '--control-bind-address',
+      readAddress(options, '--control-bind-address'),
+    ),
+    controlPort: needsControl(options, '--control-port', numberOption(options, '--control-port', PORTS)),
     data: textOption(options, '--data'),
     bootScale: atLeast0('--boot-scale'),
     listLag: atLeast0('--list-lag'),
@@ -157,6 +238,35 @@ function readProfile(options: OptionValues): Profile {
   const profile = textOption(options, '--profile') ?? 'public';
   if (profile === 'public' || profile === 'specification') return profile;
   throw usageError(`--profile: "${profile}" is neither public nor specification.`);
+}
+
+function readAddress(options: OptionValues, flag: string): string | undefined {
+  const address = textOption(options, flag);
+  // No URL can hold the zone of an IPv6 address (fe80::1%eth0).
+  if (address === undefined || (isIP(address) !== 0 && !address.includes('%'))) return address;
+  throw usageError(`${flag}: "${address}" is not an IP address.`, FAMILY_REMEDY);
+}
+
+function readCertificateFiles(options: OptionValues): CertificateFiles | undefined {
+  const cert = textOption(options, '--tls-cert-file');
+  const key = textOption(options, '--tls-private-key-file');
+  if (cert !== undefined && key !== undefined) return { cert, key };
+  if (cert === undefined && key === undefined) return undefined;
+  const [given, absent] = cert === undefined ? ['private-key', 'cert'] : ['cert', 'private-key'];
+  throw usageError(
+    `--tls-${given}-file: it needs --tls-${absent}-file as well.`,
+    'Give both, or none for http.',
+  );
+}
+
+/** A flag that says where `/sim/` is says nothing without `--control`. */
+function needsControl<Value>(
+  options: OptionValues,
+  flag: string,
+  value: Value | undefined,
+): Value | undefined {
+  if (value === undefined || switchOption(options, '--control')) return value;
+  throw usageError(`${flag}: it needs --control.`, 'Add --control, or leave the flag out.');
 }
 
 function readKey(options: OptionValues): string | undefined {
