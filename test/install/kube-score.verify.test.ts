@@ -19,6 +19,8 @@ const PULLED_ONCE = 'ImagePullPolicy is not set to Always';
 const NO_NETWORK_POLICY = 'The pod does not have a matching NetworkPolicy';
 /** A second replica only shortens the pause after the death of a node. */
 const ONE_REPLICA = 'Deployment few replicas';
+/** Two Pods of the simulator at a time would be two marketplaces, so it is recreated. */
+const ONE_MARKET = 'Deployment update strategy';
 
 const scored = z.array(
   z.object({
@@ -69,6 +71,7 @@ describe('kube-score', () => {
     ['everything', [NO_CPU_LIMIT, PULLED_ONCE, NO_NETWORK_POLICY]],
     ['high-availability', [NO_CPU_LIMIT, PULLED_ONCE]],
     ['namespaced', [NO_CPU_LIMIT, PULLED_ONCE, ONE_REPLICA]],
+    ['simulator', [NO_CPU_LIMIT, PULLED_ONCE, ONE_REPLICA, ONE_MARKET]],
   ])('finds only what is left on purpose with the values "%s"', async (name, left) => {
     const set = valueSets.find((one) => one.name === name);
     const values = ['--values', set?.valuesPath ?? `no value set ${name}`];

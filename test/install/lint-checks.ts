@@ -1,5 +1,5 @@
 import type { Manifest } from './helm.ts';
-import { ofKind, type Workload, type WorkloadContainer, workloadOf } from './workload.ts';
+import { ofKind, type Workload, type WorkloadContainer, workloadsOf } from './workload.ts';
 
 /** One default check of kube-linter: what it finds wrong; nothing where all is well. */
 export interface LintCheck {
@@ -10,16 +10,22 @@ export interface LintCheck {
 const SECRET_WORDS = /secret|password|token|api[-_]?key/i;
 const SENSITIVE_PORTS = new Set([22]);
 
-const pod = (objects: readonly Manifest[]) => workloadOf(objects).spec.template.spec;
-const ofPod = (name: string, isWrong: (spec: ReturnType<typeof pod>) => boolean): LintCheck => ({
+type PodSpec = Workload['spec']['template']['spec'];
+const ofWorkloads = (name: string, isWrong: (workload: Workload) => boolean): LintCheck => ({
   name,
-  problems: (objects) => (isWrong(pod(objects)) ? ['the Pod'] : []),
+  problems: (objects) =>
+    workloadsOf(objects)
+      .filter(isWrong)
+      .map(({ metadata }) => metadata.name),
 });
+const ofPod = (name: string, isWrong: (spec: PodSpec) => boolean): LintCheck =>
+  ofWorkloads(name, ({ spec }) => isWrong(spec.template.spec));
 const ofContainers = (name: string, isWrong: (container: WorkloadContainer) => boolean): LintCheck => ({
   name,
   problems: (objects) =>
-    pod(objects)
-      .containers.filter(isWrong)
+    workloadsOf(objects)
+      .flatMap(({ spec }) => spec.template.spec.containers)
+      .filter(isWrong)
       .map((container) => container.name),
 });
 const ofKinds = (
@@ -44,8 +50,27 @@ function matches(selector: unknown, labels: unknown): boolean {
 const selects = (selector: unknown, workload: Workload): boolean =>
   matches(selector, workload.spec.template.metadata.labels);
 
+/** Whether a selector finds Pods: those of a Deployment, or one on its own. */
+const findsPods = (selector: unknown, objects: readonly Manifest[]): boolean =>
+  workloadsOf(objects).some((workload) => selects(selector, workload)) ||
+  ofKind(objects, 'Pod').some(({ metadata }) => matches(selector, metadata.labels));
+
 const specOf = (object: Manifest) => (object.spec ?? {}) as Record<string, unknown>;
 const matchLabels = (selector: unknown) => (selector as { matchLabels?: unknown } | undefined)?.matchLabels;
+
+interface Peer {
+  readonly podSelector?: unknown;
+}
+
+/** Whom a NetworkPolicy lets in and out. */
+function peersOf(policy: Manifest): readonly Peer[] {
+  const { ingress = [], egress = [] } = specOf(policy) as Record<
+    string,
+    readonly Record<string, readonly Peer[]>[]
+  >;
+  return [...ingress, ...egress].flatMap(({ from = [], to = [] }) => [...from, ...to]);
+}
+
 /** Whether every backend of an Ingress is a Service, and a port, of the same manifests. */
 function leadsToServices(ingress: Manifest, objects: readonly Manifest[]): boolean {
   const named = [
@@ -61,11 +86,7 @@ const tagOf = (image: string) => (image.includes('@') ? 'digest' : (image.split(
 
 /** kube-linter's default checks (stackrox/kube-linter:docs/generated/checks.md), each as it defines them. */
 export const lintChecks: readonly LintCheck[] = [
-  ofKinds(
-    'dangling-service',
-    'Service',
-    (service, objects) => !selects(specOf(service).selector, workloadOf(objects)),
-  ),
+  ofKinds('dangling-service', 'Service', (service, objects) => !findsPods(specOf(service).selector, objects)),
   ofKinds(
     'dangling-servicemonitor',
     'ServiceMonitor',
@@ -77,14 +98,10 @@ export const lintChecks: readonly LintCheck[] = [
   ofKinds(
     'dangling-networkpolicy',
     'NetworkPolicy',
-    (policy, objects) =>
-      !selects(matchLabels(specOf(policy).podSelector), workloadOf(objects)) &&
-      !ofKind(objects, 'Pod').some(({ metadata }) =>
-        matches(matchLabels(specOf(policy).podSelector), metadata.labels),
-      ),
+    (policy, objects) => !findsPods(matchLabels(specOf(policy).podSelector), objects),
   ),
-  ofKinds('dangling-networkpolicypeer-podselector', 'NetworkPolicy', (policy) =>
-    /podSelector":\{"match/.test(JSON.stringify([specOf(policy).ingress, specOf(policy).egress])),
+  ofKinds('dangling-networkpolicypeer-podselector', 'NetworkPolicy', (policy, objects) =>
+    peersOf(policy).some(({ podSelector }) => podSelector && !findsPods(matchLabels(podSelector), objects)),
   ),
   ofKinds('dangling-horizontalpodautoscaler', 'HorizontalPodAutoscaler', () => true),
   ofKinds('dangling-ingress', 'Ingress', (ingress, objects) => !leadsToServices(ingress, objects)),
@@ -118,13 +135,8 @@ export const lintChecks: readonly LintCheck[] = [
     ({ readinessProbe, ports }) => !ports.some(({ name }) => name === readinessProbe?.httpGet.port),
   ),
   ofKinds('startup-port', 'Deployment', (object) => /startupProbe/.test(JSON.stringify(object))),
-  ofKinds(
-    'mismatching-selector',
-    'Deployment',
-    (_object, objects) => !selects(workloadOf(objects).spec.selector.matchLabels, workloadOf(objects)),
-  ),
-  ofKinds('no-anti-affinity', 'Deployment', (_object, objects) => {
-    const { replicas, template } = workloadOf(objects).spec;
+  ofWorkloads('mismatching-selector', (workload) => !selects(workload.spec.selector.matchLabels, workload)),
+  ofWorkloads('no-anti-affinity', ({ spec: { replicas, template } }) => {
     const { affinity, topologySpreadConstraints } = template.spec;
     return replicas > 1 && affinity?.podAntiAffinity === undefined && topologySpreadConstraints.length === 0;
   }),

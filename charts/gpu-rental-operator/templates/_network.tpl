@@ -27,6 +27,15 @@
     - ipBlock: { cidr: {{ . | quote }} }
     {{- end }}
   {{- end }}
+{{- if .Values.simulator.enabled }}
+# The simulated marketplace.
+- ports:
+    - { port: 8443, protocol: TCP }
+  to:
+    - podSelector:
+        matchLabels:
+          {{- include "gpu-rental-operator.simulatorSelectorLabels" . | nindent 10 }}
+{{- else }}
 # Marketplaces; addresses behind their names change, so only private networks can be left out.
 - ports:
     {{- range $settings.marketplace.ports }}
@@ -36,6 +45,7 @@
   to:
     {{- include "gpu-rental-operator.publicAddresses" . | nindent 4 }}
   {{- end }}
+{{- end }}
 {{- if eq $settings.flavor "kubernetes" }}
 {{- with $settings.extraEgress }}
 {{ toYaml . }}

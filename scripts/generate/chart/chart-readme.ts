@@ -16,7 +16,17 @@ $ helm install gpu-rental-operator charts/gpu-rental-operator --namespace gpu-re
 
 - An upgrade brings new definitions with it; nothing has to be applied by hand.
 - \`helm uninstall\` leaves definitions, objects and machines. While machines are rented it is refused: [uninstall in the safe order](../../docs/operations.md#uninstall).
-- Nothing in it is random, looked up or hooked, so Argo CD and Flux render the same every time.
+- Nothing in it is random, looked up or hooked, so Argo CD and Flux render the same every time. The one exception is the certificate of \`simulator.enabled\`.
+
+## Try it without an account
+
+\`\`\`console
+$ helm install gpu-rental-operator charts/gpu-rental-operator --namespace gpu-rental-system --create-namespace --set simulator.enabled=true
+\`\`\`
+
+A [simulated marketplace](../../docs/simulator.md) then runs beside the operator, which uses it, and nothing but it, over TLS; the notes of the release show what to apply. In a GitOps repository set \`simulator.tls.secretName\` to a Secret that cert-manager renews: every rendering would generate another certificate. The simulator reads a renewed certificate at once; the operator reads the authority (\`ca.crt\`) when it starts, so restart it when that changes. [Clusters on your own machine](../../docs/local-clusters.md) says how kind, minikube and k3d get the image without a registry.
+
+To rent real machines afterwards, delete the objects, wait until they are gone, and upgrade with \`simulator.enabled=false\`.
 
 ## Values
 

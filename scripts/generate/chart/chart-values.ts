@@ -3,11 +3,13 @@ import { monitoringValues } from './monitoring-values.ts';
 import { networkValues } from './network-values.ts';
 import { operatorValues } from './operator-values.ts';
 import { podValues } from './pod-values.ts';
+import { simulatorValues } from './simulator-values.ts';
 import { type ChartValues, group, listOrMap, schemas, value } from './value-tree.ts';
 
 /** Every value of the chart gpu-rental-operator, in the order in which a person reads them. */
 export const chartValues: ChartValues = {
   ...operatorValues,
+  ...simulatorValues,
   ...accessValues,
   ...monitoringValues,
   ...networkValues,
