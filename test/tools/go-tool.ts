@@ -20,6 +20,18 @@ export interface GoTool {
 
 export const HELM: GoTool = { module: 'helm.sh/helm/v4', version: 'v4.3.1', main: 'cmd/helm' };
 
+/** What publishes a release: pushes and pulls images, and is the registry of a rehearsal. */
+export const CRANE: GoTool = {
+  module: 'github.com/google/go-containerregistry',
+  version: 'v0.21.9',
+  main: 'cmd/crane',
+};
+export const COSIGN: GoTool = {
+  module: 'github.com/sigstore/cosign/v3',
+  version: 'v3.1.3',
+  main: 'cmd/cosign',
+};
+
 /** What `make verify-all` uses besides. */
 export const HELM_3: GoTool = { module: 'helm.sh/helm/v3', version: 'v3.22.0', main: 'cmd/helm' };
 export const HELM_UNITTEST: GoTool = {
@@ -94,11 +106,18 @@ async function install(tool: GoTool, folder: string, env: NodeJS.ProcessEnv): Pr
 }
 
 /** The module's own folder: built there, and not by `go install`, its go.mod may replace what it requires. */
-async function download({ module, version }: GoTool, env: NodeJS.ProcessEnv): Promise<string> {
+async function download(tool: GoTool, env: NodeJS.ProcessEnv): Promise<string> {
+  const { module, version } = tool;
   const args = ['mod', 'download', '-json', `${module}@${version}`];
-  const { stdout } = await promisify(execFile)('go', args, { env, cwd: tmpdir() }).catch((error: Error) => {
-    throw new Error(`${module} ${version} could not be fetched: ${error.message}`);
-  });
+  const { stdout } = await promisify(execFile)('go', args, { env, cwd: tmpdir() }).catch(
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT')
+        throw new Error(
+          `${nameOf(tool)} ${version} is built from its Go module, and go is not on PATH: install Go 1.26 or newer from https://go.dev/dl`,
+        );
+      throw new Error(`${module} ${version} could not be fetched: ${error.message}`);
+    },
+  );
   return downloaded.parse(JSON.parse(stdout)).Dir;
 }
 

@@ -1,0 +1,55 @@
+/**
+ * `npm run release -- STEP`: one step of a release. The release workflow runs `image`, `charts`, `verify` and
+ * `package`; elsewhere the steps run with another registry and a key.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import * as z from 'zod';
+import { releaseCharts } from './release/charts.ts';
+import { releaseImage } from './release/image.ts';
+import { releasePackage } from './release/package.ts';
+import { openPrograms } from './release/programs.ts';
+import type { Release } from './release/release.ts';
+import { releaseSettings, requireTag } from './release/settings.ts';
+import { verifyRelease } from './release/verify.ts';
+
+const repository = join(import.meta.dirname, '..');
+const { env } = process;
+const { version } = z
+  .looseObject({ version: z.string() })
+  .parse(JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')));
+
+const publishing =
+  (step: (release: Release) => Promise<string>): (() => Promise<string>) =>
+  async () => {
+    const settings = releaseSettings(env, version);
+    return step({ settings, programs: await openPrograms(env), repository, env });
+  };
+
+/** In the order in which they run. */
+const STEPS: Readonly<Record<string, () => string | Promise<string>>> = {
+  image: publishing(releaseImage),
+  charts: publishing(releaseCharts),
+  verify: publishing(verifyRelease),
+  package: () => {
+    requireTag(env, version);
+    return releasePackage(repository, env);
+  },
+};
+
+async function main(name: string, rest: readonly string[]): Promise<void> {
+  const step = STEPS[name];
+  if (step === undefined || rest.length > 0) {
+    process.stderr.write(`usage: npm run release -- ${Object.keys(STEPS).join('|')}\n`);
+    process.exitCode = 2;
+    return;
+  }
+  try {
+    process.stdout.write(`release ${name}: ${await step()}\n`);
+  } catch (error) {
+    process.stderr.write(`release ${name}: ${error instanceof Error ? error.message : String(error)}\n`);
+    process.exitCode = 1;
+  }
+}
+
+await main(process.argv[2] ?? '', process.argv.slice(3));

@@ -1,0 +1,11 @@
+import type { Programs } from './programs.ts';
+import type { ReleaseSettings } from './settings.ts';
+
+/** What every step of a release that publishes needs. */
+export interface Release {
+  readonly settings: ReleaseSettings;
+  readonly programs: Programs;
+  /** The folder of the sources; all that is made lands in its `dist`. */
+  readonly repository: string;
+  readonly env: NodeJS.ProcessEnv;
+}
