@@ -1,10 +1,10 @@
 import { parseDollars } from '../../../src/lib/money.ts';
 import type { Contract } from '../../../src/simulator/tables/contracts.ts';
 import type { Machine } from '../machine.ts';
-import { isObject, type JsonObject, listAt, objectAt } from '../memory-kube/json.ts';
+import type { JsonObject } from '../memory-kube/json.ts';
 import { AccountLimits } from './account-limits.ts';
 import { accountKeyOf } from './accounts.ts';
-import { priceOf } from './price.ts';
+import { maxPriceOf, priceOf } from './price.ts';
 import { isLate, type Purchase } from './purchase.ts';
 import { keyOf, nameOf, type Scene } from './scene.ts';
 
@@ -253,15 +253,3 @@ const costOf = (contract: Contract): number =>
     : priceOf(contract);
 
 const dollarsOf = (value: unknown): number | undefined => parseDollars(String(value));
-
-/** What the dearest of an object's alternatives may cost; undefined where one has no limit of its own, or may be rented without a price. */
-function maxPriceOf(object: JsonObject): number | undefined {
-  const offers = listAt(objectAt(object, 'spec'), 'offers').filter(isObject);
-  const limits = offers.map(({ maxPricePerHour, allowUnknownPrice }) =>
-    allowUnknownPrice === true ? undefined : dollarsOf(maxPricePerHour),
-  );
-  return limits.reduce<number | undefined>(
-    (most, limit) => (most === undefined || limit === undefined ? undefined : Math.max(most, limit)),
-    0,
-  );
-}

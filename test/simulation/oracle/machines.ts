@@ -16,6 +16,7 @@ import {
 } from '../memory-kube/json.ts';
 import { mayKeep } from './kept.ts';
 import { OwnLimits } from './own-limits.ts';
+import { maxPriceOf, priceOf } from './price.ts';
 import { intentOf, isLate, type Purchase } from './purchase.ts';
 import { nameOf, type Scene } from './scene.ts';
 
@@ -270,7 +271,7 @@ export class MachineWatch {
       metadataOf(object)['deletionTimestamp'] === undefined &&
       !this.ownLimits.isReached(object) &&
       !isToBeReplaced(object, contract) &&
-      !this.#isTooExpensive(spec, contract) &&
+      !this.#isTooExpensive(object, contract) &&
       idAt(objectAt(object, 'status'), 'instanceId') === contract.id &&
       spec['powerState'] === 'Running' &&
       (isUpdatedOnDelete(spec) || isBoughtAs(spec, bought, this.#modelOf(contract)))
@@ -294,9 +295,12 @@ export class MachineWatch {
     return String(this.#scene.world.market.store.current().tables.offers[offerId]?.columns['gpu_name']);
   }
 
-  /** Its host has raised the price, and the object says that another machine is to come then. */
-  #isTooExpensive({ onPriceAbove }: JsonObject, { id, gpuPricePerHour }: Contract): boolean {
-    return onPriceAbove === 'Replace' && gpuPricePerHour > (this.#boughtAt.get(id) ?? gpuPricePerHour);
+  /** It costs more than when it was rented, or than its object allows by now, and the object says that another machine is to come then. */
+  #isTooExpensive(object: JsonObject, contract: Contract): boolean {
+    if (objectAt(object, 'spec')['onPriceAbove'] !== 'Replace') return false;
+    const { id, gpuPricePerHour } = contract;
+    const hasRisen = gpuPricePerHour > (this.#boughtAt.get(id) ?? gpuPricePerHour);
+    return hasRisen || priceOf(contract) > (maxPriceOf(object) ?? Number.POSITIVE_INFINITY);
   }
 
   #checkForeign(contracts: Readonly<Record<number, Contract>>): void {

@@ -348,6 +348,19 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
     },
   ],
   [
+    'a machine is destroyed whose object allows a lower price by now, as its object says',
+    new Bench(),
+    async (bench) => {
+      bench.users.setPolicies('a', { onPriceAbove: 'Replace' });
+      const { id } = await atWork(bench);
+      bench.users.setCeiling('a', '0.20');
+      await bench.pass(70);
+      bench.sendDestroy(id);
+      bench.world.market.store.remove('contracts', id);
+      bench.invariants.check();
+    },
+  ],
+  [
     'a machine is destroyed whose object was edited after its rental was sent, and before it began',
     new Bench(),
     async (bench) => {
