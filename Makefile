@@ -6,7 +6,7 @@ RUN := PATH="$(CURDIR)/node_modules/.bin:$$PATH" exec node
 
 .DEFAULT_GOAL := help
 
-.PHONY: help npm install check test demo demo-endpoint simulate verify-all generate format build image bench clean
+.PHONY: help npm install check test demo demo-endpoint playground simulate verify-all generate format build image bench clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,6 +33,9 @@ demo: $(INSTALLED) ## The whole job on a real Kubernetes API with a simulated ma
 
 demo-endpoint: $(INSTALLED) ## An EndpointGroup whose workers follow a load that rises, bursts and ends
 	@$(RUN) scripts/demo-endpoint.ts
+
+playground: $(INSTALLED) ## The operator and a simulated marketplace to try things out on, until Ctrl-C (PLAYGROUND_SECONDS=600)
+	@$(RUN) scripts/playground.ts
 
 simulate: $(INSTALLED) ## Seeded schedules of faults (SEEDS=100, CORES=4, SEED=7 to replay one)
 	@$(RUN) test/simulation/main.ts

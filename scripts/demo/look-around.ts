@@ -22,4 +22,5 @@ export function lookAround(cluster: Cluster): readonly string[] {
   return [`export KUBECONFIG=${shellWord(cluster.kubeconfigPath)}`, `export PATH=${shellWord(bin)}:$PATH`];
 }
 
-const shellWord = (path: string): string => (/^[\w./-]+$/.test(path) ? path : quoted(path));
+/** A path as one word of a shell command. */
+export const shellWord = (path: string): string => (/^[\w./-]+$/.test(path) ? path : quoted(path));

@@ -69,12 +69,15 @@ async function createKeySecret(client: KubeClient, apiKey: string): Promise<void
 /** A sample as people name it, from the repository. */
 export const samplePath = (name: string): string => join('deploy', 'samples', name);
 
+/** A sample by its whole path, for a command that works from every folder. */
+export const sampleFile = (name: string): string => join(REPOSITORY, samplePath(name));
+
 /** What a demo shortens in a sample, so that it ends within a minute. */
 export type Shortening = Readonly<Record<string, unknown>>;
 
 /** Applies a sample to the demo's namespace, with the shorter durations merged into its spec. */
 export async function applySample(cluster: Cluster, name: string, spec: Shortening = {}): Promise<void> {
-  const file = join(REPOSITORY, samplePath(name));
+  const file = sampleFile(name);
   const patch = JSON.stringify({ spec });
   const manifest = await cluster.kubectl([
     ...['patch', '--local', '--filename', file],

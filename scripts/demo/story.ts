@@ -164,7 +164,7 @@ export class Story {
     while (!this.#signal.aborted) {
       const ended = this.#stage.operatorEnd();
       if (ended !== undefined && !isTold) {
-        this.#view.failed(`${ended}\nNothing acts on the objects any more. Ctrl-C ends the demo.`);
+        this.#view.failed(`${ended}\nNothing acts on the objects any more. Ctrl-C ends everything.`);
         isTold = true;
       }
       await this.look();

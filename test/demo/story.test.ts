@@ -64,7 +64,7 @@ test('an operator that ends while the demo stays up is reported once, and is the
   const end = 'operator ended (exit code 1); see logs/operator.log';
   const { story, failures } = play(() => end, await serveLedger());
   await story.stayUp();
-  expect(failures).toEqual([`${end}\nNothing acts on the objects any more. Ctrl-C ends the demo.`]);
+  expect(failures).toEqual([`${end}\nNothing acts on the objects any more. Ctrl-C ends everything.`]);
   expect((await story.settleAgain(SETTLED)).result).toBe(end);
 });
 

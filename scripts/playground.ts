@@ -1,0 +1,72 @@
+/**
+ * `make playground`: a Kubernetes API, a simulated marketplace and the operator, to try things out on. It runs until
+ * Ctrl-C, with or without a terminal, or for PLAYGROUND_SECONDS, and takes everything down again.
+ */
+
+import { settingsOrExit } from '../test/settings/or-exit.ts';
+import { readStrictly } from '../test/settings/reader.ts';
+import { endWith, interruption, reasonOf } from './demo/ending.ts';
+import { plainView, terminalView, type View } from './demo/live-view.ts';
+import { lookAround, shellWord } from './demo/look-around.ts';
+import { applySample, type Stage, sampleFile, setStage } from './demo/stage.ts';
+import { Story } from './demo/story.ts';
+
+const A_WEEK = 7 * 24 * 3600;
+
+const seconds = settingsOrExit(() =>
+  readStrictly(process.env, (reader) => reader.whole('PLAYGROUND_SECONDS', 1, A_WEEK)),
+);
+
+// Whoever read the output may be gone (`make playground | head`): that is no reason to leave processes behind.
+for (const out of [process.stdout, process.stderr]) out.on('error', () => undefined);
+
+const isInteractive = process.stdout.isTTY === true && process.env['CI'] !== 'true';
+const view: View = isInteractive
+  ? terminalView(process.stdout)
+  : plainView({ write: (text) => process.stdout.write(text) });
+const signal = interruption(view.heading);
+
+function tellWhatToTry({ cluster, controlUrl, logFolder }: Stage): void {
+  view.heading('Ready. In another terminal');
+  for (const command of lookAround(cluster)) view.command(command);
+  view.say('Then rent a machine, wait until it runs, and ask what the operator does with it:');
+  for (const command of [
+    `kubectl apply -f ${shellWord(sampleFile('gpu-instance-trainer.yaml'))}`,
+    'kubectl wait gpui/trainer --for=condition=Ready --timeout=2m',
+    'gpu-rent explain gpui/trainer',
+  ]) {
+    view.command(command);
+  }
+  view.say('The marketplace’s side of it; docs/simulator.md has its clock and its faults:');
+  view.command(`curl ${controlUrl}/ledger`);
+  view.say(`Logs of the operator and the simulator: ${logFolder}`);
+  view.say(seconds === undefined ? 'Ctrl-C ends it.' : `It ends in ${seconds} s, or with Ctrl-C.`);
+}
+
+/** Shows what happens until somebody or PLAYGROUND_SECONDS ends it. */
+async function stayUp(stage: Stage): Promise<string> {
+  const elapsed = seconds === undefined ? [] : [AbortSignal.timeout(seconds * 1000)];
+  const over = AbortSignal.any([signal, ...elapsed]);
+  await new Story(stage, view, over).stayUp();
+  if (!signal.aborted) view.heading(`${seconds} s are over: ending everything`);
+  return stage.operatorEnd() ?? 'ok';
+}
+
+async function main(): Promise<string> {
+  view.heading('Setting up: Kubernetes API, simulated marketplace, operator');
+  let stage: Stage | undefined;
+  try {
+    stage = await setStage({ tell: view.say, signal });
+    await applySample(stage.cluster, 'account.yaml', { pollInterval: '1s' });
+    tellWhatToTry(stage);
+    return await stayUp(stage);
+  } catch (error) {
+    const result = reasonOf(error, signal);
+    view.failed(result);
+    return result;
+  } finally {
+    await stage?.dismantle();
+  }
+}
+
+endWith({ result: await main() });
