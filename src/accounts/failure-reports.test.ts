@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { given, held } from '../../test/builders/observed.ts';
+import { given, withMachine } from '../../test/builders/observed.ts';
 import type { GpuInstanceManifestSpec } from '../api/v1alpha1/gpu-instance.ts';
 import { countsForAll, type FailureReport, reporterOf } from './failure-reports.ts';
 
@@ -101,7 +101,7 @@ describe('the word of an object is patient (H9)', () => {
   });
 
   test('as its group says for one of its workers', () => {
-    const { object } = given(held());
+    const { object } = given(withMachine());
     const ownerReferences = [
       { apiVersion: 'x', kind: 'EndpointGroup', name: 'g', uid: 'group', controller: true },
     ];

@@ -5,7 +5,7 @@ import type { PurchaseConstants } from '../ownership/constants.ts';
 import type { Identity } from '../ownership/identity.ts';
 import type { LabelFacts } from '../ownership/label.ts';
 import type { Login } from '../ownership/login.ts';
-import { type Ownership, type RecordedClaim, whose } from '../ownership/ours.ts';
+import { type Ownership, ownershipOf, type RecordedClaim } from '../ownership/ownership.ts';
 
 /** Whose a listed machine is, as far as counts and sweeps are concerned. */
 export type InventoryEntry =
@@ -59,7 +59,7 @@ export class MachineInventory {
     const owned = [...input.rows].map((row) => {
       const claims = claimsById.get(row.id) ?? [];
       const key = JSON.stringify([row.id, row.label, row.startedAt, claims]);
-      const ownership = this.#known.get(key) ?? whose(row, { ...context, claims });
+      const ownership = this.#known.get(key) ?? ownershipOf(row, { ...context, claims });
       seen.set(key, ownership);
       return { row, ownership };
     });

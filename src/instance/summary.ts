@@ -4,7 +4,7 @@ import type { Reason } from '../api/v1alpha1/reasons.ts';
 import type { MicroDollars } from '../lib/money.ts';
 import { parseTime } from '../lib/time.ts';
 import type { KeyRing } from '../ownership/key-ring.ts';
-import type { RecordedClaim } from '../ownership/ours.ts';
+import type { RecordedClaim } from '../ownership/ownership.ts';
 import { hourlyPrice, maxPrice, recordedPrice, spentThisMonth } from './cost.ts';
 import { objectIntent } from './object-intent.ts';
 import { rentalTimes } from './rentals.ts';

@@ -1,5 +1,5 @@
 import type { BreakerState } from '../../src/accounts/breaker.ts';
-import { at, type Given, held, time } from './observed.ts';
+import { at, type Given, time, withMachine } from './observed.ts';
 
 /** Begin times of lists, in seconds from now. */
 export const lists = (...seconds: number[]): readonly number[] => seconds.map((second) => at(second));
@@ -25,7 +25,7 @@ export const since = (actualStatus: string, seconds: number) => ({
 /** A machine whose host has been offline for longer than the usual minute; names only what matters. */
 export function lost(situation: Given = {}): Given {
   const status = { ...since('offline', -61), ...situation.status };
-  return held({ actualStatus: 'offline' }, { ...situation, status });
+  return withMachine({ actualStatus: 'offline' }, { ...situation, status });
 }
 
 /** The outline of a decision that destroys machine 1: by which rule, why, and why another is not there yet. */

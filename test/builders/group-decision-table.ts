@@ -41,8 +41,8 @@ function whole({ status, endpoints, changes, because, memory, ...decision }: Dec
   return [
     `phase ${phase}; looks in ${decision.requeueAfterMs} ms, ticks in ${memory.nextTickAt - NOW} ms`,
     ...conditions.map(({ type, status: is, reason, message }) => `${type} ${is} ${reason}: ${message}`),
-    `figures ${told(figures)}`,
-    `terms ${told(autoscaling ?? {})}`,
+    `figures ${described(figures)}`,
+    `terms ${described(autoscaling ?? {})}`,
     `remembers panic until ${memory.scaling.panicUntil}, slow since ${memory.slowSince}; finalizer ${decision.needsFinalizer}`,
     ...(endpoints ?? []).map(
       ({ worker, address, addressType, ports }) =>
@@ -54,7 +54,7 @@ function whole({ status, endpoints, changes, because, memory, ...decision }: Dec
   ].join('\n');
 }
 
-function told(figures: object): string {
+function described(figures: object): string {
   return Object.entries(figures)
     .map(([name, value]) => `${name} ${JSON.stringify(value)}`)
     .join(', ');

@@ -42,17 +42,17 @@ export function createLeaseApi(): LeaseApi {
     writes++;
     const next = { ...object, metadata: { ...object.metadata, resourceVersion: String(version) } };
     stored = next;
-    for (const tell of watches) tell(`${JSON.stringify({ type: 'MODIFIED', object: next })}\n`);
+    for (const send of watches) send(`${JSON.stringify({ type: 'MODIFIED', object: next })}\n`);
     return next;
   };
-  async function* told(network: LeaseNetwork): AsyncGenerator<Uint8Array> {
+  async function* watched(network: LeaseNetwork): AsyncGenerator<Uint8Array> {
     const lines: string[] = [];
     let wake = (): void => {};
-    const tell = (line: string): void => {
+    const send = (line: string): void => {
       if (network.watch === 'tells') lines.push(line);
       wake();
     };
-    watches.add(tell);
+    watches.add(send);
     try {
       for (;;) {
         for (const line of lines.splice(0)) yield Buffer.from(line);
@@ -61,7 +61,7 @@ export function createLeaseApi(): LeaseApi {
         });
       }
     } finally {
-      watches.delete(tell);
+      watches.delete(send);
     }
   }
   const clientOf = (network: LeaseNetwork = { down: false }): KubeClient => {
@@ -94,7 +94,7 @@ export function createLeaseApi(): LeaseApi {
       async stream() {
         reach();
         if (!network.watch) throw failure('unavailable', 0);
-        return { status: 200, headers: {}, body: told(network), destroy() {} };
+        return { status: 200, headers: {}, body: watched(network), destroy() {} };
       },
       list: refuse,
       patch: refuse,

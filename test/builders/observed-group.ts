@@ -64,13 +64,13 @@ export function reports(
 ): LoadState {
   const times = defaultTimes;
   const arrived = { type: 'amount', newLoad: amount, rejectedLoad: 0 } as const;
-  const told = (before: LoadState, at: number, of: LoadRecord) =>
+  const reported = (before: LoadState, at: number, of: LoadRecord) =>
     names.reduce(
-      (book, name) => withReport(book, { reporter: `uid-${name}/7`, record: of, at, times }),
+      (state, name) => withReport(state, { reporter: `uid-${name}/7`, record: of, at, times }),
       before,
     );
-  const first = told(EMPTY_LOAD, NOW - 10 * SECOND, record());
-  return told(first, NOW, record({ arrived, ...overrides }));
+  const first = reported(EMPTY_LOAD, NOW - 10 * SECOND, record());
+  return reported(first, NOW, record({ arrived, ...overrides }));
 }
 
 /** What a process remembers of a group that had this many hot workers and no burst. */

@@ -24,7 +24,7 @@ import type { Identity } from '../../src/ownership/identity.ts';
 import { type RentalIntent, readIntent, writeIntent } from '../../src/ownership/intent.ts';
 import { makeLabel } from '../../src/ownership/label.ts';
 import { loginText } from '../../src/ownership/login.ts';
-import { whose } from '../../src/ownership/ours.ts';
+import { ownershipOf } from '../../src/ownership/ownership.ts';
 
 /** The moment at which every pass of these tests happens. */
 export const NOW = Date.UTC(2026, 10, 20, 12, 0, 0);
@@ -123,7 +123,7 @@ export function machineOf(attempt: number, change: Partial<Instance> = {}): List
 
 /** Any listed machine, with what its label says about whose it is. */
 export function listed(machine: Instance): ListedMachine {
-  const ownership = whose(machine, { identity, login: LOGIN, constants: defaultConstants });
+  const ownership = ownershipOf(machine, { identity, login: LOGIN, constants: defaultConstants });
   return { row: machine, ownership };
 }
 
@@ -316,7 +316,7 @@ export function holding(
 }
 
 /** An object that holds a machine, as {@link given} takes it: intent, status and the row that the list shows. */
-export function held(change: Partial<Instance> = {}, situation: Given = {}): Given {
+export function withMachine(change: Partial<Instance> = {}, situation: Given = {}): Given {
   return {
     intent: intent(),
     machines: [machineOf(1, change)],

@@ -9,7 +9,7 @@ export function outline(step: Step): Record<string, unknown> {
     rule: step.rule,
     ...(step.record.type === 'nothing' ? {} : { record: step.record.type }),
     ...(step.actions.length > 0 ? { actions: step.actions.map(actionOutline) } : {}),
-    ...(status ? { phase: status.verdict.phase, says: saying(status.verdict) } : {}),
+    ...(status ? { phase: status.verdict.phase, says: readiness(status.verdict) } : {}),
     ...(step.avoid.length > 0
       ? { avoid: step.avoid.map(({ target }) => `${target.type} ${target.id}`) }
       : {}),
@@ -37,7 +37,7 @@ function actionOutline(action: Action): string {
 }
 
 /** `Ready`, or why it is not; and whether a person has to act. */
-function saying(verdict: Verdict): string {
+function readiness(verdict: Verdict): string {
   const { Ready, Stalled, Reconciling } = verdict;
   if (Ready.status === 'True') return Reconciling ? `Ready, ${Reconciling.reason}` : 'Ready';
   if (Stalled) return `stalled: ${Stalled.reason}`;

@@ -201,13 +201,13 @@ export class SimulatedGroup {
 
   /** Puts a fault of the marketplace in force. */
   async fault(name: string, body: JsonObject = {}): Promise<void> {
-    await this.#tellMarket('POST', '/sim/faults', { name, ...body });
+    await this.#requestMarket('POST', '/sim/faults', { name, ...body });
   }
 
   /** Machines that are rented from now on take about so long until they run. */
   async bootTakes(seconds: number): Promise<void> {
     const boot = { scale: 1, provisionSeconds: 0, pullSeconds: [seconds, seconds] };
-    await this.#tellMarket('PUT', '/sim/world', { settings: { boot } });
+    await this.#requestMarket('PUT', '/sim/world', { settings: { boot } });
   }
 
   /** Calls that changed something, of those whose text matches. */
@@ -215,7 +215,7 @@ export class SimulatedGroup {
     return this.calls.filter(({ what }) => pattern.test(what));
   }
 
-  async #tellMarket(method: 'POST' | 'PUT', path: string, body: JsonObject): Promise<void> {
+  async #requestMarket(method: 'POST' | 'PUT', path: string, body: JsonObject): Promise<void> {
     const reply = await this.world.market.handle({
       ...{ method, path },
       origin: 'http://simulator',
@@ -245,8 +245,10 @@ export class SimulatedGroup {
 
   #ports(): ReadonlySet<number> {
     const slices = this.#read<EndpointSliceObject>('endpointslices');
-    const ours = slices.filter(({ metadata }) => metadata.labels?.[labels.endpointGroup] !== undefined);
-    return new Set(ours.flatMap(({ ports }) => ports.map(({ port }) => port)));
+    const groupSlices = slices.filter(
+      ({ metadata }) => metadata.labels?.[labels.endpointGroup] !== undefined,
+    );
+    return new Set(groupSlices.flatMap(({ ports }) => ports.map(({ port }) => port)));
   }
 
   #address(plural: string, name: string): Address {

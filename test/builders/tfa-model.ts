@@ -96,8 +96,8 @@ export class TfaModel {
   sent(secret: string, code: { kind: ModelChallenge['kind']; code: string; to: string }): void {
     const methodId = this.methods.find(({ key }) => key === code.to)?.id ?? null;
     const fresh = { ...code, methodId, sentAt: this.now };
-    const held = this.challenges.find((challenge) => challenge.secret === secret);
-    if (held) Object.assign(held, fresh);
+    const known = this.challenges.find((challenge) => challenge.secret === secret);
+    if (known) Object.assign(known, fresh);
     else this.challenges.push({ secret, createdAt: this.now, ...fresh });
   }
 

@@ -41,11 +41,11 @@ function recording({ record }: Decision): string {
 function conditions({ status }: Decision): readonly string[] {
   if (!status) return [];
   const { verdict } = status;
-  const says = CONDITIONS.flatMap((type) => {
-    const told: Says | undefined = verdict[type];
-    return told ? [`${type} ${told.status} ${told.reason}: ${told.message}`] : [];
+  const lines = CONDITIONS.flatMap((type) => {
+    const condition: Says | undefined = verdict[type];
+    return condition ? [`${type} ${condition.status} ${condition.reason}: ${condition.message}`] : [];
   });
-  return [`phase ${verdict.phase}`, ...says];
+  return [`phase ${verdict.phase}`, ...lines];
 }
 
 /** Fields that the status gains, loses or changes; what stays is not told. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { given, held } from '../../../test/builders/observed.ts';
+import { given, withMachine } from '../../../test/builders/observed.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import type { AccountRegistry } from '../registry.ts';
@@ -48,7 +48,7 @@ const traces = (logins: Readonly<Record<string, Login>>, instances: readonly Gpu
 
 describe('what speaks for an earlier identity', () => {
   test('is each object with a claim or an intent', () => {
-    const { object } = given(held());
+    const { object } = given(withMachine());
     const { metadata, status, ...rest } = object;
     const withClaim = { ...rest, metadata: { ...metadata, annotations: {} }, status: { ...status } };
     const withIntent = { ...rest, metadata };

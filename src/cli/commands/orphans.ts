@@ -6,7 +6,7 @@ import type { Instance } from '../../marketplace/instances/instance.ts';
 import type { PurchaseConstants } from '../../ownership/constants.ts';
 import type { Identity } from '../../ownership/identity.ts';
 import type { Login } from '../../ownership/login.ts';
-import { type Ownership, whose } from '../../ownership/ours.ts';
+import { type Ownership, ownershipOf } from '../../ownership/ownership.ts';
 import { allInstances } from '../all-instances.ts';
 import type { Command, CommandContext, CommandInput, CommandOption } from '../command.ts';
 import { EXIT } from '../failures/command-error.ts';
@@ -204,7 +204,7 @@ export function findOrphans(rows: readonly Instance[], facts: OrphanFacts): read
   const retained = new Set((account.status?.retained ?? []).map(({ instanceId }) => instanceId));
   const uids = new Set(objects.map(({ metadata }) => metadata.uid));
   return rows.flatMap((row) => {
-    const judged = retained.has(row.id) ? KEPT : judge(whose(row, context), uids);
+    const judged = retained.has(row.id) ? KEPT : judge(ownershipOf(row, context), uids);
     return judged ? [{ ...shown(row, account), ...judged, what: judged.what(row.id) }] : [];
   });
 }

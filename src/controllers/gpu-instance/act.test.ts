@@ -3,7 +3,6 @@ import {
   at,
   type Given,
   given,
-  held,
   holding,
   identity,
   intent,
@@ -12,6 +11,7 @@ import {
   offer,
   time,
   UID,
+  withMachine,
 } from '../../../test/builders/observed.ts';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
 import type { Ticket, TicketRefusal } from '../../accounts/admission.ts';
@@ -306,7 +306,10 @@ describe('a call that waits for its place', () => {
     '$type is not sent once another wish, or the end of the lease, is known',
     async (action) => {
       const { ports, memory } = situation({ calls, isTakenBack: true });
-      const acted = await act({ observed: given(held()), action, receipt: receiptOf(given().object) }, ports);
+      const acted = await act(
+        { observed: given(withMachine()), action, receipt: receiptOf(given().object) },
+        ports,
+      );
       expect(acted).toEqual({ type: 'withdrawn' });
       const { destroys, stopAnsweredAt, startAnsweredAt } = memory.view();
       expect({ destroys, stopAnsweredAt, startAnsweredAt }).toEqual({ destroys: [] });
@@ -315,14 +318,20 @@ describe('a call that waits for its place', () => {
 
   test.for(waiting)('$type is sent while it is wanted', async (action) => {
     const { ports } = situation({ calls });
-    const acted = await act({ observed: given(held()), action, receipt: receiptOf(given().object) }, ports);
+    const acted = await act(
+      { observed: given(withMachine()), action, receipt: receiptOf(given().object) },
+      ports,
+    );
     expect(acted).toEqual({ type: 'done' });
   });
 
   test('is a failed call where it was not taken back', async () => {
     const { ports } = situation({ calls: { destroy: fails('aborted', 'refused') } });
     const action: Action = { type: 'destroy', instanceId: '1', reason: 'Exited' };
-    const acted = await act({ observed: given(held()), action, receipt: receiptOf(given().object) }, ports);
+    const acted = await act(
+      { observed: given(withMachine()), action, receipt: receiptOf(given().object) },
+      ports,
+    );
     expect(acted.type).toBe('failed');
   });
 });
@@ -333,7 +342,10 @@ describe('a destroy', () => {
   test('is remembered with the times of both clocks', async () => {
     const { ports, memory } = situation();
     expect(
-      await act({ observed: given(held()), action: destroy, receipt: receiptOf(given().object) }, ports),
+      await act(
+        { observed: given(withMachine()), action: destroy, receipt: receiptOf(given().object) },
+        ports,
+      ),
     ).toEqual({ type: 'done' });
     expect(memory.view().destroys).toEqual([
       { instanceId: '1', reason: 'Exited', answeredAt: NOW, endedAt: at(5) },
@@ -342,14 +354,14 @@ describe('a destroy', () => {
 
   test('is counted, and a list is asked for that no longer shows the machine', async () => {
     const { ports, done, looks } = situation();
-    await act({ observed: given(held()), action: destroy, receipt: receiptOf(given().object) }, ports);
+    await act({ observed: given(withMachine()), action: destroy, receipt: receiptOf(given().object) }, ports);
     expect(done).toEqual(['counted team/default Exited']);
     expect(looks()).toBe(1);
   });
 
   test('whose answer names no time ends the bill by our own clock', async () => {
     const { ports, memory } = situation({ laterMs: 2_000, calls: { destroy: () => ({}) } });
-    await act({ observed: given(held()), action: destroy, receipt: receiptOf(given().object) }, ports);
+    await act({ observed: given(withMachine()), action: destroy, receipt: receiptOf(given().object) }, ports);
     expect(memory.view().destroys).toMatchObject([{ endedAt: at(2) }]);
   });
 
@@ -360,7 +372,7 @@ describe('a destroy', () => {
   ])('%s: that proves nothing', async (_, call) => {
     const { ports, memory } = situation({ calls: { destroy: call } });
     const acted = await act(
-      { observed: given(held()), action: destroy, receipt: receiptOf(given().object) },
+      { observed: given(withMachine()), action: destroy, receipt: receiptOf(given().object) },
       ports,
     );
     expect(acted).toMatchObject({ type: 'failed', after: { type: 'retry' } });
@@ -380,7 +392,7 @@ const OLD_COST = { pricePerHour: '1.00', accrued: '3.00', since: time(-20 * 86_4
 
 /** An object that is older than the month. */
 function bornInOctober(status: NonNullable<Given['status']>): Partial<Observed> {
-  const { object } = given(held({}, { status }));
+  const { object } = given(withMachine({}, { status }));
   return { object: { ...object, metadata: { ...object.metadata, creationTimestamp: time(-30 * 86_400) } } };
 }
 
@@ -392,7 +404,9 @@ describe('letting go', () => {
 
   test('hands the brake what it must not forget before the guard goes', async () => {
     const { ports, done } = situation();
-    const observed = given(held({}, { deleting: true, finalizers: ['other', 'gpurental.dev/machine'] }));
+    const observed = given(
+      withMachine({}, { deleting: true, finalizers: ['other', 'gpurental.dev/machine'] }),
+    );
     await act({ observed, action: release, receipt: receiptOf(observed.object) }, ports);
     expect(done).toEqual(['folded', 'InstanceDestroyed', 'finalizers [other]', 'cached other']);
   });
@@ -403,7 +417,9 @@ describe('letting go', () => {
   ])('%s', async (_, more, looks) => {
     const { ports, done } = situation();
     const status = { binding: { name: 'job-connection' } };
-    const observed = given(held({}, { deleting: true, status, finalizers: ['gpurental.dev/machine'] }));
+    const observed = given(
+      withMachine({}, { deleting: true, status, finalizers: ['gpurental.dev/machine'] }),
+    );
     const get = async () => {
       done.push('looked');
       return undefined;
@@ -417,7 +433,7 @@ describe('letting go', () => {
 
   test('tells the brake once, however often the guard has to be removed', async () => {
     const { ports, done } = situation();
-    const observed = given(held({}, { deleting: true }));
+    const observed = given(withMachine({}, { deleting: true }));
     for (let pass = 0; pass < 2; pass++) {
       await act({ observed, action: release, receipt: receiptOf(observed.object) }, ports);
     }
@@ -426,7 +442,7 @@ describe('letting go', () => {
 
   test('is tried again where another write came first, whether or not that one is ever heard of', async () => {
     const { ports, done } = situation();
-    const observed = given(held({}, { deleting: true }));
+    const observed = given(withMachine({}, { deleting: true }));
     const error = new KubeError('late', {
       kind: 'conflict',
       status: 409,
@@ -445,7 +461,7 @@ describe('letting go', () => {
   test('keeps the guard where the brake could not be told, and tells it again', async () => {
     const { ports, done } = situation();
     const recordDeleted = () => Promise.reject(new Error('no'));
-    const observed = given(held({}, { deleting: true }));
+    const observed = given(withMachine({}, { deleting: true }));
     const recorded = { observed, action: release, receipt: receiptOf(observed.object) };
     await expect(act(recorded, { ...ports, book: bookOf(ports, { recordDeleted }) })).rejects.toThrow('no');
     expect(done).toEqual([]);
@@ -456,18 +472,18 @@ describe('letting go', () => {
   test.for<readonly [string, Given, unknown]>([
     [
       'all that it cost, until its machine was destroyed, and when it rented',
-      { ...held(), memory: { destroys: [destroyedAt(-60)] } },
+      { ...withMachine(), memory: { destroys: [destroyedAt(-60)] } },
       { uid: UID, rentals: [at(-300)], spentThisMonth: 33_333, newestRentalAt: at(-301) },
     ],
     [
       'all that it cost until now where nothing was destroyed',
-      held({}, { intent: '{}', status: { cost: { ...holding().cost, accrued: '2.00' } } }),
+      withMachine({}, { intent: '{}', status: { cost: { ...holding().cost, accrued: '2.00' } } }),
       { uid: UID, rentals: [at(-300)], spentThisMonth: 2_041_667, newestRentalAt: undefined },
     ],
     [
       'of its money what this month saw of it, and of its rentals those of the last hour',
       {
-        ...held(),
+        ...withMachine(),
         memory: { destroys: [destroyedAt(-20 * 86_400 + 46_800)] },
         observed: bornInOctober({ rentals: [time(-3_600), time(-3_599)], cost: OLD_COST }),
       },
@@ -476,7 +492,7 @@ describe('letting go', () => {
     [
       'what its machines of this month cost, also those that ended before the last',
       {
-        ...held(),
+        ...withMachine(),
         memory: { destroys: [destroyedAt(-60)] },
         observed: bornInOctober({ cost: { pricePerHour: '1.00', accrued: '5.00', since: time(-300) } }),
       },
@@ -509,7 +525,10 @@ describe('letting go', () => {
   test('lists a kept machine in the account where its label cannot be changed', async () => {
     const { ports, done, asked } = situation({ calls: { label: fails('forbidden', 'refused') } });
     const keep: Action = { type: 'retain', instanceId: '1', policy: 'Retain', label: 'l' };
-    await act({ observed: given(held()), action: keep, receipt: receiptOf(given(held()).object) }, ports);
+    await act(
+      { observed: given(withMachine()), action: keep, receipt: receiptOf(given(withMachine()).object) },
+      ports,
+    );
     expect(done).toEqual(['retained']);
     expect(asked).toEqual([
       { instanceId: '1', objectUid: UID, owner: 'team/job', policy: 'Retain', pricePerHour: 500_000 },
@@ -518,11 +537,11 @@ describe('letting go', () => {
 
   test('has not kept a machine that neither its label nor the account speaks for', async () => {
     const keep: Action = { type: 'retain', instanceId: '1', policy: 'Retain', label: 'l' };
-    const receipt = receiptOf(given(held()).object);
+    const receipt = receiptOf(given(withMachine()).object);
     const { ports, done } = situation({ calls: { label: fails('forbidden', 'refused') } });
     const keptBy = (recordRetained: AccountStatusWriter['recordRetained']) =>
       act(
-        { observed: given(held()), action: keep, receipt },
+        { observed: given(withMachine()), action: keep, receipt },
         { ...ports, book: bookOf(ports, { recordRetained }) },
       );
     await expect(keptBy(() => Promise.reject(new RangeError('full')))).rejects.toThrow('full');
@@ -536,7 +555,10 @@ describe('letting go', () => {
     async (label) => {
       const { ports, done } = situation({ without: 'account' });
       const keep: Action = { type: 'retain', instanceId: '1', policy: 'Retain', label };
-      await act({ observed: given(held()), action: keep, receipt: receiptOf(given(held()).object) }, ports);
+      await act(
+        { observed: given(withMachine()), action: keep, receipt: receiptOf(given(withMachine()).object) },
+        ports,
+      );
       expect(done).toEqual(['retained']);
     },
   );
@@ -547,15 +569,20 @@ describe('letting go', () => {
       throw new TypeError('a bug');
     };
     const { ports, done } = situation({ calls: { label } });
-    const receipt = receiptOf(given(held()).object);
-    await expect(act({ observed: given(held()), action: keep, receipt }, ports)).rejects.toThrow('a bug');
+    const receipt = receiptOf(given(withMachine()).object);
+    await expect(act({ observed: given(withMachine()), action: keep, receipt }, ports)).rejects.toThrow(
+      'a bug',
+    );
     expect(done).toEqual([]);
   });
 
   test('lists a kept machine in the account as well as on its label, which a list may show late', async () => {
     const { ports, done, sent } = situation();
     const keep: Action = { type: 'retain', instanceId: '1', policy: 'Stop', label: 'l' };
-    await act({ observed: given(held()), action: keep, receipt: receiptOf(given(held()).object) }, ports);
+    await act(
+      { observed: given(withMachine()), action: keep, receipt: receiptOf(given(withMachine()).object) },
+      ports,
+    );
     expect(sent).toEqual(['label 1']);
     expect(done).toEqual(['retained']);
   });
@@ -567,7 +594,7 @@ describe('a start', () => {
   test('is not sent, and takes no room, when its account no longer allows its namespace (M3)', async () => {
     const { ports, sent, asked } = situation({ isPermitted: false });
     const acted = await act(
-      { observed: given(held()), action: start, receipt: receiptOf(given().object) },
+      { observed: given(withMachine()), action: start, receipt: receiptOf(given().object) },
       ports,
     );
     expect([acted, sent, asked]).toEqual([{ type: 'withdrawn' }, [], []]);
@@ -667,14 +694,16 @@ describe('without a session of its account', () => {
   test('nothing is done, and no destroy is taken for answered', async () => {
     const { ports, memory, done, receipt } = situation({ without: 'account' });
     const destroy: Action = { type: 'destroy', instanceId: '1', reason: 'Destroying' };
-    expect(await act({ observed: given(held()), action: destroy, receipt }, ports)).toEqual({ type: 'done' });
+    expect(await act({ observed: given(withMachine()), action: destroy, receipt }, ports)).toEqual({
+      type: 'done',
+    });
     expect(memory.view().destroys).toEqual([]);
     expect(done).toEqual([]);
   });
 
   test('an object can still be let go of', async () => {
     const { ports, done } = situation({ without: 'account' });
-    const observed = given(held({}, { deleting: true }));
+    const observed = given(withMachine({}, { deleting: true }));
     const note = { type: 'Normal', reason: 'Released', action: 'Deleting', note: 'n' } as const;
     await act({ observed, action: { type: 'release', note }, receipt: receiptOf(observed.object) }, ports);
     expect(done).toEqual(['folded', 'Released', 'finalizers []', 'cached ']);
@@ -682,7 +711,7 @@ describe('without a session of its account', () => {
 
   test('nor of an account that is gone is anything asked', async () => {
     const { ports, done } = situation({ without: 'account' });
-    const observed = given(held({}, { deleting: true }));
+    const observed = given(withMachine({}, { deleting: true }));
     const note = { type: 'Normal', reason: 'Released', action: 'Deleting', note: 'n' } as const;
     const recorded = {
       observed,

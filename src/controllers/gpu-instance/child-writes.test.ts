@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { memoryCluster, refusedBy } from '../../../test/builders/memory-cluster.ts';
-import { given, held, holding } from '../../../test/builders/observed.ts';
+import { given, holding, withMachine } from '../../../test/builders/observed.ts';
 import {
   endpointSliceResource,
   namespaceResource,
@@ -11,7 +11,9 @@ import type { KubeObject, Resource } from '../../runtime/kube/kube-object.ts';
 import { writeChild } from './child-writes.ts';
 import { connectionSecret, endpointSlices, instanceService } from './children.ts';
 
-const owner = given(held({}, { spec: { ssh: true, ports: [{ name: 'http', containerPort: 8080 }] } })).object;
+const owner = given(
+  withMachine({}, { spec: { ssh: true, ports: [{ name: 'http', containerPort: 8080 }] } }),
+).object;
 const publication = {
   fields: {
     ...holding(),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { at, type Given, given, held, holding, time } from '../../../test/builders/observed.ts';
+import { at, type Given, given, holding, time, withMachine } from '../../../test/builders/observed.ts';
 import { outline } from '../../../test/builders/outline.ts';
 import type { GpuInstanceStatus } from '../../api/v1alpha1/gpu-instance.ts';
 import { Secret } from '../../lib/secret.ts';
@@ -8,7 +8,7 @@ import { decide } from './decide.ts';
 
 const PUBLIC = { allowPrivate: false };
 const PORTS = [{ name: 'http', containerPort: 8080 }];
-const owner = given(held({}, { spec: { ports: PORTS, ssh: true } })).object;
+const owner = given(withMachine({}, { spec: { ports: PORTS, ssh: true } })).object;
 const fields = {
   ...holding(),
   ssh: { host: '203.0.113.5', port: 20_022 },
@@ -79,7 +79,7 @@ describe('the children of an instance', () => {
     ['opens another port that is called ssh', 2222, 'ssh', 2222],
   ])('the Service %s once', (_, containerPort, name, expected) => {
     const named = { containerPort, ...(name !== undefined && { name }) };
-    const { object } = given(held({}, { spec: { ports: [named], ssh: true } }));
+    const { object } = given(withMachine({}, { spec: { ports: [named], ssh: true } }));
     expect(instanceService(object)?.spec.ports.map(({ port }) => port)).toEqual([expected]);
   });
 
@@ -87,7 +87,7 @@ describe('the children of an instance', () => {
     const spec = { ports: [{ name: 'ssh', containerPort: 2222 }], ssh: true };
     const published = [{ containerPort: 2222, protocol: 'TCP' as const, publicPort: 20_222 }];
     const [slice, ...others] = endpointSlices(
-      given(held({}, { spec })).object,
+      given(withMachine({}, { spec })).object,
       { fields: { ...fields, ports: published }, serving: true, ready: true },
       PUBLIC,
     );
@@ -109,9 +109,9 @@ describe('the children of an instance', () => {
       { name: 'ssh', port: 22, protocol: 'TCP' },
     ]);
     expect(
-      instanceService(given(held({}, { spec: { ports: PORTS, service: { enabled: false } } })).object),
+      instanceService(given(withMachine({}, { spec: { ports: PORTS, service: { enabled: false } } })).object),
     ).toBeUndefined();
-    expect(instanceService(given(held()).object)).toBeUndefined();
+    expect(instanceService(given(withMachine()).object)).toBeUndefined();
   });
 
   test('one slice leads to an address with all its ports', () => {
@@ -188,7 +188,7 @@ describe('the Service leads to a machine', () => {
   const written = (conditions: GpuInstanceStatus['conditions'], situation: Given) => {
     const observed = { published: undefined, ...situation.observed };
     const step = decide(
-      given({ ...held({}, { ...situation, observed }), status: there(conditions, situation) }),
+      given({ ...withMachine({}, { ...situation, observed }), status: there(conditions, situation) }),
     );
     return step.type === 'publish' ? step.publication : 'nothing';
   };
@@ -239,7 +239,7 @@ describe('the Service leads to a machine', () => {
   test('a foreign object of the name of a child does not hide why a machine ends', () => {
     const taken = { type: 'nameTaken' as const, detail: 'Secret job-connection exists.' };
     const situation = { annotations: asked, observed: { published: taken } };
-    const step = decide(given({ ...held({}, situation), status: there(told('True'), situation) }));
+    const step = decide(given({ ...withMachine({}, situation), status: there(told('True'), situation) }));
     expect(outline(step)).toMatchObject({
       actions: ['destroy 1 (ReplaceRequested)'],
       says: 'ReplaceRequested, Replacing',
@@ -263,12 +263,14 @@ describe('what a status says of the children', () => {
   });
 
   test('comes after they were written', () => {
-    expect(outline(decide(given({ ...held({}, unwritten), status: bare })))).toEqual({ publish: true });
+    expect(outline(decide(given({ ...withMachine({}, unwritten), status: bare })))).toEqual({
+      publish: true,
+    });
   });
 
   test('is not written again while nothing about the address changes', () => {
     const said = given({
-      ...held({}, unwritten),
+      ...withMachine({}, unwritten),
       status: { ...bare, binding: { name: 'job-connection' } },
     });
     expect(outline(decide(said))).toMatchObject({ rule: 'run' });
@@ -276,9 +278,9 @@ describe('what a status says of the children', () => {
 
   test('is compared with them again when their turn has come, and the next turn is awaited', () => {
     const bound = { ...bare, binding: { name: 'job-connection' } };
-    const due = held({}, { ...unwritten, memory: { childrenDueAt: at(-1) } });
+    const due = withMachine({}, { ...unwritten, memory: { childrenDueAt: at(-1) } });
     expect(outline(decide(given({ ...due, status: bound })))).toEqual({ publish: true });
-    const later = held({}, { ...unwritten, memory: { childrenDueAt: at(60) } });
+    const later = withMachine({}, { ...unwritten, memory: { childrenDueAt: at(60) } });
     expect(outline(decide(given({ ...later, status: bound })))).toMatchObject({
       rule: 'run',
       afterMs: 60_000,
@@ -286,14 +288,17 @@ describe('what a status says of the children', () => {
   });
 
   test('of a machine that does not run is not compared', () => {
-    const offline = held({ actualStatus: 'offline' }, { ...unwritten, memory: { childrenDueAt: at(-1) } });
+    const offline = withMachine(
+      { actualStatus: 'offline' },
+      { ...unwritten, memory: { childrenDueAt: at(-1) } },
+    );
     const { endpoint: _withdrawn, ...quiet } = bare;
     const status = { ...quiet, binding: { name: 'job-connection' } };
     expect(outline(decide(given({ ...offline, status })))).not.toHaveProperty('publish');
   });
 
   test('comes after they were withdrawn from a machine that does not run', () => {
-    const offline = held({ actualStatus: 'offline' }, unwritten);
+    const offline = withMachine({ actualStatus: 'offline' }, unwritten);
     expect(
       outline(decide(given({ ...offline, status: { ...bare, binding: { name: 'job-connection' } } }))),
     ).toEqual({ publish: false });
@@ -308,12 +313,14 @@ describe('what a status says of the children', () => {
       { status: bound, annotations: { 'gpurental.dev/requested-at': '2026-11-20T12:00:00Z' } },
     ],
   ])('is compared with them at once where %s', (_, situation) => {
-    expect(outline(decide(given({ ...held({}, unwritten), ...situation })))).toEqual({ publish: true });
+    expect(outline(decide(given({ ...withMachine({}, unwritten), ...situation })))).toEqual({
+      publish: true,
+    });
   });
 
   test('is compared no sooner than they are due, and the object is looked at sooner where it must be', () => {
-    const looksAfter = (change: Parameters<typeof held>[0], childrenDueAt: number) => {
-      const situation = held(change, { ...unwritten, memory: { childrenDueAt } });
+    const looksAfter = (change: Parameters<typeof withMachine>[0], childrenDueAt: number) => {
+      const situation = withMachine(change, { ...unwritten, memory: { childrenDueAt } });
       return outline(decide(given({ ...situation, status: bound })))['afterMs'];
     };
     expect(looksAfter({}, at(1))).toBe(1_000);
@@ -323,14 +330,14 @@ describe('what a status says of the children', () => {
 
   test('is looked at in time where something else comes before the children', () => {
     const waiting = { ...unwritten, spec: { maxLifetime: '6m' }, memory: { childrenDueAt: at(250) } };
-    expect(outline(decide(given({ ...held({}, waiting), status: bound })))['afterMs']).toBe(60_000);
+    expect(outline(decide(given({ ...withMachine({}, waiting), status: bound })))['afterMs']).toBe(60_000);
   });
 
   test('says what kept the operator from writing them, and looks again within a minute', () => {
     const detail = 'The operator may not write Secret job-connection.';
     const failed = { observed: { published: { type: 'failed' as const, detail } } };
     const lasting = { ...failed, spec: { maxLifetime: '1h' } };
-    const step = decide(given({ ...held({}, lasting), status: bare }));
+    const step = decide(given({ ...withMachine({}, lasting), status: bare }));
     const says = (status: string) => ({
       status,
       reason: 'NotPermitted',
@@ -344,9 +351,9 @@ describe('what a status says of the children', () => {
 
   test('of a machine that does not run is nothing new, whatever its addresses are', () => {
     const { endpoint: _withdrawn, ...quiet } = bound;
-    const moved = held({ actualStatus: 'offline', publicAddress: '203.0.113.9' }, unwritten);
+    const moved = withMachine({ actualStatus: 'offline', publicAddress: '203.0.113.9' }, unwritten);
     expect(outline(decide(given({ ...moved, status: quiet })))).not.toHaveProperty('publish');
-    const withoutService = held(
+    const withoutService = withMachine(
       { actualStatus: 'offline' },
       { ...unwritten, spec: { service: { enabled: false } } },
     );
@@ -357,7 +364,7 @@ describe('what a status says of the children', () => {
     const taken = {
       observed: { published: { type: 'nameTaken' as const, detail: 'Secret job-connection exists.' } },
     };
-    const step = decide(given({ ...held({}, taken), status: bare }));
+    const step = decide(given({ ...withMachine({}, taken), status: bare }));
     expect(outline(step)).toMatchObject({ rule: 'run', says: 'NameTaken', afterMs: 60_000 });
     expect(step.type === 'decision' && step.status?.fields.binding).toBeUndefined();
   });
@@ -365,20 +372,20 @@ describe('what a status says of the children', () => {
   test('an address that may not be published is told by an event, and holds nothing back', () => {
     const said = 'its address 10.1.2.3 is a private or cluster address';
     const done = { type: 'done' as const, bindingName: 'job-connection', unpublished: said };
-    const step = decide(given({ ...held({}, { observed: { published: done } }), status: bare }));
+    const step = decide(given({ ...withMachine({}, { observed: { published: done } }), status: bare }));
     expect(outline(step)).toMatchObject({ rule: 'run', says: 'Ready' });
     const note = expect.stringContaining(said);
     expect(step).toMatchObject({
       events: [{ type: 'Warning', reason: 'AddressNotPublishable', action: 'Publishing', note }],
     });
     const offline = decide(
-      given({ ...held({ actualStatus: 'offline' }, { observed: { published: done } }), status: bare }),
+      given({ ...withMachine({ actualStatus: 'offline' }, { observed: { published: done } }), status: bare }),
     );
     expect(offline).toMatchObject({ events: [] });
   });
 
   test('nothing is published for a machine that is only watched', () => {
-    const watched = held(
+    const watched = withMachine(
       {},
       {
         ...unwritten,

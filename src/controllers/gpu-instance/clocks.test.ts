@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { at, type Given, given, held, NOW, row, time } from '../../../test/builders/observed.ts';
+import { at, type Given, given, NOW, row, time, withMachine } from '../../../test/builders/observed.ts';
 import { decide } from './decide.ts';
 import { unsettledUntil } from './rules/deleting.ts';
 import { withRow } from './status.ts';
@@ -15,7 +15,7 @@ const clockOff = (seconds: number, situation: Given = {}): Given => ({
 const stale: Given = { facts: { serviceTime: { type: 'stale' } } };
 
 const costOf = (change: Parameters<typeof row>[0], situation: Given) =>
-  withRow(given(held(change, situation)), row(change)).cost;
+  withRow(given(withMachine(change, situation)), row(change)).cost;
 
 describe.each([
   ['ahead', HOUR_S],
@@ -45,7 +45,7 @@ describe.each([
     const step = decide(
       given(
         clockOff(skew, {
-          ...held(),
+          ...withMachine(),
           machines: [],
           observed: {
             absences: new Map([['1', { lists: [at(-100), at(-30)], read: 'absent' as const }]]),
@@ -64,7 +64,7 @@ describe('while no clock can be trusted', () => {
   test('no price is written down, and none is lost', () => {
     const cost = { pricePerHour: '0.50', storagePricePerHour: '0.01', accrued: '0.00', since: time(-300) };
     expect(costOf({ actualStatus: 'stopped' }, { ...stale, status: { cost } })).toEqual(cost);
-    const known = held({}, { status: { cost, actualStatus: 'stopped' } });
+    const known = withMachine({}, { status: { cost, actualStatus: 'stopped' } });
     expect(withRow(given(known), row({ actualStatus: 'stopped' })).cost).toMatchObject({
       pricePerHour: '0.01',
       accrued: '0.041667',
@@ -74,7 +74,7 @@ describe('while no clock can be trusted', () => {
   test('a machine that vanished is let go of after the next list', () => {
     const step = decide(
       given({
-        ...held({}, stale),
+        ...withMachine({}, stale),
         machines: [],
         observed: {
           absences: new Map([['1', { lists: [at(-100), at(-30)], read: 'absent' as const }]]),
@@ -89,7 +89,7 @@ describe('while no clock can be trusted', () => {
 
 test('a machine that is listed has begun: a date beyond tomorrow is not believed', () => {
   const fields = (startedAt: number) =>
-    withRow(given(held({}, { status: { rentedAt: undefined } })), row({ startedAt }));
+    withRow(given(withMachine({}, { status: { rentedAt: undefined } })), row({ startedAt }));
   expect(fields(NOW + 86_400_000)).toMatchObject({ rentedAt: time(86_400) });
   expect(fields(NOW + 86_400_001)).toMatchObject({ cost: { since: time(-300) } });
 });

@@ -6,7 +6,6 @@ import {
   facts,
   type Given,
   given,
-  held,
   holding,
   intent,
   labelOf,
@@ -16,6 +15,7 @@ import {
   readyCondition,
   row,
   time,
+  withMachine,
 } from '../../../test/builders/observed.ts';
 import type { QueuePosition } from '../../accounts/queue/admission-queue.ts';
 import { decide } from './decide.ts';
@@ -424,7 +424,7 @@ describe('scenario 63: a guard that someone removed', () => {
   table([
     [
       'is put back while a machine is held',
-      held({}, bare),
+      withMachine({}, bare),
       { rule: 'restore-guard', record: 'finalizer', afterMs: 0 },
     ],
     [
@@ -549,20 +549,20 @@ describe('a second machine of the same object', () => {
 
 describe('a machine that is wanted running', () => {
   table([
-    ['is left alone while it runs', held(), { rule: 'run', phase: 'Running', says: 'Ready' }],
+    ['is left alone while it runs', withMachine(), { rule: 'run', phase: 'Running', says: 'Ready' }],
     [
       'is waited for while it is provisioned',
-      held({ actualStatus: null, startedAt: at(-60) }, { status: booting() }),
+      withMachine({ actualStatus: null, startedAt: at(-60) }, { status: booting() }),
       { rule: 'boot', phase: 'Provisioning', says: 'Provisioning', afterMs: 240_000 },
     ],
     [
       'scenario 28: is lost when it is not provisioned in time',
-      held({ actualStatus: null, startedAt: at(-301) }, { status: booting() }),
+      withMachine({ actualStatus: null, startedAt: at(-301) }, { status: booting() }),
       replacing('1', 'ProvisioningTimedOut', 'boot-timed-out'),
     ],
     [
       'is waited for while it loads',
-      held(
+      withMachine(
         { actualStatus: 'loading' },
         { status: booting({ actualStatus: 'loading', actualStatusSince: time(-600) }) },
       ),
@@ -570,7 +570,7 @@ describe('a machine that is wanted running', () => {
     ],
     [
       'is given more time while loading shows progress',
-      held(
+      withMachine(
         { actualStatus: 'loading' },
         {
           status: booting({ actualStatus: 'loading', actualStatusSince: time(-1300) }),
@@ -581,7 +581,7 @@ describe('a machine that is wanted running', () => {
     ],
     [
       'scenario 28: is lost after an hour of loading, whatever progress is seen',
-      held(
+      withMachine(
         { actualStatus: 'loading' },
         {
           status: booting({ actualStatus: 'loading', actualStatusSince: time(-3600) }),
@@ -592,7 +592,7 @@ describe('a machine that is wanted running', () => {
     ],
     [
       'scenario 27: is said and never judged while the marketplace names an unknown word',
-      held(
+      withMachine(
         { actualStatus: 'unrecognized', actualStatusText: 'scheduling' },
         { status: booting({ actualStatusSince: time(-90_000) }) },
       ),
@@ -600,12 +600,12 @@ describe('a machine that is wanted running', () => {
     ],
     [
       'is tolerated when it is seen ended once',
-      held({ actualStatus: 'exited' }, { observed: { listsBegun: lists(-1) } }),
+      withMachine({ actualStatus: 'exited' }, { observed: { listsBegun: lists(-1) } }),
       { rule: 'tolerate', phase: 'Lost', says: 'Exited', onList: true },
     ],
     [
       'scenario 25: is lost when it is seen ended twice',
-      held(
+      withMachine(
         { actualStatus: 'exited' },
         {
           status: { actualStatus: 'exited', actualStatusSince: time(-11) },
@@ -616,7 +616,7 @@ describe('a machine that is wanted running', () => {
     ],
     [
       'is waited out while its host is offline for less than a minute',
-      held(
+      withMachine(
         { actualStatus: 'offline' },
         { status: { actualStatus: 'offline', actualStatusSince: time(-59) } },
       ),
@@ -624,7 +624,7 @@ describe('a machine that is wanted running', () => {
     ],
     [
       'scenario 25: is lost when its host was offline for a minute',
-      held(
+      withMachine(
         { actualStatus: 'offline' },
         { status: { actualStatus: 'offline', actualStatusSince: time(-61) } },
       ),
@@ -632,7 +632,7 @@ describe('a machine that is wanted running', () => {
     ],
     [
       'is lost when its host sent no heartbeat for a minute',
-      held(
+      withMachine(
         { actualStatus: 'unknown' },
         { status: { actualStatus: 'unknown', actualStatusSince: time(-61) } },
       ),
@@ -640,7 +640,7 @@ describe('a machine that is wanted running', () => {
     ],
     [
       'scenario 26: is not written down at each turn while it flaps',
-      held(
+      withMachine(
         { actualStatus: 'unknown' },
         { memory: { badEndedAt: at(-30), seenStatus: { actualStatus: 'unknown', since: at(-1) } } },
       ),
@@ -648,7 +648,7 @@ describe('a machine that is wanted running', () => {
     ],
     [
       'is started when it is stopped',
-      held({ actualStatus: 'stopped' }),
+      withMachine({ actualStatus: 'stopped' }),
       {
         rule: 'start',
         record: 'status',
@@ -660,12 +660,12 @@ describe('a machine that is wanted running', () => {
     ],
     [
       'is not started twice while it is given time to start',
-      held({ actualStatus: 'stopped' }, { memory: { startAnsweredAt: at(-30) } }),
+      withMachine({ actualStatus: 'stopped' }, { memory: { startAnsweredAt: at(-30) } }),
       { rule: 'start', record: 'status', phase: 'Starting', says: 'Starting', afterMs: 90_000 },
     ],
     [
       'is asked to start again when the request was never answered, however long ago it was written down',
-      held({ actualStatus: 'stopped' }, { status: { startRequestedAt: time(-9000) } }),
+      withMachine({ actualStatus: 'stopped' }, { status: { startRequestedAt: time(-9000) } }),
       {
         rule: 'start',
         record: 'status',
@@ -677,7 +677,7 @@ describe('a machine that is wanted running', () => {
     ],
     [
       'scenario 35: is not lost while its start is refused by a limit of the account',
-      held(
+      withMachine(
         { actualStatus: 'stopped' },
         {
           status: { startRequestedAt: time(-9000) },
@@ -688,7 +688,7 @@ describe('a machine that is wanted running', () => {
     ],
     [
       'scenario 35: shows a refused start as refused while it is asked for again, so that nothing is written by trying',
-      held(
+      withMachine(
         { actualStatus: 'stopped' },
         {
           status: { startRequestedAt: time(-9000) },
@@ -706,12 +706,12 @@ describe('a machine that is wanted running', () => {
     ],
     [
       'is lost when it does not start in time',
-      held({ actualStatus: 'stopped' }, { memory: { startAnsweredAt: at(-120) } }),
+      withMachine({ actualStatus: 'stopped' }, { memory: { startAnsweredAt: at(-120) } }),
       replacing('1', 'CannotStart', 'start-timed-out', 'stopped'),
     ],
     [
       'is not lost by a list of long before the time of its start was over',
-      held(
+      withMachine(
         { actualStatus: 'stopped' },
         { memory: { startAnsweredAt: at(-120) }, list: { begunSteady: at(-31) } },
       ),
@@ -719,32 +719,32 @@ describe('a machine that is wanted running', () => {
     ],
     [
       'is lost when others bid more',
-      held({ actualStatus: 'frozen', interruptible: true }, { memory: { startAnsweredAt: at(-120) } }),
+      withMachine({ actualStatus: 'frozen', interruptible: true }, { memory: { startAnsweredAt: at(-120) } }),
       replacing('1', 'Outbid', 'start-timed-out', 'stopped'),
     ],
     [
       'is replaced when it is stopped and the service has no start',
-      held({ actualStatus: 'stopped' }, { facts: { startUnsupported: true } }),
+      withMachine({ actualStatus: 'stopped' }, { facts: { startUnsupported: true } }),
       replacing('1', 'StartUnsupported', 'start-unsupported', 'stopped'),
     ],
     [
       'scenario 83: is not started when its account no longer allows its namespace (M3)',
-      held({ actualStatus: 'stopped' }, { facts: { permitted: false } }),
+      withMachine({ actualStatus: 'stopped' }, { facts: { permitted: false } }),
       { rule: 'start-not-allowed', phase: 'Stopped', says: 'stalled: NamespaceNotAllowed' },
     ],
     [
       'is not destroyed for another one either, when the service has no start (M3)',
-      held({ actualStatus: 'stopped' }, { facts: { permitted: false, startUnsupported: true } }),
+      withMachine({ actualStatus: 'stopped' }, { facts: { permitted: false, startUnsupported: true } }),
       { rule: 'start-not-allowed', phase: 'Stopped', says: 'stalled: NamespaceNotAllowed' },
     ],
     [
       'is not started while it is being found out whether its namespace is allowed (M3)',
-      held({ actualStatus: 'stopped' }, { facts: { permitted: undefined } }),
+      withMachine({ actualStatus: 'stopped' }, { facts: { permitted: undefined } }),
       { rule: 'start-not-allowed', afterMs: 5000 },
     ],
     [
       'stays stopped when the service has no start and nothing may be replaced',
-      held(
+      withMachine(
         { actualStatus: 'stopped' },
         { facts: { startUnsupported: true }, spec: { replacement: { policy: 'Never' } } },
       ),
@@ -758,17 +758,17 @@ describe('a machine that is wanted stopped', () => {
   table([
     [
       'is left alone while it is stopped',
-      held({ actualStatus: 'stopped' }, { spec: stopped }),
+      withMachine({ actualStatus: 'stopped' }, { spec: stopped }),
       { rule: 'stopped-as-wanted', phase: 'Stopped', says: 'Ready' },
     ],
     [
       'is left alone when it has ended',
-      held({ actualStatus: 'exited' }, { spec: stopped }),
+      withMachine({ actualStatus: 'exited' }, { spec: stopped }),
       { rule: 'ended-while-stopped-wanted', phase: 'Stopped', says: 'Ready' },
     ],
     [
       'is stopped while it runs',
-      held({}, { spec: stopped }),
+      withMachine({}, { spec: stopped }),
       {
         rule: 'stop',
         record: 'status',
@@ -780,12 +780,12 @@ describe('a machine that is wanted stopped', () => {
     ],
     [
       'is not stopped again at once',
-      held({}, { spec: stopped, memory: { stopAskedAt: at(-10) } }),
+      withMachine({}, { spec: stopped, memory: { stopAskedAt: at(-10) } }),
       { rule: 'stop', record: 'status', phase: 'Stopping', says: 'Stopping', afterMs: 20_000 },
     ],
     [
       'is only spoken of while its host is offline, however long',
-      held(
+      withMachine(
         { actualStatus: 'offline' },
         { spec: stopped, status: { actualStatus: 'offline', actualStatusSince: time(-9000) } },
       ),
@@ -796,7 +796,8 @@ describe('a machine that is wanted stopped', () => {
 
 describe('what holds a replacement back', () => {
   const offline = { actualStatus: 'offline', actualStatusSince: time(-61) };
-  const lost = (situation: Given) => held({ actualStatus: 'offline' }, { ...situation, status: offline });
+  const lost = (situation: Given) =>
+    withMachine({ actualStatus: 'offline' }, { ...situation, status: offline });
   table([
     [
       'hold',
@@ -840,52 +841,58 @@ describe('a machine that works and is no longer wanted', () => {
   table([
     [
       'scenario 70: is replaced when the spec changed',
-      held({}, { spec: { image: 'example/image:2' }, status: OUTDATED }),
+      withMachine({}, { spec: { image: 'example/image:2' }, status: OUTDATED }),
       replacing('1', 'SpecChanged', 'spec-changed', 'running'),
     ],
     [
       'is kept when the spec changed and the strategy is OnDelete',
-      held({}, { spec: { updateStrategy: { type: 'OnDelete' } }, status: OUTDATED }),
+      withMachine({}, { spec: { updateStrategy: { type: 'OnDelete' } }, status: OUTDATED }),
       { rule: 'run', phase: 'Running', says: 'Ready' },
     ],
     [
       'is kept when its hash is of another version of the operator',
-      held({}, { status: { specHash: 'v0:0000000000000000' } }),
+      withMachine({}, { status: { specHash: 'v0:0000000000000000' } }),
       { rule: 'run', phase: 'Running', says: 'Ready' },
     ],
     [
       'is replaced when a person asks for it',
-      held({}, { annotations: { 'gpurental.dev/replace-at': time(-1) } }),
+      withMachine({}, { annotations: { 'gpurental.dev/replace-at': time(-1) } }),
       replacing('1', 'ReplaceRequested', 'replace-requested', 'running'),
     ],
     [
       'is not replaced before the time asked for',
-      held({}, { annotations: { 'gpurental.dev/replace-at': time(60) } }),
+      withMachine({}, { annotations: { 'gpurental.dev/replace-at': time(60) } }),
       { rule: 'run', phase: 'Running', says: 'Ready', afterMs: 60_000 },
     ],
     [
       'is not replaced when it is younger than the request',
-      held({}, { annotations: { 'gpurental.dev/replace-at': time(-400) } }),
+      withMachine({}, { annotations: { 'gpurental.dev/replace-at': time(-400) } }),
       { rule: 'run', phase: 'Running', says: 'Ready' },
     ],
     [
       'is kept and reported when its price rose',
-      held(raised),
+      withMachine(raised),
       { rule: 'run', phase: 'Running', says: 'Ready' },
     ],
     [
       'is replaced when its price rose and that is wanted',
-      held(raised, { spec: { onPriceAbove: 'Replace' } }),
+      withMachine(raised, { spec: { onPriceAbove: 'Replace' } }),
       replacing('1', 'PriceRaised', 'price-raised', 'running'),
     ],
     [
       'is not replaced at a time that only our own clock has reached',
-      held({}, { annotations: { 'gpurental.dev/replace-at': time(3600) }, observed: { now: at(86_400) } }),
+      withMachine(
+        {},
+        { annotations: { 'gpurental.dev/replace-at': time(3600) }, observed: { now: at(86_400) } },
+      ),
       { rule: 'run', phase: 'Running', says: 'Ready', afterMs: 3_600_000 },
     ],
     [
       'is asked to stop where it is not wanted to run, whatever its word means',
-      held({ actualStatus: 'unrecognized', actualStatusText: 'dozing' }, { spec: { powerState: 'Stopped' } }),
+      withMachine(
+        { actualStatus: 'unrecognized', actualStatusText: 'dozing' },
+        { spec: { powerState: 'Stopped' } },
+      ),
       {
         rule: 'stop-unrecognized',
         record: 'status',
@@ -897,12 +904,12 @@ describe('a machine that works and is no longer wanted', () => {
     ],
     [
       'is held by the annotation, and still ready',
-      held({}, { annotations: { 'gpurental.dev/hold': '', 'gpurental.dev/replace-at': time(-1) } }),
+      withMachine({}, { annotations: { 'gpurental.dev/hold': '', 'gpurental.dev/replace-at': time(-1) } }),
       { rule: 'run', phase: 'Running', says: 'Ready', afterMs: 60_000 },
     ],
     [
       'is held by the annotation, and not ready while it does not answer',
-      held(
+      withMachine(
         {},
         {
           annotations: { 'gpurental.dev/hold': '', 'gpurental.dev/replace-at': time(-1) },
@@ -914,12 +921,12 @@ describe('a machine that works and is no longer wanted', () => {
     ],
     [
       'is destroyed when its lifetime is over',
-      held({}, { spec: { maxLifetime: '5m' } }),
+      withMachine({}, { spec: { maxLifetime: '5m' } }),
       replacing('1', 'LimitReached', 'limit-reached', 'running'),
     ],
     [
       'is stopped when its money is spent and the deletion policy is Stop',
-      held({}, { spec: { maxTotalCost: '0.04', deletionPolicy: 'Stop' } }),
+      withMachine({}, { spec: { maxTotalCost: '0.04', deletionPolicy: 'Stop' } }),
       {
         rule: 'limit-reached',
         record: 'status',
@@ -981,12 +988,15 @@ describe('a machine that exists already', () => {
     ],
     [
       'is given its label after it was claimed',
-      held({ label: null }, { spec: { adopt: { instanceId: '1' } } }),
+      withMachine({ label: null }, { spec: { adopt: { instanceId: '1' } } }),
       { rule: 'label-adopted', actions: ['relabel 1'], afterMs: 0 },
     ],
     [
       'is not labelled again while the lists may lag',
-      held({ label: null }, { spec: { adopt: { instanceId: '1' } }, memory: { relabelledAt: at(-50) } }),
+      withMachine(
+        { label: null },
+        { spec: { adopt: { instanceId: '1' } }, memory: { relabelledAt: at(-50) } },
+      ),
       { rule: 'run', phase: 'Running', says: 'Ready' },
     ],
     [

@@ -5,7 +5,6 @@ import {
   at,
   type Given,
   given,
-  held,
   holding,
   identity,
   intent,
@@ -15,6 +14,7 @@ import {
   row,
   time,
   UID,
+  withMachine,
 } from '../../../test/builders/observed.ts';
 import type { Instance } from '../../marketplace/instances/instance.ts';
 import { makeRetainedLabel } from '../../ownership/label.ts';
@@ -54,7 +54,11 @@ const UNPUBLISHED: Given = { observed: { published: undefined } };
 
 describe('the deletion of an object', () => {
   table([
-    ['is none of our business without our guard', held({}, { finalizers: [] }), { rule: 'not-guarded' }],
+    [
+      'is none of our business without our guard',
+      withMachine({}, { finalizers: [] }),
+      { rule: 'not-guarded' },
+    ],
     [
       'scenario 14: lets go at once where nothing was ever rented',
       { finalizers: ['gpurental.dev/machine'] },
@@ -62,18 +66,18 @@ describe('the deletion of an object', () => {
     ],
     [
       'destroys the machine',
-      held(),
+      withMachine(),
       { rule: 'destroy-machines', actions: ['destroy 1 (Destroying)'], afterMs: 5_000, onList: true },
     ],
     [
       'takes the address of the machine out of its Service before anything else',
-      { ...held({}, { status: announced, spec: { ssh: true } }), ...UNPUBLISHED },
+      { ...withMachine({}, { status: announced, spec: { ssh: true } }), ...UNPUBLISHED },
       { publish: false },
     ],
     [
       'takes it out, too, where the machine is to be kept, or nothing can be asked',
       {
-        ...held({}, { status: announced, spec: { deletionPolicy: 'Retain', ssh: true } }),
+        ...withMachine({}, { status: announced, spec: { deletionPolicy: 'Retain', ssh: true } }),
         ...UNPUBLISHED,
         ...withoutAccount,
       },
@@ -81,13 +85,13 @@ describe('the deletion of an object', () => {
     ],
     [
       'destroys the machine at once where it opens no port, so that it has no Service',
-      { ...held({}, { status: announced }), ...UNPUBLISHED },
+      { ...withMachine({}, { status: announced }), ...UNPUBLISHED },
       { rule: 'destroy-machines', actions: ['destroy 1 (Destroying)'], afterMs: 5_000, onList: true },
     ],
     [
       'destroys the machine at once where no Service leads to it',
       {
-        ...held({}, { status: announced, spec: { ssh: true, service: { enabled: false } } }),
+        ...withMachine({}, { status: announced, spec: { ssh: true, service: { enabled: false } } }),
         ...UNPUBLISHED,
       },
       { rule: 'destroy-machines', actions: ['destroy 1 (Destroying)'], afterMs: 5_000, onList: true },
@@ -95,7 +99,7 @@ describe('the deletion of an object', () => {
     [
       'destroys the machine, too, where its address cannot be taken away',
       {
-        ...held({}, { status: announced }),
+        ...withMachine({}, { status: announced }),
         observed: { published: { type: 'failed', detail: 'The operator may not delete it.' } },
       },
       { rule: 'destroy-machines', actions: ['destroy 1 (Destroying)'], afterMs: 5_000, onList: true },
@@ -135,12 +139,12 @@ describe('the deletion of an object', () => {
     ],
     [
       'waits for a list before it destroys or lets go',
-      { ...held(), list: 'none' },
+      { ...withMachine(), list: 'none' },
       { rule: 'wait-for-list', afterMs: 5_000, onList: true },
     ],
     [
       'waits for an account that is gone (77)',
-      { ...held(), account: { state: 'missing' } },
+      { ...withMachine(), account: { state: 'missing' } },
       { rule: 'wait-for-account', phase: 'Deleting', says: 'AccountMissing' },
     ],
     [
@@ -252,28 +256,31 @@ describe('the deletion of an object', () => {
     ],
     [
       'scenario 32: destroys nothing with a key of another login',
-      held({}, { facts: { login: { ...LOGIN, userId: '8' } } }),
+      withMachine({}, { facts: { login: { ...LOGIN, userId: '8' } } }),
       { rule: 'hands-off', phase: 'Deleting', says: 'stalled: LoginChanged' },
     ],
     [
       'waits after a destroy that failed',
-      held({}, { memory: { destroyNotBefore: at(20), destroyFailures: 1 } }),
+      withMachine({}, { memory: { destroyNotBefore: at(20), destroyFailures: 1 } }),
       { rule: 'destroy-machines', afterMs: 20_000 },
     ],
     [
       'scenario 16: says what a destroy costs that keeps failing',
-      held({}, { memory: { destroyNotBefore: at(20), destroyFailures: 3 } }),
+      withMachine({}, { memory: { destroyNotBefore: at(20), destroyFailures: 3 } }),
       { rule: 'destroy-machines', phase: 'Deleting', says: 'DestroyFailing', afterMs: 20_000 },
     ],
     [
       'says which key is missing when the account of the machine has none that may destroy (H3)',
-      held({}, { facts: { mayDestroy: false }, memory: { destroyNotBefore: at(20), destroyFailures: 3 } }),
+      withMachine(
+        {},
+        { facts: { mayDestroy: false }, memory: { destroyNotBefore: at(20), destroyFailures: 3 } },
+      ),
       { rule: 'destroy-machines', phase: 'Deleting', says: 'DestroyFailing', afterMs: 20_000 },
     ],
     [
       'says one fixed sentence in a namespace that may not use the account (M6)',
       {
-        ...held(),
+        ...withMachine(),
         account: {
           state: 'notReady',
           outsider: 'refused',
@@ -286,7 +293,7 @@ describe('the deletion of an object', () => {
     ],
     [
       'says the same when there is no such account (M6)',
-      { ...held(), account: { state: 'missing', outsider: 'refused' } },
+      { ...withMachine(), account: { state: 'missing', outsider: 'refused' } },
       { rule: 'wait-for-account', phase: 'Deleting', says: 'stalled: NamespaceNotAllowed' },
     ],
   ]);
@@ -366,12 +373,12 @@ describe('a deletion that keeps the machine', () => {
   table([
     [
       'says so on the machine and lets go',
-      held({}, { spec: retain }),
+      withMachine({}, { spec: retain }),
       { rule: 'keep-machine', actions: ['retain 1 (Retain)', 'release'] },
     ],
     [
       'needs no key with Retain: the way out when a key is gone for ever',
-      held({}, { spec: retain, account: KEYLESS, memory: { firstSeenAt: at(-60) } }),
+      withMachine({}, { spec: retain, account: KEYLESS, memory: { firstSeenAt: at(-60) } }),
       { rule: 'give-up-machine', actions: ['retain 1 (Retain)', 'release'] },
     ],
     [
@@ -386,17 +393,17 @@ describe('a deletion that keeps the machine', () => {
     ],
     [
       'gives nothing up in its first minute: no process has a proved key when it starts',
-      held({}, { spec: retain, account: KEYLESS, memory: { firstSeenAt: at(-59) } }),
+      withMachine({}, { spec: retain, account: KEYLESS, memory: { firstSeenAt: at(-59) } }),
       { rule: 'give-up-machine', phase: 'Deleting', says: 'AccountNotReady', afterMs: 1_000 },
     ],
     [
       'does not take an account for gone in its first minute, either',
-      held({}, { spec: retain, account: { state: 'missing' }, memory: { firstSeenAt: at(0) } }),
+      withMachine({}, { spec: retain, account: { state: 'missing' }, memory: { firstSeenAt: at(0) } }),
       { rule: 'give-up-machine', phase: 'Deleting', says: 'AccountMissing', afterMs: 60_000 },
     ],
     [
       'never gives one up because the account is in a namespace that is not watched, and says that',
-      held(
+      withMachine(
         {},
         {
           spec: retain,
@@ -408,7 +415,7 @@ describe('a deletion that keeps the machine', () => {
     ],
     [
       'stops it first with Stop',
-      held({}, { spec: stop }),
+      withMachine({}, { spec: stop }),
       {
         rule: 'stop-machine',
         record: 'status',
@@ -421,12 +428,12 @@ describe('a deletion that keeps the machine', () => {
     ],
     [
       'does not ask to stop it again at once',
-      held({}, { spec: stop, memory: { stopAskedAt: at(-10) } }),
+      withMachine({}, { spec: stop, memory: { stopAskedAt: at(-10) } }),
       { rule: 'stop-machine', phase: 'Deleting', says: 'Stopping', afterMs: 20_000, onList: true },
     ],
     [
       'lets go of it once it is stopped',
-      held({ actualStatus: 'stopped' }, { spec: stop }),
+      withMachine({ actualStatus: 'stopped' }, { spec: stop }),
       { rule: 'keep-machine', actions: ['retain 1 (Stop)', 'release'] },
     ],
     [
@@ -446,12 +453,12 @@ describe('a deletion that keeps the machine', () => {
     ],
     [
       'keeps one whose container ended once the service has taken note that it is to stop',
-      held({ actualStatus: 'exited', intendedStatus: 'stopped' }, { spec: stop }),
+      withMachine({ actualStatus: 'exited', intendedStatus: 'stopped' }, { spec: stop }),
       { rule: 'keep-machine', actions: ['retain 1 (Stop)', 'release'] },
     ],
     [
       'keeps one that reads exited after its stop was answered, of a service that shows no intended status (D8)',
-      held(
+      withMachine(
         { actualStatus: 'exited', intendedStatus: undefined },
         { spec: stop, memory: { stopAskedAt: at(-5) } },
       ),
@@ -459,7 +466,7 @@ describe('a deletion that keeps the machine', () => {
     ],
     [
       'asks one that reads exited to stop first, of a service that shows no intended status (D8)',
-      held({ actualStatus: 'exited', intendedStatus: undefined }, { spec: stop }),
+      withMachine({ actualStatus: 'exited', intendedStatus: undefined }, { spec: stop }),
       {
         rule: 'stop-machine',
         record: 'status',
@@ -472,7 +479,7 @@ describe('a deletion that keeps the machine', () => {
     ],
     [
       'asks one whose container ended to stop',
-      held({ actualStatus: 'exited' }, { spec: stop }),
+      withMachine({ actualStatus: 'exited' }, { spec: stop }),
       {
         rule: 'stop-machine',
         record: 'status',
@@ -485,7 +492,7 @@ describe('a deletion that keeps the machine', () => {
     ],
     [
       'keeps one whose destroy was answered and ignored, once a person wants it kept',
-      held({}, { spec: retain, memory: { destroys: [destroyed('1', -300)] } }),
+      withMachine({}, { spec: retain, memory: { destroys: [destroyed('1', -300)] } }),
       { rule: 'keep-machine', actions: ['retain 1 (Retain)', 'release'] },
     ],
     [
@@ -518,7 +525,7 @@ describe('a deletion that keeps the machine', () => {
     ],
     [
       'leaves alone what it only watched',
-      held({}, { spec: { adopt: { instanceId: '1', policy: 'Observe' } } }),
+      withMachine({}, { spec: { adopt: { instanceId: '1', policy: 'Observe' } } }),
       { rule: 'observed-only', actions: ['release'] },
     ],
   ]);

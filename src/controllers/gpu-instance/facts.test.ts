@@ -4,7 +4,6 @@ import {
   facts,
   type Given,
   given,
-  held,
   holding,
   intent,
   LOGIN,
@@ -12,6 +11,7 @@ import {
   listed,
   machineOf,
   row,
+  withMachine,
 } from '../../../test/builders/observed.ts';
 import { settlesAt } from './facts.ts';
 import type { RentedFacts } from './types.ts';
@@ -194,18 +194,21 @@ function rented(attempt: number, instanceId: string): RentedFacts {
 
 describe('the machine on record', () => {
   test('is the one that the status names with our claim', () => {
-    expect(given(held()).ownedMachine).toEqual({ instanceId: '1', attempt: 1 });
+    expect(given(withMachine()).ownedMachine).toEqual({ instanceId: '1', attempt: 1 });
   });
 
   test.each([
     [
       'with the claim of another machine',
-      held({}, { status: { instanceId: '2', claim: held().status?.claim } }),
+      withMachine({}, { status: { instanceId: '2', claim: withMachine().status?.claim } }),
     ],
-    ['with the claim of another purchase', held({}, { status: { attempt: 2, claim: held().status?.claim } })],
-    ['without a claim', held({}, { status: { claim: undefined } })],
-    ['for another login', held({}, { facts: { login: { ...LOGIN, userId: '8' } } })],
-    ['for a login that is not known', held({}, { account: { state: 'missing' } })],
+    [
+      'with the claim of another purchase',
+      withMachine({}, { status: { attempt: 2, claim: withMachine().status?.claim } }),
+    ],
+    ['without a claim', withMachine({}, { status: { claim: undefined } })],
+    ['for another login', withMachine({}, { facts: { login: { ...LOGIN, userId: '8' } } })],
+    ['for a login that is not known', withMachine({}, { account: { state: 'missing' } })],
     ['that is not there', {}],
   ] as const)('is none %s', (_, situation) => {
     expect(given(situation).ownedMachine).toBeUndefined();

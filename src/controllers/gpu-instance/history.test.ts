@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { at, given, held, holding, row, time } from '../../../test/builders/observed.ts';
+import { at, given, holding, row, time, withMachine } from '../../../test/builders/observed.ts';
 import { limitState, priceRise } from './limits.ts';
 import { avoidTarget, endedFields, withRow } from './status.ts';
 
 describe('money', () => {
   test('of a stopped machine is that of its disk, from when the stop was answered', () => {
-    const situation = held({ actualStatus: 'stopped' }, { memory: { stopAnsweredAt: at(-100) } });
+    const situation = withMachine({ actualStatus: 'stopped' }, { memory: { stopAnsweredAt: at(-100) } });
     const { cost } = withRow(given(situation), row({ actualStatus: 'stopped' }));
     expect(cost).toMatchObject({ pricePerHour: '0.01', since: time(-100), accrued: '0.027778' });
   });
@@ -13,7 +13,7 @@ describe('money', () => {
   test('of a machine that runs again after hours is not that of the hours since it was asked to stop', () => {
     const disk = { pricePerHour: '0.01', accrued: '0.00', since: time(-250) };
     const stopped = { actualStatus: 'stopped', actualStatusSince: time(-250), cost: disk };
-    const situation = held({}, { status: stopped, memory: { stopAnsweredAt: at(-250) } });
+    const situation = withMachine({}, { status: stopped, memory: { stopAnsweredAt: at(-250) } });
     const { cost } = withRow(given(situation), row());
     expect(cost).toMatchObject({ pricePerHour: '0.50', since: time(-1) });
   });
@@ -25,7 +25,7 @@ describe('a machine that ended', () => {
     reason: 'HostOffline' as const,
     endedAt: at(-60),
   };
-  const fields = endedFields(given(held()), ending);
+  const fields = endedFields(given(withMachine()), ending);
 
   test('is remembered with its end, its minutes and its money, and nothing else of it stays', () => {
     expect(fields.history).toEqual([
@@ -58,7 +58,7 @@ describe('a machine that ended', () => {
     });
     const status = { history: ['11', '12', '13', '14', '15'].map(past) };
     expect(
-      endedFields(given(held({}, { status })), ending).history?.map(({ instanceId }) => instanceId),
+      endedFields(given(withMachine({}, { status })), ending).history?.map(({ instanceId }) => instanceId),
     ).toEqual(['12', '13', '14', '15', '1']);
   });
 
@@ -95,7 +95,7 @@ describe('a machine that ended', () => {
     const mine = { kind: 'Host' as const, id: '2100', until };
     const namesake = { kind: 'Machine' as const, id: '2100', until };
     const ended = (avoid: readonly { kind: 'Machine' | 'Host'; id: string; until: string }[]) =>
-      endedFields(given(held({}, { status: { avoid: [...avoid] } })), ending).avoid;
+      endedFields(given(withMachine({}, { status: { avoid: [...avoid] } })), ending).avoid;
     const now = { ...mine, until: time(86_400) };
     expect(ended([mine, namesake])).toEqual([namesake, now]);
     expect(ended([{ ...namesake, until: time(0) }])).toEqual([now]);
@@ -105,15 +105,15 @@ describe('a machine that ended', () => {
   test('for a reason that is nobody’s fault leaves the list as it was, without what is over', () => {
     const chosen = { ...ending, reason: 'SpecChanged' as const };
     const fieldsWith = (avoid: readonly { kind: 'Machine' | 'Host'; id: string; until: string }[]) =>
-      endedFields(given(held({}, { status: { avoid: [...avoid] } })), chosen);
+      endedFields(given(withMachine({}, { status: { avoid: [...avoid] } })), chosen);
     const alive = { kind: 'Host' as const, id: '6', until: time(60) };
     expect(fieldsWith([alive, { ...alive, id: '7', until: time(-1) }]).avoid).toEqual([alive]);
-    expect(endedFields(given(held()), chosen).avoid ?? []).toEqual([]);
+    expect(endedFields(given(withMachine()), chosen).avoid ?? []).toEqual([]);
   });
 
   test('is dated by its money where nobody knows since when it was rented', () => {
     const minutes = (status: NonNullable<Parameters<typeof holding>[0]>) =>
-      endedFields(given(held({}, { status })), ending).history?.[0]?.minutes;
+      endedFields(given(withMachine({}, { status })), ending).history?.[0]?.minutes;
     expect(minutes({ rentedAt: time(-180) })).toBe(2);
     expect(minutes({ rentedAt: undefined })).toBe(4);
     expect(minutes({ rentedAt: undefined, cost: undefined })).toBe(0);
@@ -124,7 +124,7 @@ describe('a machine that ended', () => {
       { kind: 'Machine' as const, id: '5', until: time(-1) },
       { kind: 'Host' as const, id: '6', until: time(60) },
     ];
-    expect(endedFields(given(held({}, { status: { avoid } })), ending).avoid).toEqual([
+    expect(endedFields(given(withMachine({}, { status: { avoid } })), ending).avoid).toEqual([
       { kind: 'Host', id: '6', until: time(60) },
       { kind: 'Host', id: '2100', until: time(86_400) },
     ]);
@@ -191,7 +191,7 @@ describe('the limits of an object', () => {
       { type: 'reached', detail: 'spec.maxTotalCost of $0.04 is spent.' },
     ],
   ] as const)('with %s', (_, manifest, status, expected) => {
-    const state = limitState(given(held({}, { spec: manifest, status })));
+    const state = limitState(given(withMachine({}, { spec: manifest, status })));
     if (state.type === 'within' && state.reachedInMs !== undefined)
       expect({ ...state, reachedInMs: Math.round(state.reachedInMs / 1e3) * 1e3 }).toEqual(expected);
     else expect(state).toEqual(expected);
@@ -203,14 +203,14 @@ describe('the limits of an object', () => {
     [500_000, 499_999, 'maxPricePerHour is $0.499999'],
     [undefined, 1, undefined],
   ])('a price of %s under a maximum of %s', (price, cap, said) => {
-    const text = priceRise(given(held()), price, cap);
+    const text = priceRise(given(withMachine()), price, cap);
     if (said === undefined) expect(text).toBeUndefined();
     else expect(text).toContain(said);
   });
 });
 
 test('a price is not judged by an offer that named none', () => {
-  const silent = given(held({}, { status: { offerPricePerHour: undefined } }));
+  const silent = given(withMachine({}, { status: { offerPricePerHour: undefined } }));
   expect(priceRise(silent, 900_000, undefined)).toBeUndefined();
   expect(priceRise(given({}), 900_000, undefined)).toBeUndefined();
 });

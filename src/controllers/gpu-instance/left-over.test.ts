@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { memoryCluster, refusedBy } from '../../../test/builders/memory-cluster.ts';
-import { given, held, holding, identity } from '../../../test/builders/observed.ts';
+import { given, holding, identity, withMachine } from '../../../test/builders/observed.ts';
 import type { GpuInstanceManifestSpec } from '../../api/v1alpha1/gpu-instance.ts';
 import { labels as labelNames } from '../../api/v1alpha1/names.ts';
 import {
@@ -39,7 +39,7 @@ async function clusterWithTeam() {
 async function published(before: StatusFields, allowPrivate = false) {
   const cluster = await clusterWithTeam();
   const { kube, sent } = cluster;
-  const ownerOf = (spec: GpuInstanceManifestSpec) => given(held({}, { spec })).object;
+  const ownerOf = (spec: GpuInstanceManifestSpec) => given(withMachine({}, { spec })).object;
   const to = (memory: ObjectMemory, allowPrivateAddresses = false) => ({
     cluster: kube,
     keys: identity.keys,
@@ -204,7 +204,7 @@ describe('what led to a machine', () => {
 
 test('what belongs to someone else stays, whatever it is called', async () => {
   const { kube } = await clusterWithTeam();
-  const { object } = given(held({}, { spec: WITH_SSH }));
+  const { object } = given(withMachine({}, { spec: WITH_SSH }));
   const other = { ...object, metadata: { ...object.metadata, uid: 'someone-else' } };
   const publication = { fields: machineAt('203.0.113.5', '198.51.100.7'), serving: true, ready: true };
   for (const slice of endpointSlices(other, publication, { allowPrivate: false }))
@@ -215,7 +215,7 @@ test('what belongs to someone else stays, whatever it is called', async () => {
       ...service,
       metadata: { ...service.metadata, ownerReferences: [] },
     });
-  const without = given(held({}, { spec: { ...WITH_SSH, service: { enabled: false } } })).object;
+  const without = given(withMachine({}, { spec: { ...WITH_SSH, service: { enabled: false } } })).object;
   const ports = {
     cluster: kube,
     keys: identity.keys,

@@ -1,11 +1,14 @@
 import { expect, test } from 'vitest';
-import { at, given, held, time } from '../../../test/builders/observed.ts';
+import { at, given, time, withMachine } from '../../../test/builders/observed.ts';
 import type { ServiceTime } from '../../accounts/service-clock.ts';
 import { limitState, limitToApply, priceRise } from './limits.ts';
 
 const lived = (serviceTime: ServiceTime) =>
   given(
-    held({}, { spec: { maxLifetime: '1m' }, status: { firstRentedAt: time(-3600) }, facts: { serviceTime } }),
+    withMachine(
+      {},
+      { spec: { maxLifetime: '1m' }, status: { firstRentedAt: time(-3600) }, facts: { serviceTime } },
+    ),
   );
 const within = { type: 'within', reachedInMs: 10_000 };
 const known = (isConfirmed: boolean) => ({ type: 'known', at: at(0), isConfirmed }) as const;
@@ -23,13 +26,13 @@ test('a limit stops renting before two lists agree on the time, and ends a machi
 });
 
 test('an object without limits is looked at for none', () => {
-  expect(limitToApply(given(held()))).toEqual({ type: 'within', reachedInMs: undefined });
+  expect(limitToApply(given(withMachine()))).toEqual({ type: 'within', reachedInMs: undefined });
 });
 
 test('a price of nobody knows how much has not risen', () => {
-  const observed = given(held({}, { status: { offerPricePerHour: '0.10' } }));
+  const observed = given(withMachine({}, { status: { offerPricePerHour: '0.10' } }));
   expect(priceRise(observed, undefined, 1)).toBeUndefined();
   expect(
-    priceRise(given(held({}, { status: { offerPricePerHour: undefined } })), 900_000, undefined),
+    priceRise(given(withMachine({}, { status: { offerPricePerHour: undefined } })), 900_000, undefined),
   ).toBeUndefined();
 });

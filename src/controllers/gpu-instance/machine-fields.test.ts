@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { at, type Given, given, held, NOW, row, time } from '../../../test/builders/observed.ts';
+import { at, type Given, given, NOW, row, time, withMachine } from '../../../test/builders/observed.ts';
 import {
   actualStatusOf,
   carriedFields,
@@ -13,7 +13,8 @@ import {
 
 type Row = Parameters<typeof row>[0];
 
-const fieldsOf = (change: Row, situation: Given = {}) => withRow(given(held(change, situation)), row(change));
+const fieldsOf = (change: Row, situation: Given = {}) =>
+  withRow(given(withMachine(change, situation)), row(change));
 
 describe('the fields that stay', () => {
   test('echo the request that is handled by looking, cut to what a field may hold', () => {
@@ -131,7 +132,7 @@ describe('what a machine costs', () => {
 
   test('stays where the row names no price', () => {
     const bare = { pricePerHour: undefined, storagePricePerHour: undefined };
-    expect(fieldsOf(bare).cost).toEqual({ ...held().status?.cost });
+    expect(fieldsOf(bare).cost).toEqual({ ...withMachine().status?.cost });
     const fresh = fieldsOf(bare, { status: { cost: undefined } }).cost;
     expect(fresh).toEqual({ accrued: '0.00', since: time(-300), pricePerHour: '0.50', priceAssumed: true });
   });
@@ -177,11 +178,13 @@ describe('the service’s word', () => {
   });
 
   test('stands since it was first written down, or else since the list that showed it', () => {
-    const running = given(held());
+    const running = given(withMachine());
     expect(statusSince(running, row())).toBe(at(-240));
-    expect(statusSince(given(held({}, { status: { actualStatusSince: undefined } })), row())).toBe(NOW);
+    expect(statusSince(given(withMachine({}, { status: { actualStatusSince: undefined } })), row())).toBe(
+      NOW,
+    );
     expect(statusSince(running, row({ actualStatus: 'exited' }))).toBe(at(-1));
-    expect(statusSince(given({ ...held(), list: 'none' }), row({ actualStatus: 'exited' }))).toBe(NOW);
+    expect(statusSince(given({ ...withMachine(), list: 'none' }), row({ actualStatus: 'exited' }))).toBe(NOW);
   });
 
   test.each<readonly [string, Given, number]>([
@@ -195,7 +198,7 @@ describe('the service’s word', () => {
     ['this moment', { status: { actualStatus: 'exited' }, list: 'none' }, NOW],
   ])('stands in steady time since %s', (_, situation, since) => {
     const list = situation.list ?? { begunSteady: at(-2) };
-    expect(statusSeenSince(given(held({}, { ...situation, list })), row())).toBe(since);
+    expect(statusSeenSince(given(withMachine({}, { ...situation, list })), row())).toBe(since);
   });
 });
 
@@ -217,6 +220,6 @@ describe('a timeout', () => {
     ['the record of its money', {}, undefined, at(-300)],
     ['now', { status: { cost: undefined } }, undefined, NOW],
   ])('begins with %s', (_, situation, startedAt, expected) => {
-    expect(rentedSince(given(held({}, situation)), startedAt)).toBe(expected);
+    expect(rentedSince(given(withMachine({}, situation)), startedAt)).toBe(expected);
   });
 });

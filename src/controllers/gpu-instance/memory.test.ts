@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { given, held, intent, NOW } from '../../../test/builders/observed.ts';
+import { given, intent, NOW, withMachine } from '../../../test/builders/observed.ts';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
 import { CHILDREN_CHECK_MS, EXPLAINED_MS, Memories, ObjectMemory, SteadyClock } from './memory.ts';
 
@@ -126,7 +126,7 @@ test('what is remembered of an object is the same at each pass, until it is forg
 describe('what is remembered of a machine', () => {
   const steady = new SteadyClock(createVirtualClock());
   const seen = (actualStatus: 'exited' | 'stopped' | 'running', purchase = intent()) => {
-    const observed = given(held({ actualStatus }, { intent: purchase }));
+    const observed = given(withMachine({ actualStatus }, { intent: purchase }));
     return {
       object: observed.object,
       intent: observed.intent,

@@ -12,7 +12,7 @@ import type { CompleteList } from '../../marketplace/feed/feed-state.ts';
 import type { Instance } from '../../marketplace/instances/instance.ts';
 import type { PurchaseConstants } from '../../ownership/constants.ts';
 import type { IntentReading, RentalIntent } from '../../ownership/intent.ts';
-import { whose } from '../../ownership/ours.ts';
+import { ownershipOf } from '../../ownership/ownership.ts';
 import { actualStatusOf } from './status.ts';
 import type {
   DestroyMark,
@@ -457,7 +457,7 @@ export class MachineIndex {
     const index = new Map<string, ListedMachine[]>();
     const context = { identity: session.identity, login: session.login, constants: this.#constants };
     for (const row of [...list.rows.values()].sort((left, right) => compareIds(left.id, right.id))) {
-      const ownership = whose(row, context);
+      const ownership = ownershipOf(row, context);
       if (!('facts' in ownership)) continue;
       const machines = index.get(ownership.facts.uid);
       if (machines) machines.push({ row, ownership });

@@ -17,7 +17,7 @@ import type { Identity } from '../../ownership/identity.ts';
 import { type IntentReading, readIntent } from '../../ownership/intent.ts';
 import { makeLabel, type Remnant, remnantOf } from '../../ownership/label.ts';
 import { loginText } from '../../ownership/login.ts';
-import { startsInWindow, whose } from '../../ownership/ours.ts';
+import { ownershipOf, startsInWindow } from '../../ownership/ownership.ts';
 import { uidOf } from '../../runtime/kube/kube-object.ts';
 import type { SharedDeps } from './deps.ts';
 import { listedLate, listedLateBefore } from './facts.ts';
@@ -336,7 +336,7 @@ function adoptTarget(
     return metadata.uid === object.metadata.uid ? [] : [{ uid: metadata.uid, attempt, instanceId, claim }];
   });
   const context = { identity, login: login.facts.login, constants, claims };
-  return { row, ownership: whose(row, context) };
+  return { row, ownership: ownershipOf(row, context) };
 }
 
 /**

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type Given, given, held, machineOf, time } from '../../../test/builders/observed.ts';
+import { type Given, given, machineOf, time, withMachine } from '../../../test/builders/observed.ts';
 import { gpuInstanceStatus } from '../../api/v1alpha1/gpu-instance.ts';
 import { type Instance, instanceRows } from '../../marketplace/instances/instance.ts';
 import { decide } from './decide.ts';
@@ -99,15 +99,23 @@ const adopting: Given = {
 };
 
 const situations: readonly (readonly [string, (row: Instance) => Given])[] = [
-  ['it is held', (row) => held(row)],
-  ['it is seen for the first time', (row) => held(row, { status: { rentedAt: undefined, cost: undefined } })],
+  ['it is held', (row) => withMachine(row)],
+  [
+    'it is seen for the first time',
+    (row) => withMachine(row, { status: { rentedAt: undefined, cost: undefined } }),
+  ],
   [
     'it ran in another month',
     (row) =>
-      held(row, { status: { cost: { accrued: '1.00', pricePerHour: '0.50', since: time(-30 * 86_400) } } }),
+      withMachine(row, {
+        status: { cost: { accrued: '1.00', pricePerHour: '0.50', since: time(-30 * 86_400) } },
+      }),
   ],
-  ['its end is held back', (row) => held(row, { spec: { paused: true }, status: { specHash: 'v1:0' } })],
-  ['it is to be stopped', (row) => held(row, { spec: { powerState: 'Stopped' } })],
+  [
+    'its end is held back',
+    (row) => withMachine(row, { spec: { paused: true }, status: { specHash: 'v1:0' } }),
+  ],
+  ['it is to be stopped', (row) => withMachine(row, { spec: { powerState: 'Stopped' } })],
   ['it is found', (row) => ({ machines: [machineOf(1, { ...row, label: machineOf(1).row.label })] })],
   [
     'it is taken over',

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { given, held, holding, identity } from '../../../test/builders/observed.ts';
+import { given, holding, identity, withMachine } from '../../../test/builders/observed.ts';
 import { Secret } from '../../lib/secret.ts';
 import type { KubeClient, Patch } from '../../runtime/kube/kube-client.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
@@ -9,7 +9,9 @@ import { keepInstanceKey, publish } from './publish.ts';
 
 const fields = { ...holding(), attempt: 1, ssh: { host: '203.0.113.5', port: 20_022 } };
 const unbound = given().object;
-const bound = given(held({}, { status: { ...holding(), binding: { name: 'job-connection' } } })).object;
+const bound = given(
+  withMachine({}, { status: { ...holding(), binding: { name: 'job-connection' } } }),
+).object;
 
 const refused = (kind: 'alreadyExists' | 'notFound' | 'invalid') =>
   new KubeError(kind, { kind, status: 409, reason: kind, outcome: 'refused' });
@@ -91,7 +93,7 @@ describe('the connection Secret', () => {
 });
 
 describe('a slice to a private address', () => {
-  const withService = given(held({}, { spec: { ssh: true } })).object;
+  const withService = given(withMachine({}, { spec: { ssh: true } })).object;
   const privately = { ...fields, publicAddress: '10.1.2.3', ssh: { host: '10.1.2.3', port: 20_022 } };
 
   test.each<[boolean, readonly string[]]>([

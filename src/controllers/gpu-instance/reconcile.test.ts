@@ -4,7 +4,6 @@ import {
   facts,
   type Given,
   given,
-  held,
   holding,
   identity,
   intent,
@@ -16,6 +15,7 @@ import {
   readyCondition,
   time,
   UID,
+  withMachine,
 } from '../../../test/builders/observed.ts';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
 import type { QueuePosition } from '../../accounts/queue/admission-queue.ts';
@@ -340,7 +340,7 @@ describe('a pass that buys', () => {
     await situation({ aside: buying }).run();
     expect(buying, 'the search').toHaveLength(1);
     const leaving: string[] = [];
-    await situation({ aside: leaving, object: { ...held(), deleting: true } }).run();
+    await situation({ aside: leaving, object: { ...withMachine(), deleting: true } }).run();
     expect(leaving, 'the destroy').toHaveLength(1);
   });
 
@@ -351,8 +351,12 @@ describe('a pass that buys', () => {
   });
 
   test('stops, starts and destroys nothing once another process may lead', async () => {
-    const unwanted = held({}, { spec: { powerState: 'Stopped' } });
-    for (const object of [unwanted, held({ actualStatus: 'stopped' }), { ...held(), deleting: true }]) {
+    const unwanted = withMachine({}, { spec: { powerState: 'Stopped' } });
+    for (const object of [
+      unwanted,
+      withMachine({ actualStatus: 'stopped' }),
+      { ...withMachine(), deleting: true },
+    ]) {
       const { run, done } = situation({ object, leaseMs: 3_000 });
       expect(await run()).toEqual(requeueAfter(1_000));
       expect(done).toEqual([]);
@@ -360,16 +364,16 @@ describe('a pass that buys', () => {
   });
 
   test('destroys nothing where the lease ended while that was recorded', async () => {
-    const object = held({}, { annotations: { 'gpurental.dev/replace-at': time(-1) } });
+    const object = withMachine({}, { annotations: { 'gpurental.dev/replace-at': time(-1) } });
     const { run, done } = situation({ object, leaseLooks: 2 });
     expect(await run()).toEqual(requeueAfter(1_000));
     expect(done).toEqual(['replace', 'event ReplaceRequested']);
   });
 
   test('scenario 86: takes a call back if the newest list shows no reason for it any more (H1)', async () => {
-    const object = held({}, { spec: { powerState: 'Stopped' } });
+    const object = withMachine({}, { spec: { powerState: 'Stopped' } });
     const { machines: running } = object;
-    const { machines: stopped } = held({ actualStatus: 'stopped' });
+    const { machines: stopped } = withMachine({ actualStatus: 'stopped' });
     const before = situation({ object, later: running ?? [] });
     await before.run();
     expect(before.done).toContain('stop 1');
@@ -379,17 +383,17 @@ describe('a pass that buys', () => {
   });
 
   test('takes a call back if its object is gone while it waits, unless it was being deleted (H1)', async () => {
-    const object = held({}, { spec: { powerState: 'Stopped' } });
+    const object = withMachine({}, { spec: { powerState: 'Stopped' } });
     const { run, done } = situation({ object, isGone: true });
     expect(await run()).toEqual(requeueAfter(0));
     expect(done).not.toContain('stop 1');
-    const leaving = situation({ object: { ...held(), deleting: true }, isGone: true });
+    const leaving = situation({ object: { ...withMachine(), deleting: true }, isGone: true });
     await leaving.run();
     expect(leaving.done).toContain('destroy 1');
   });
 
   test('takes a destroy back where the lease ended, or the spec changed, while it waited for its place', async () => {
-    const object: Given = { ...held(), deleting: true };
+    const object: Given = { ...withMachine(), deleting: true };
     for (const meanwhile of [{ leaseLooks: 3 }, { newestGeneration: 9 }]) {
       const { run, done, memory } = situation({ object, ...meanwhile });
       expect(await run()).toEqual(requeueAfter(0));
@@ -403,7 +407,7 @@ describe('a pass that buys', () => {
 
   test('takes the address of a deleted object out of its Service first, and destroys where that fails, too', async () => {
     const announced = { endpoint: '203.0.113.5:20022' };
-    const object: Given = { ...held({}, { status: announced, spec: { ssh: true } }), deleting: true };
+    const object: Given = { ...withMachine({}, { status: announced, spec: { ssh: true } }), deleting: true };
     const { run, done } = situation({ object, slice: true });
     await run();
     expect(done.slice(0, 3)).toEqual([
@@ -488,7 +492,7 @@ describe('a rental that failed', () => {
 test('a machine that is proven gone is counted, kept off and forgotten, once that is written down', async () => {
   const destroyed = (memory: ObjectMemory) =>
     memory.destroyed({ instanceId: '1', reason: 'Exited', answeredAt: at(-15), endedAt: at(-15) });
-  const { intent: bought, status } = held();
+  const { intent: bought, status } = withMachine();
   const object = { intent: bought, status } as Given;
   const { run, done, memory } = situation({ object, memory: destroyed, missingSince: [at(-12), at(-2)] });
   expect(await run()).toEqual(requeueAfter(0));
@@ -526,7 +530,7 @@ test('a search that leads to no purchase is made later each time', async () => {
 });
 
 describe('a pass that ends machines', () => {
-  const two = { ...held({}, { machines: [machineOf(1), machineOf(2, { id: '5' })] }), deleting: true };
+  const two = { ...withMachine({}, { machines: [machineOf(1), machineOf(2, { id: '5' })] }), deleting: true };
 
   test('goes on to the next machine after one was destroyed', async () => {
     const { run, done, memory } = situation({
@@ -575,14 +579,14 @@ describe('a pass that ends machines', () => {
   });
 
   test('keeps the guard of an object whose machine could not be noted as kept', async () => {
-    const object = { ...held({}, { spec: { deletionPolicy: 'Retain' } }), deleting: true };
+    const object = { ...withMachine({}, { spec: { deletionPolicy: 'Retain' } }), deleting: true };
     const { run, done } = situation({ object, calls: { label: fails('forbidden', 'refused') } });
     await expect(run()).rejects.toThrow('full');
     expect(done).toEqual(['label 1', 'event NotRetained']);
   });
 
   test('says why a machine ends before it is destroyed, on the version that was judged', async () => {
-    const object = held({}, { spec: { maxLifetime: '1m' } });
+    const object = withMachine({}, { spec: { maxLifetime: '1m' } });
     const { run, done } = situation({ object });
     await run();
     expect(done.slice(0, 3)).toEqual(['replace', 'event LimitReached', 'destroy 1']);
@@ -604,7 +608,7 @@ test('a search is logged with what it found', async () => {
 
 test('a start that the service does not know is remembered of the whole login', async () => {
   const { run, done, withoutStart } = situation({
-    object: held({ actualStatus: 'stopped' }),
+    object: withMachine({ actualStatus: 'stopped' }),
     calls: { start: fails('invalidRequest', 'refused') },
     memory: (before) => before.backOff(NOW - 6_000, 5_000, { reason: 'InvalidRequest', detail: 'no' }),
   });
@@ -617,7 +621,10 @@ test.for([
   ['otherwise', fails('unavailable', 'unknown')],
   ['as an unknown one would, for the first time,', fails('invalidRequest', 'refused')],
 ] as const)('a start that failed %s says nothing of the login', async ([, start]) => {
-  const { run, withoutStart } = situation({ object: held({ actualStatus: 'stopped' }), calls: { start } });
+  const { run, withoutStart } = situation({
+    object: withMachine({ actualStatus: 'stopped' }),
+    calls: { start },
+  });
   await run();
   expect([...withoutStart]).toEqual([]);
 });
@@ -627,7 +634,7 @@ test.for([
   ['for another that has the offer waits its time, whatever else changes', 'OfferReserved', NOW + 5_000],
 ] as const)('a start that the account refuses %s', async ([, reason, notBefore]) => {
   const { run, done, memory } = situation({
-    object: held({ actualStatus: 'stopped' }),
+    object: withMachine({ actualStatus: 'stopped' }),
     start: { reason, retryAfterMs: 5_000 },
   });
   await run();
@@ -663,7 +670,7 @@ test.for([
   ['five minutes after they were written', false, NOW + CHILDREN_CHECK_MS],
   ['at once where they could not be written', true, undefined],
 ] as const)('children are looked at again %s', async ([, nameTaken, dueAt]) => {
-  const object = held({}, { status: { binding: undefined } });
+  const object = withMachine({}, { status: { binding: undefined } });
   const { run, memory } = situation({ object, nameTaken });
   await run();
   expect(memory.view().childrenDueAt).toBe(dueAt);
@@ -671,7 +678,7 @@ test.for([
 
 test('what was tried and worked ends the wait for it', async () => {
   const { run, memory } = situation({
-    object: held({ actualStatus: 'stopped' }),
+    object: withMachine({ actualStatus: 'stopped' }),
     memory: (memory) => memory.backOff(NOW - 9_000, 5_000),
   });
   await run();
@@ -680,7 +687,7 @@ test('what was tried and worked ends the wait for it', async () => {
 
 describe('whether labels come back', () => {
   const shown = labelOf(1);
-  const object = held({ label: 'of somebody' });
+  const object = withMachine({ label: 'of somebody' });
   const readBack = (setting: Setting) => {
     const made = situation(setting);
     return made.run().then(() => made.done.filter((line) => line.startsWith('read back')));

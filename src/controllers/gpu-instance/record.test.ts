@@ -2,13 +2,13 @@ import { describe, expect, test } from 'vitest';
 import {
   type Given,
   given,
-  held,
   identity,
   intent,
   LOGIN,
   NOW,
   offer,
   UID,
+  withMachine,
 } from '../../../test/builders/observed.ts';
 import type { Ticket, TicketDecision } from '../../accounts/admission.ts';
 import type { AccountSession } from '../../accounts/session.ts';
@@ -196,7 +196,7 @@ describe('the record of a purchase', () => {
 });
 
 describe('the guard that is put back', () => {
-  const bare: Given = { ...held(), intent: intent(), finalizers: ['other'] };
+  const bare: Given = { ...withMachine(), intent: intent(), finalizers: ['other'] };
 
   test('stands beside the guards of others, on the very version that was judged, and in the cache', async () => {
     const { ports, sent, cached } = situation();
@@ -219,7 +219,7 @@ describe('the guard that is put back', () => {
 describe('the record of a status', () => {
   test('is not written where nothing changes, and still permits the act', async () => {
     const { ports, sent, cached } = situation();
-    const observed = given(held());
+    const observed = given(withMachine());
     const first = decide(observed);
     if (first.type !== 'decision') throw new Error('no decision');
     await record(observed, first, ports);
@@ -234,7 +234,7 @@ describe('the record of a status', () => {
 
   test('moves the generation of status and conditions in one write', async () => {
     const { ports, sent } = situation();
-    const observed = given(held());
+    const observed = given(withMachine());
     const object = { ...observed.object, metadata: { ...observed.object.metadata, generation: 7 } };
     const step = decide({ ...observed, object });
     if (step.type !== 'decision') throw new Error('no decision');
@@ -248,7 +248,7 @@ describe('the record of a status', () => {
 
   test.each(['conflict', 'notFound'] as const)('gives no receipt on %s', async (failure) => {
     const { ports } = situation({ failure });
-    const observed = given(held({}, { spec: { powerState: 'Stopped' } }));
+    const observed = given(withMachine({}, { spec: { powerState: 'Stopped' } }));
     const step = decide(observed);
     if (step.type !== 'decision') throw new Error('no decision');
     expect(step.actions).toHaveLength(1);

@@ -6,13 +6,13 @@ import {
   facts,
   type Given,
   given,
-  held,
   holding,
   intent,
   machineOf,
   offer,
   row,
   time,
+  withMachine,
 } from '../../../test/builders/observed.ts';
 import { outline } from '../../../test/builders/outline.ts';
 import { defaultConstants } from '../../ownership/constants.ts';
@@ -102,7 +102,7 @@ describe('a machine whose destroy was answered', () => {
   table([
     [
       'is on its way out although a list shows it running (23)',
-      held({}, { memory: { destroys: [mark] } }),
+      withMachine({}, { memory: { destroys: [mark] } }),
       {
         rule: 'carry-through-destroy',
         phase: 'Replacing',
@@ -224,7 +224,7 @@ describe('an answered rental', () => {
   table([
     [
       'whose result is on record is not saved again over a later one',
-      held({}, { memory: { rented } }),
+      withMachine({}, { memory: { rented } }),
       { rule: 'run', phase: 'Running', says: 'Ready' },
     ],
   ]);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { given, held, NOW, time } from '../../../test/builders/observed.ts';
+import { given, NOW, time, withMachine } from '../../../test/builders/observed.ts';
 import { decide } from './decide.ts';
 import { statusOf } from './status.ts';
 
@@ -14,7 +14,7 @@ const before = (type: string, reason: string) => ({
 
 test('a condition that is not true any more does not stand any more', () => {
   const conditions = [before('Stalled', 'NoPriceLimit'), before('Reconciling', 'Loading')];
-  const observed = given(held({}, { status: { conditions } }));
+  const observed = given(withMachine({}, { status: { conditions } }));
   const step = decide(observed);
   if (step.type !== 'decision' || !step.status) throw new Error('no status');
   const status = statusOf(observed.object, step.status, NOW);

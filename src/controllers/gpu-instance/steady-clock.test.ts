@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { given, held, intent, NOW, row } from '../../../test/builders/observed.ts';
+import { given, intent, NOW, row, withMachine } from '../../../test/builders/observed.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Feed } from '../../marketplace/feed/feed.ts';
 import type { CompleteList } from '../../marketplace/feed/feed-state.ts';
@@ -87,7 +87,7 @@ test('times of lists are remembered for as many lists as a feed remembers', () =
 });
 
 const sight = (steady: SteadyClock, change: Record<string, unknown> = {}) => {
-  const observed = given(held());
+  const observed = given(withMachine());
   return {
     object: observed.object,
     intent: observed.intent,
@@ -133,7 +133,7 @@ test('the deadline of an intent counts from its issue as soon as the service say
 test('scenario 58: a bad word counts from when this process first saw it, whatever the record says', () => {
   const { steady, pass } = clocks();
   const object = given(
-    held({}, { status: { actualStatus: 'offline', actualStatusSince: '2026-01-01T00:00:00Z' } }),
+    withMachine({}, { status: { actualStatus: 'offline', actualStatusSince: '2026-01-01T00:00:00Z' } }),
   ).object;
   const memory = new ObjectMemory();
   const seen = { object, recorded: row({ actualStatus: 'offline' }), list: list(NOW, NOW) };

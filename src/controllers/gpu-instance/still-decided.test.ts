@@ -1,10 +1,18 @@
 import { expect, test } from 'vitest';
 import { HOLD, OPEN_BREAKER } from '../../../test/builders/ending-machine.ts';
-import { at, type Given, given, held, holding, machineOf, time } from '../../../test/builders/observed.ts';
+import {
+  at,
+  type Given,
+  given,
+  holding,
+  machineOf,
+  time,
+  withMachine,
+} from '../../../test/builders/observed.ts';
 import { decide, stillDecides } from './decide.ts';
 import type { Action } from './types.ts';
 
-const offline: Given = held(
+const offline: Given = withMachine(
   { actualStatus: 'offline' },
   { status: { actualStatus: 'offline', actualStatusSince: time(-61) } },
 );
@@ -25,7 +33,7 @@ test('a queued destroy leaves if the newest list still shows the machine lost (H
 });
 
 test.each<readonly [string, Given]>([
-  ['the machine runs again', held({}, { status: replacing })],
+  ['the machine runs again', withMachine({}, { status: replacing })],
   [
     'the breaker is open',
     {
@@ -47,7 +55,10 @@ test.each([
     { rentedAt: undefined, firstRentedAt: undefined, cost: undefined },
   ],
 ])('a kept machine gets the same label a moment later if %s (I7)', (_, status) => {
-  const leaving: Given = { ...held({}, { spec: { deletionPolicy: 'Retain' }, status }), deleting: true };
+  const leaving: Given = {
+    ...withMachine({}, { spec: { deletionPolicy: 'Retain' }, status }),
+    deleting: true,
+  };
   const later = given(leaving);
   const seen = { ...later, now: later.now + 1_000, steadyNow: later.steadyNow + 1_000 };
   expect(stillDecides(seen, { before: given(leaving), action: actionOf(leaving) })).toBe(true);
@@ -72,16 +83,16 @@ test('a queued destroy of another machine is another action', () => {
 });
 
 test('a queued start leaves also if the price has moved', () => {
-  const stopped = held({ actualStatus: 'stopped' });
+  const stopped = withMachine({ actualStatus: 'stopped' });
   const start = actionOf(stopped);
   expect(start.type).toBe('start');
   const dearer = { ...stopped, machines: [machineOf(1, { actualStatus: 'stopped', pricePerHour: 777_000 })] };
   expect(stillDecides(given(dearer), { before: given(stopped), action: start })).toBe(true);
-  expect(stillDecides(given(held()), { before: given(stopped), action: start })).toBe(false);
+  expect(stillDecides(given(withMachine()), { before: given(stopped), action: start })).toBe(false);
 });
 
 test('a queued relabel is another action if its label is another', () => {
-  const adopted = held({ label: null }, { spec: { adopt: { instanceId: '1' } } });
+  const adopted = withMachine({ label: null }, { spec: { adopt: { instanceId: '1' } } });
   const relabel = actionOf(adopted);
   expect(relabel.type).toBe('relabel');
   const known = { before: given(adopted), action: relabel };
@@ -97,7 +108,7 @@ test('a queued destroy is not a stop of the same machine', () => {
 });
 
 test('a queued retain leaves while the object is being deleted, with the same label only', () => {
-  const retaining: Given = { ...held({}, { spec: { deletionPolicy: 'Retain' } }), deleting: true };
+  const retaining: Given = { ...withMachine({}, { spec: { deletionPolicy: 'Retain' } }), deleting: true };
   const retain = actionOf(retaining);
   expect(retain.type).toBe('retain');
   const known = { before: given(retaining), action: retain };

@@ -3,12 +3,12 @@ import {
   at,
   type Given,
   given,
-  held,
   holding,
   intent,
   labelOf,
   machineOf,
   time,
+  withMachine,
 } from '../../../test/builders/observed.ts';
 import { decide } from './decide.ts';
 import { surplusMachines } from './surplus.ts';
@@ -27,13 +27,17 @@ const ANSWERED = { instanceId: '1', reason: 'HostSilent', answeredAt: at(-40), e
 
 describe('one too many is', () => {
   test.for<readonly [string, Given, readonly string[]]>([
-    ['nothing beside the recorded machine alone', held(), []],
+    ['nothing beside the recorded machine alone', withMachine(), []],
     [
       'a second machine of the recorded purchase',
-      held({}, { machines: [machineOf(1), machineOf(1, { id: '2' })] }),
+      withMachine({}, { machines: [machineOf(1), machineOf(1, { id: '2' })] }),
       ['2'],
     ],
-    ['no machine of a newer purchase', held({}, { machines: [machineOf(1), machineOf(2, { id: '2' })] }), []],
+    [
+      'no machine of a newer purchase',
+      withMachine({}, { machines: [machineOf(1), machineOf(2, { id: '2' })] }),
+      [],
+    ],
     ['a machine of an older purchase', { ...BETWEEN, machines: [older] }, ['4']],
     [
       'a machine of an older purchase, beside an open one',
@@ -42,12 +46,12 @@ describe('one too many is', () => {
     ],
     [
       'no machine of the recorded purchase while the recorded one is not listed',
-      held({}, { machines: [machineOf(1, { id: '2' })] }),
+      withMachine({}, { machines: [machineOf(1, { id: '2' })] }),
       [],
     ],
     [
       'no machine of the recorded purchase while another purchase is open',
-      held(
+      withMachine(
         {},
         {
           machines: [machineOf(1), machineOf(1, { id: '2' })],
@@ -88,7 +92,7 @@ describe('one too many is', () => {
     ],
     [
       'not the recorded machine whose destroy was answered',
-      held({}, { machines: [machineOf(1)], memory: { destroys: [ANSWERED] } }),
+      withMachine({}, { machines: [machineOf(1)], memory: { destroys: [ANSWERED] } }),
       [],
     ],
     [

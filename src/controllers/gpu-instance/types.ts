@@ -19,7 +19,7 @@ import type { PurchaseConstants } from '../../ownership/constants.ts';
 import type { IntentReading, RentalIntent } from '../../ownership/intent.ts';
 import type { LabelIdentity } from '../../ownership/label.ts';
 import type { Login } from '../../ownership/login.ts';
-import type { Ownership } from '../../ownership/ours.ts';
+import type { Ownership } from '../../ownership/ownership.ts';
 import type { EventNote } from '../../runtime/events.ts';
 
 /** A proven login as far as one object's decisions need it. */

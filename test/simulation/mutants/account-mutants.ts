@@ -229,7 +229,7 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
   {
     name: 'kept-machine-swept',
     loses: 'the mark of a machine that was kept on purpose',
-    file: 'ownership/ours.ts',
+    file: 'ownership/ownership.ts',
     find: '      return reading.retained\n        ?',
     replace: '      return reading.retained && row.id < 0\n        ?',
     also: [

@@ -20,7 +20,7 @@ export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
   {
     name: 'label-window-ignored',
     loses: 'the time in which a label fits a machine',
-    file: 'ownership/ours.ts',
+    file: 'ownership/ownership.ts',
     find: "  if (inside) return { type: 'labelled', facts };",
     replace: "  if (inside || row.id > 0) return { type: 'labelled', facts };",
   },

@@ -5,10 +5,10 @@ import {
   facts,
   type Given,
   given,
-  held,
   holding,
   row,
   time,
+  withMachine,
 } from '../../../../test/builders/observed.ts';
 import { decide } from '../decide.ts';
 
@@ -97,7 +97,7 @@ describe('what a machine was before it was taken over', () => {
   test('is not made good when it is listed for the first time after that', () => {
     const limits = { maxLifetime: '1h', maxTotalCost: '1' };
     const status = adopted() ?? {};
-    const later = held(
+    const later = withMachine(
       { ...rentedLongAgo, id: '40', label: 'gpurental1:x' },
       { spec: { ...manage, ...limits }, status: { ...status, runningAt: undefined } },
     );

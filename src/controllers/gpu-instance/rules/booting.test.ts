@@ -1,12 +1,12 @@
 import { describe } from 'vitest';
 import { decisionTables } from '../../../../test/builders/decision-table.ts';
 import { destroys } from '../../../../test/builders/ending-machine.ts';
-import { at, type Given, held, intent, time } from '../../../../test/builders/observed.ts';
+import { at, type Given, intent, time, withMachine } from '../../../../test/builders/observed.ts';
 
 const { table, close } = decisionTables('booting');
 
 const booting = (actualStatus: 'loading' | 'created' | null, seconds: number, situation: Given = {}): Given =>
-  held(
+  withMachine(
     { actualStatus },
     {
       ...situation,

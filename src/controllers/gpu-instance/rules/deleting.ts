@@ -7,7 +7,7 @@ import { formatDollars, parseDollars } from '../../../lib/money.ts';
 import { parseTime } from '../../../lib/time.ts';
 import type { Instance } from '../../../marketplace/instances/instance.ts';
 import { makeRetainedLabel } from '../../../ownership/label.ts';
-import { startsInWindow } from '../../../ownership/ours.ts';
+import { startsInWindow } from '../../../ownership/ownership.ts';
 import type { EventNote } from '../../../runtime/events.ts';
 import { decision, firstOf, type Rule } from '../decision.ts';
 import { attemptOf, type Facts, type OwnedMachine } from '../facts.ts';

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { decisionTables } from '../../../../test/builders/decision-table.ts';
 import { destroys, HOLD, lost, OUTDATED } from '../../../../test/builders/ending-machine.ts';
-import { at, facts, type Given, given, held, time, UID } from '../../../../test/builders/observed.ts';
+import { at, facts, type Given, given, time, UID, withMachine } from '../../../../test/builders/observed.ts';
 import { decide } from '../decide.ts';
 
 const { table, close } = decisionTables('held-back');
 
 /** A machine of an old spec whose end the annotation holds back; names only what matters. */
-function waiting(change: Parameters<typeof held>[0], situation: Given = {}): Given {
-  return held(change, {
+function waiting(change: Parameters<typeof withMachine>[0], situation: Given = {}): Given {
+  return withMachine(change, {
     ...situation,
     status: { ...OUTDATED, ...situation.status },
     annotations: { ...HOLD, ...situation.annotations },
@@ -40,7 +40,7 @@ describe('while machines are replaced slowly (C2)', () => {
     ],
     [
       'a machine that works and is unwanted waits until the breaker closes',
-      held({}, { ...slow(UID), status: OUTDATED }),
+      withMachine({}, { ...slow(UID), status: OUTDATED }),
       { rule: 'run', phase: 'Running', says: 'Ready', afterMs: 60_000 },
     ],
   ]);
@@ -56,20 +56,20 @@ describe('in a namespace that may no longer use the account (H3)', () => {
   };
 
   test('a machine that works is not replaced, since no other could be rented', () => {
-    const step = verdictOf(held({}, { status: OUTDATED, ...ready('refused') }));
+    const step = verdictOf(withMachine({}, { status: OUTDATED, ...ready('refused') }));
     expect(step?.actions).toEqual([]);
     expect(step?.status?.verdict.Ready.message).toContain('No MarketplaceAccount');
   });
 
   test('a machine is replaced while that is not decided', () => {
-    expect(verdictOf(held({}, { status: OUTDATED, ...ready('undecided') }))?.actions).toMatchObject([
+    expect(verdictOf(withMachine({}, { status: OUTDATED, ...ready('undecided') }))?.actions).toMatchObject([
       { type: 'destroy' },
     ]);
   });
 
   test('a machine beyond a limit is ended', () => {
     const limit = { spec: { maxLifetime: '1m' } };
-    expect(verdictOf(held({}, { ...limit, ...ready('refused') }))?.actions).toMatchObject([
+    expect(verdictOf(withMachine({}, { ...limit, ...ready('refused') }))?.actions).toMatchObject([
       { type: 'destroy' },
     ]);
   });
@@ -80,7 +80,7 @@ describe('a machine whose replacement is held back', () => {
     ['goes on with its work', waiting({}), { rule: 'run', phase: 'Running', says: 'Ready', afterMs: 60_000 }],
     [
       'goes on with it while the object is paused',
-      held({}, { status: OUTDATED, spec: { paused: true } }),
+      withMachine({}, { status: OUTDATED, spec: { paused: true } }),
       { rule: 'run', phase: 'Running', says: 'Ready', afterMs: 60_000 },
     ],
     [
@@ -147,7 +147,7 @@ describe('a machine whose replacement is held back', () => {
     ],
     [
       'says what it costs too much by',
-      held(
+      withMachine(
         { actualStatus: 'loading', pricePerHour: 900_000 },
         {
           status: isBooting,
@@ -169,25 +169,25 @@ describe('a machine that was taken over by an object that can rent no other', ()
   } as const;
   const kept = { rule: 'run', phase: 'Running', says: 'Ready', afterMs: 60_000 };
   table([
-    ['stays when the spec changes', held({}, { spec: takenOver, status: OUTDATED }), kept],
+    ['stays when the spec changes', withMachine({}, { spec: takenOver, status: OUTDATED }), kept],
     [
       'stays when another is asked for',
-      held({}, { spec: takenOver, annotations: { 'gpurental.dev/replace-at': time(-10) } }),
+      withMachine({}, { spec: takenOver, annotations: { 'gpurental.dev/replace-at': time(-10) } }),
       kept,
     ],
     [
       'stays when the alternatives alone are missing',
-      held({}, { spec: { ...takenOver, image: 'example/image:1' }, status: OUTDATED }),
+      withMachine({}, { spec: { ...takenOver, image: 'example/image:1' }, status: OUTDATED }),
       kept,
     ],
     [
       'stays when the image alone is missing',
-      held({}, { spec: { ...takenOver, offers: [{ maxPricePerHour: '1.00' }] }, status: OUTDATED }),
+      withMachine({}, { spec: { ...takenOver, offers: [{ maxPricePerHour: '1.00' }] }, status: OUTDATED }),
       kept,
     ],
     [
       'ends all the same when its time is over',
-      held({}, { spec: { ...takenOver, maxLifetime: '5m' } }),
+      withMachine({}, { spec: { ...takenOver, maxLifetime: '5m' } }),
       destroys('limit-reached', 'LimitReached'),
     ],
   ]);
@@ -198,7 +198,7 @@ describe('a machine beyond a limit that may not be destroyed', () => {
   table([
     [
       'is stopped where that is wanted, and the policy is Stop, whatever the annotation says',
-      held({}, { spec: { ...beyond, deletionPolicy: 'Stop' }, annotations: HOLD }),
+      withMachine({}, { spec: { ...beyond, deletionPolicy: 'Stop' }, annotations: HOLD }),
       {
         rule: 'limit-reached',
         record: 'status',
@@ -210,7 +210,7 @@ describe('a machine beyond a limit that may not be destroyed', () => {
     ],
     [
       'is stopped where that is wanted, and the policy is Retain',
-      held({}, { spec: { ...beyond, deletionPolicy: 'Retain' } }),
+      withMachine({}, { spec: { ...beyond, deletionPolicy: 'Retain' } }),
       {
         rule: 'limit-reached',
         record: 'status',
@@ -222,7 +222,7 @@ describe('a machine beyond a limit that may not be destroyed', () => {
     ],
     [
       'is not started again',
-      held(
+      withMachine(
         { actualStatus: 'stopped' },
         { spec: { maxLifetime: '5m', deletionPolicy: 'Stop' }, annotations: HOLD },
       ),
@@ -255,7 +255,7 @@ describe('while its end is held back', () => {
   ])('the price of one %s is written down', (_, situation) => {
     const actualStatus = situation.memory ? ('offline' as const) : ('running' as const);
     const cost = { accrued: '0.00', since: time(-300) };
-    const observed = held(
+    const observed = withMachine(
       { actualStatus },
       { ...situation, annotations: HOLD, status: { ...situation.status, cost } },
     );
@@ -264,16 +264,16 @@ describe('while its end is held back', () => {
 
   test('a machine that no alternative asks for any more says what it lacks', () => {
     const spec = { offers: [{ gpuNames: ['H100'] }] };
-    const step = decide(given(held({}, { spec, annotations: HOLD })));
+    const step = decide(given(withMachine({}, { spec, annotations: HOLD })));
     expect(step.type === 'decision' && step.status?.verdict.Ready.message).toContain('H100');
-    const changed = decide(given(held({}, { annotations: HOLD, status: OUTDATED })));
+    const changed = decide(given(withMachine({}, { annotations: HOLD, status: OUTDATED })));
     expect(changed.type === 'decision' && changed.status?.verdict.Ready.message).toContain(
       'as the old spec said',
     );
   });
 
   test('a request that is due is not looked at each second', () => {
-    const due = held({}, { annotations: { ...HOLD, 'gpurental.dev/replace-at': time(-1) } });
+    const due = withMachine({}, { annotations: { ...HOLD, 'gpurental.dev/replace-at': time(-1) } });
     expect(decide(given(due))).toMatchObject({ requeue: { afterMs: 60_000 } });
   });
 });

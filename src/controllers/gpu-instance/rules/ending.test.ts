@@ -8,7 +8,7 @@ import {
   OPEN_BREAKER,
   OUTDATED,
 } from '../../../../test/builders/ending-machine.ts';
-import { at, type Given, held, holding, intent, time } from '../../../../test/builders/observed.ts';
+import { at, type Given, holding, intent, time, withMachine } from '../../../../test/builders/observed.ts';
 import type { Observed } from '../types.ts';
 
 const { table, close } = decisionTables('ending');
@@ -40,7 +40,7 @@ describe('what holds back the end of a machine', () => {
   table([
     [
       'a limit is not held back by a pause, an open breaker or a policy of Never',
-      held(
+      withMachine(
         {},
         {
           spec: { maxLifetime: '5m', paused: true, replacement: { policy: 'Never' } },
@@ -53,12 +53,12 @@ describe('what holds back the end of a machine', () => {
     ],
     [
       'a limit is not held back by the annotation: a budget that it lifts is none (L4)',
-      held({}, { spec: { maxLifetime: '5m' }, annotations: HOLD }),
+      withMachine({}, { spec: { maxLifetime: '5m' }, annotations: HOLD }),
       destroys('limit-reached', 'LimitReached'),
     ],
     [
       'a policy of Never is about lost machines, not about unwanted ones',
-      held({}, { spec: { replacement: { policy: 'Never' } }, status: OUTDATED }),
+      withMachine({}, { spec: { replacement: { policy: 'Never' } }, status: OUTDATED }),
       destroys('spec-changed', 'SpecChanged'),
     ],
   ]);
@@ -108,12 +108,12 @@ describe('a machine whose destroy was answered', () => {
   table([
     [
       'is destroyed again where a list begun after half the lag still shows it',
-      held({}, { memory: { destroys: [mark(-32)] } }),
+      withMachine({}, { memory: { destroys: [mark(-32)] } }),
       destroys('carry-through-destroy', 'SpecChanged', 'OldMachineNotGone'),
     ],
     [
       'is waited for by a list begun at the very end of half the lag',
-      held({}, { memory: { destroys: [mark(-31)] } }),
+      withMachine({}, { memory: { destroys: [mark(-31)] } }),
       {
         rule: 'carry-through-destroy',
         phase: 'Replacing',
@@ -151,7 +151,7 @@ describe('a machine whose destroy was answered', () => {
     ],
     [
       'stays said to be there, once it was',
-      held(
+      withMachine(
         {},
         {
           memory: { destroys: [mark(-15)] },

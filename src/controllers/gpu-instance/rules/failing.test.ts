@@ -8,7 +8,7 @@ import {
   OPEN_BREAKER,
   since,
 } from '../../../../test/builders/ending-machine.ts';
-import { at, given, held } from '../../../../test/builders/observed.ts';
+import { at, given, withMachine } from '../../../../test/builders/observed.ts';
 import { decide } from '../decide.ts';
 
 const { table, close } = decisionTables('failing');
@@ -19,22 +19,22 @@ describe('the tolerance of a host', () => {
   table([
     [
       'that is offline is its own',
-      held({ actualStatus: 'offline' }, { spec: tolerance, status: since('offline', -31) }),
+      withMachine({ actualStatus: 'offline' }, { spec: tolerance, status: since('offline', -31) }),
       destroys('lost', 'HostOffline'),
     ],
     [
       'that is offline has not run out before',
-      held({ actualStatus: 'offline' }, { spec: tolerance, status: since('offline', -20) }),
+      withMachine({ actualStatus: 'offline' }, { spec: tolerance, status: since('offline', -20) }),
       { rule: 'tolerate', phase: 'Lost', says: 'HostOffline', afterMs: 10000 },
     ],
     [
       'that is silent is its own',
-      held({ actualStatus: 'unknown' }, { spec: tolerance, status: since('unknown', -60) }),
+      withMachine({ actualStatus: 'unknown' }, { spec: tolerance, status: since('unknown', -60) }),
       { rule: 'tolerate', phase: 'Lost', says: 'HostSilent', afterMs: 30000 },
     ],
     [
       'that is silent runs out',
-      held({ actualStatus: 'unknown' }, { spec: tolerance, status: since('unknown', -91) }),
+      withMachine({ actualStatus: 'unknown' }, { spec: tolerance, status: since('unknown', -91) }),
       destroys('lost', 'HostSilent'),
     ],
   ]);
@@ -46,12 +46,12 @@ describe('a host that a single list shows to be away, where minutes lie between 
   table([
     [
       'is looked at again by the next one before its machine is lost',
-      held({ actualStatus: 'offline' }, { status: since('offline', -90), list, observed: shown }),
+      withMachine({ actualStatus: 'offline' }, { status: since('offline', -90), list, observed: shown }),
       { rule: 'tolerate', phase: 'Lost', says: 'HostOffline', onList: true },
     ],
     [
       'is not waited for where nothing is tolerated',
-      held(
+      withMachine(
         { actualStatus: 'offline' },
         {
           spec: { replacement: { tolerance: { offline: '0s' } } },
@@ -92,7 +92,7 @@ describe('a machine that nobody sees', () => {
     ],
     [
       'is tolerated for longer by the time in which the breaker was open (C2)',
-      held(
+      withMachine(
         { actualStatus: 'offline' },
         { status: since('offline', -3600), facts: { openSpans: [{ from: at(-3580), until: at(-30) }] } },
       ),
@@ -100,7 +100,7 @@ describe('a machine that nobody sees', () => {
     ],
     [
       'is lost once it was bad for a minute without that time (C2)',
-      held(
+      withMachine(
         { actualStatus: 'offline' },
         { status: since('offline', -3600), facts: { openSpans: [{ from: at(-3580), until: at(-41) }] } },
       ),
@@ -116,7 +116,10 @@ describe('a machine that nobody sees', () => {
   table([
     [
       'is tolerated in the name of the breaker while that is open (C2)',
-      held({ actualStatus: 'offline' }, { status: since('offline', -20), facts: { breaker: OPEN_BREAKER } }),
+      withMachine(
+        { actualStatus: 'offline' },
+        { status: since('offline', -20), facts: { breaker: OPEN_BREAKER } },
+      ),
       { rule: 'tolerate', phase: 'Lost', says: 'BreakerOpen', afterMs: 40_000 },
     ],
     [
@@ -127,7 +130,7 @@ describe('a machine that nobody sees', () => {
   ]);
 
   test('is destroyed without a single read if lists show that its container ended', () => {
-    const exited = held(
+    const exited = withMachine(
       { actualStatus: 'exited' },
       {
         status: since('exited', -60),
@@ -152,7 +155,7 @@ describe('a machine that has ended', () => {
   table([
     [
       'is judged by no list from while the breaker was open (C2)',
-      held(
+      withMachine(
         { actualStatus: 'exited' },
         {
           status: since('exited', -60),
@@ -167,7 +170,7 @@ describe('a machine that has ended', () => {
   table([
     [
       'is not judged by lists from before it had',
-      held(
+      withMachine(
         { actualStatus: 'exited' },
         { status: since('exited', -11), observed: { listsBegun: lists(-31, -21, -1) } },
       ),
@@ -175,7 +178,7 @@ describe('a machine that has ended', () => {
     ],
     [
       'is judged by the list of the very second in which it was first seen',
-      held(
+      withMachine(
         { actualStatus: 'exited' },
         { status: since('exited', -11), observed: { listsBegun: [at(-11) + 400, at(-1)] } },
       ),
@@ -188,7 +191,7 @@ describe('a machine that flaps', () => {
   table([
     [
       'is written down when two lists showed it bad',
-      held(
+      withMachine(
         { actualStatus: 'unknown' },
         {
           memory: { badEndedAt: at(-30), seenStatus: { actualStatus: 'unknown', since: at(-11) } },
@@ -199,7 +202,7 @@ describe('a machine that flaps', () => {
     ],
     [
       'is not by lists from before',
-      held(
+      withMachine(
         { actualStatus: 'unknown' },
         {
           memory: { badEndedAt: at(-30), seenStatus: { actualStatus: 'unknown', since: at(-11) } },
@@ -210,7 +213,7 @@ describe('a machine that flaps', () => {
     ],
     [
       'is still one at the end of five minutes',
-      held(
+      withMachine(
         { actualStatus: 'unknown' },
         { memory: { badEndedAt: at(-300), seenStatus: { actualStatus: 'unknown', since: at(-1) } } },
       ),
@@ -218,7 +221,7 @@ describe('a machine that flaps', () => {
     ],
     [
       'is one no more after five minutes',
-      held(
+      withMachine(
         { actualStatus: 'unknown' },
         { memory: { badEndedAt: at(-301), seenStatus: { actualStatus: 'unknown', since: at(-1) } } },
       ),

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { given, held } from '../../../../test/builders/observed.ts';
+import { given, withMachine } from '../../../../test/builders/observed.ts';
 import type { Instance } from '../../../marketplace/instances/instance.ts';
 import { reachable } from './machine-finding.ts';
 
 const ports = [{ containerPort: 8080 }, { containerPort: 53, protocol: 'UDP' as const }];
-const says = (row: Partial<Instance>) => reachable(given(held(row, { spec: { ports } })));
+const says = (row: Partial<Instance>) => reachable(given(withMachine(row, { spec: { ports } })));
 
 describe('a running machine with declared ports (S8, D-op1)', () => {
   test('is not reachable when it maps none of them, and the condition names them', () => {

@@ -1,44 +1,47 @@
 import { describe } from 'vitest';
 import { decisionTables } from '../../../../test/builders/decision-table.ts';
 import { destroys } from '../../../../test/builders/ending-machine.ts';
-import { at, type Given, held, intent, time } from '../../../../test/builders/observed.ts';
+import { at, type Given, intent, time, withMachine } from '../../../../test/builders/observed.ts';
 
 const { table, close } = decisionTables('running');
 
 const adopted = (label: string | null, situation: Given = {}): Given =>
-  held({ label }, { ...situation, spec: { adopt: { instanceId: '1' }, ...situation.spec } });
+  withMachine({ label }, { ...situation, spec: { adopt: { instanceId: '1' }, ...situation.spec } });
 const replaceAt = (seconds: number) => ({ annotations: { 'gpurental.dev/replace-at': time(seconds) } });
 
 describe('a running machine', () => {
   table([
     [
       'runs from the list that first showed it, and forgets what led there',
-      held({}, { status: { runningAt: undefined, startRequestedAt: time(-90), progressAt: time(-90) } }),
+      withMachine(
+        {},
+        { status: { runningAt: undefined, startRequestedAt: time(-90), progressAt: time(-90) } },
+      ),
       { rule: 'run', phase: 'Running', says: 'Ready' },
     ],
     [
       'runs since when it was first seen to',
-      held({}, { status: { runningAt: time(-9000) } }),
+      withMachine({}, { status: { runningAt: time(-9000) } }),
       { rule: 'run', phase: 'Running', says: 'Ready' },
     ],
     [
       'is looked at when its lifetime will be over',
-      held({}, { spec: { maxLifetime: '10m' } }),
+      withMachine({}, { spec: { maxLifetime: '10m' } }),
       { rule: 'run', phase: 'Running', says: 'Ready', afterMs: 300000 },
     ],
     [
       'is looked at when its money will be spent',
-      held({}, { spec: { maxTotalCost: '1.00' } }),
+      withMachine({}, { spec: { maxTotalCost: '1.00' } }),
       { rule: 'run', phase: 'Running', says: 'Ready', afterMs: 6899997.6 },
     ],
     [
       'is not ready before its probe has answered',
-      held({}, { spec: { readinessProbe: { tcpSocket: { port: 8080 } } } }),
+      withMachine({}, { spec: { readinessProbe: { tcpSocket: { port: 8080 } } } }),
       { rule: 'run', phase: 'Running', says: 'ProbeFailing' },
     ],
     [
       'is not ready while its probe fails',
-      held(
+      withMachine(
         {},
         {
           spec: { readinessProbe: { tcpSocket: { port: 8080 } } },
@@ -49,7 +52,7 @@ describe('a running machine', () => {
     ],
     [
       'is ready once its probe succeeds',
-      held(
+      withMachine(
         {},
         {
           spec: { readinessProbe: { tcpSocket: { port: 8080 } } },
@@ -60,7 +63,7 @@ describe('a running machine', () => {
     ],
     [
       'is asked to stop again half a minute after it was',
-      held({}, { spec: { powerState: 'Stopped' }, memory: { stopAskedAt: at(-30) } }),
+      withMachine({}, { spec: { powerState: 'Stopped' }, memory: { stopAskedAt: at(-30) } }),
       {
         rule: 'stop',
         record: 'status',
@@ -75,35 +78,42 @@ describe('a running machine', () => {
 
 describe('a replacement that was asked for', () => {
   table([
-    ['is due at the very moment', held({}, replaceAt(0)), destroys('replace-requested', 'ReplaceRequested')],
+    [
+      'is due at the very moment',
+      withMachine({}, replaceAt(0)),
+      destroys('replace-requested', 'ReplaceRequested'),
+    ],
     [
       'is done once',
-      held({}, { ...replaceAt(-10), status: { replacedAt: time(-10) } }),
+      withMachine({}, { ...replaceAt(-10), status: { replacedAt: time(-10) } }),
       { rule: 'run', phase: 'Running', says: 'Ready' },
     ],
     [
       'is over for a machine that is as old as the request',
-      held({}, replaceAt(-300)),
+      withMachine({}, replaceAt(-300)),
       { rule: 'run', phase: 'Running', says: 'Ready' },
     ],
     [
       'needs to know how old the machine is',
-      held({ startedAt: undefined }, { ...replaceAt(-10), status: { rentedAt: undefined } }),
+      withMachine({ startedAt: undefined }, { ...replaceAt(-10), status: { rentedAt: undefined } }),
       { rule: 'run', phase: 'Running', says: 'Ready' },
     ],
     [
       'is none without a time, which is told',
-      held({}, { annotations: { 'gpurental.dev/replace-at': 'soon' } }),
+      withMachine({}, { annotations: { 'gpurental.dev/replace-at': 'soon' } }),
       { rule: 'run', phase: 'Running', says: 'Ready' },
     ],
     [
       'is none without a time, which is told once',
-      held({}, { annotations: { 'gpurental.dev/replace-at': 'soon' }, status: { replacedAt: 'soon' } }),
+      withMachine(
+        {},
+        { annotations: { 'gpurental.dev/replace-at': 'soon' }, status: { replacedAt: 'soon' } },
+      ),
       { rule: 'run', phase: 'Running', says: 'Ready' },
     ],
     [
       'is none without a time, which is told once of a long text',
-      held(
+      withMachine(
         {},
         {
           annotations: { 'gpurental.dev/replace-at': 'so'.repeat(200) },
@@ -114,7 +124,7 @@ describe('a replacement that was asked for', () => {
     ],
     [
       'is told anew of another text',
-      held({}, { annotations: { 'gpurental.dev/replace-at': 'now' }, status: { replacedAt: 'soon' } }),
+      withMachine({}, { annotations: { 'gpurental.dev/replace-at': 'now' }, status: { replacedAt: 'soon' } }),
       { rule: 'run', phase: 'Running', says: 'Ready' },
     ],
   ]);
@@ -124,17 +134,20 @@ describe('a limit of an object that keeps its machine', () => {
   table([
     [
       'stops nothing where the policy is Retain',
-      held({}, { spec: { maxLifetime: '5m', deletionPolicy: 'Retain' } }),
+      withMachine({}, { spec: { maxLifetime: '5m', deletionPolicy: 'Retain' } }),
       { rule: 'limit-reached', record: 'status', phase: 'Failed', says: 'stalled: LimitReached' },
     ],
     [
       'stops nothing that is stopped',
-      held({ actualStatus: 'stopped' }, { spec: { maxLifetime: '5m', deletionPolicy: 'Stop' } }),
+      withMachine({ actualStatus: 'stopped' }, { spec: { maxLifetime: '5m', deletionPolicy: 'Stop' } }),
       { rule: 'limit-reached', record: 'status', phase: 'Failed', says: 'stalled: LimitReached' },
     ],
     [
       'does not ask to stop again at once',
-      held({}, { spec: { maxLifetime: '5m', deletionPolicy: 'Stop' }, memory: { stopAskedAt: at(-29) } }),
+      withMachine(
+        {},
+        { spec: { maxLifetime: '5m', deletionPolicy: 'Stop' }, memory: { stopAskedAt: at(-29) } },
+      ),
       {
         rule: 'limit-reached',
         record: 'status',
@@ -145,7 +158,7 @@ describe('a limit of an object that keeps its machine', () => {
     ],
     [
       'stops a machine that boots as well, which bills like one that runs',
-      held({ actualStatus: 'loading' }, { spec: { maxLifetime: '5m', deletionPolicy: 'Stop' } }),
+      withMachine({ actualStatus: 'loading' }, { spec: { maxLifetime: '5m', deletionPolicy: 'Stop' } }),
       {
         rule: 'limit-reached',
         record: 'status',
@@ -157,17 +170,17 @@ describe('a limit of an object that keeps its machine', () => {
     ],
     [
       'is looked at when it is reached while the machine is stopped',
-      held({ actualStatus: 'stopped' }, { spec: { powerState: 'Stopped', maxLifetime: '10m' } }),
+      withMachine({ actualStatus: 'stopped' }, { spec: { powerState: 'Stopped', maxLifetime: '10m' } }),
       { rule: 'stopped-as-wanted', phase: 'Stopped', says: 'Ready', afterMs: 300000 },
     ],
     [
       'is not reached by our own clock where the service has another time',
-      held({}, { spec: { maxLifetime: '12h', maxTotalCost: '9.00' }, observed: { now: at(86_400) } }),
+      withMachine({}, { spec: { maxLifetime: '12h', maxTotalCost: '9.00' }, observed: { now: at(86_400) } }),
       { rule: 'run', phase: 'Running', says: 'Ready', afterMs: 42900000 },
     ],
     [
       'is not judged by a clock that was set a moment ago',
-      held(
+      withMachine(
         {},
         {
           spec: { maxLifetime: '12h' },
@@ -179,7 +192,7 @@ describe('a limit of an object that keeps its machine', () => {
     ],
     [
       'is reached by our own clock where the service never says what time it is',
-      held(
+      withMachine(
         {},
         {
           spec: { maxLifetime: '12h' },
@@ -191,7 +204,7 @@ describe('a limit of an object that keeps its machine', () => {
     ],
     [
       'is not reached by a wall clock that jumped, when the service never says its time (H2)',
-      held(
+      withMachine(
         {},
         {
           spec: { maxLifetime: '12h' },
@@ -203,7 +216,7 @@ describe('a limit of an object that keeps its machine', () => {
     ],
     [
       'is not reached by a time on which two complete lists do not agree yet (H2)',
-      held(
+      withMachine(
         {},
         {
           spec: { maxLifetime: '12h', maxTotalCost: '9.00' },
@@ -215,7 +228,10 @@ describe('a limit of an object that keeps its machine', () => {
     ],
     [
       'asks to stop again after half a minute',
-      held({}, { spec: { maxLifetime: '5m', deletionPolicy: 'Stop' }, memory: { stopAskedAt: at(-30) } }),
+      withMachine(
+        {},
+        { spec: { maxLifetime: '5m', deletionPolicy: 'Stop' }, memory: { stopAskedAt: at(-30) } },
+      ),
       {
         rule: 'limit-reached',
         record: 'status',
@@ -227,7 +243,7 @@ describe('a limit of an object that keeps its machine', () => {
     ],
     [
       'destroys a booting machine as well',
-      held({ actualStatus: 'loading' }, { spec: { maxLifetime: '5m' } }),
+      withMachine({ actualStatus: 'loading' }, { spec: { maxLifetime: '5m' } }),
       destroys('limit-reached', 'LimitReached'),
     ],
   ]);
@@ -237,7 +253,7 @@ describe('the price of a machine', () => {
   table([
     [
       'scenario 109: is judged by an alternative that the machine satisfies, whatever place it was moved to (M4)',
-      held(
+      withMachine(
         { pricePerHour: 520_000 },
         {
           spec: {
@@ -251,7 +267,7 @@ describe('the price of a machine', () => {
     ],
     [
       'is judged by the dearest of the alternatives that the machine satisfies',
-      held(
+      withMachine(
         { pricePerHour: 520_000 },
         {
           spec: {
@@ -265,7 +281,7 @@ describe('the price of a machine', () => {
     ],
     [
       'is above its maximum although an alternative for another GPU model allows more',
-      held(
+      withMachine(
         { pricePerHour: 520_000 },
         {
           spec: {
@@ -278,7 +294,7 @@ describe('the price of a machine', () => {
     ],
     [
       'is judged by the only alternative when no index is on record',
-      held(
+      withMachine(
         { pricePerHour: 520_000 },
         {
           spec: { offers: [{ maxPricePerHour: '0.51' }], onPriceAbove: 'Replace' },
@@ -297,7 +313,7 @@ describe('the price of a machine', () => {
     ],
     [
       'above the limit of the account is told and borne: that limit stops no machine that runs',
-      held(
+      withMachine(
         { pricePerHour: 495_000 },
         {
           spec: { offers: [{ maxPricePerHour: '1.00' }], onPriceAbove: 'Replace' },
@@ -308,12 +324,15 @@ describe('the price of a machine', () => {
     ],
     [
       'is judged while it boots',
-      held({ actualStatus: 'loading', pricePerHour: 1_100_000 }, { spec: { onPriceAbove: 'Replace' } }),
+      withMachine(
+        { actualStatus: 'loading', pricePerHour: 1_100_000 },
+        { spec: { onPriceAbove: 'Replace' } },
+      ),
       destroys('price-raised', 'PriceRaised'),
     ],
     [
       'is not judged while it is stopped',
-      held(
+      withMachine(
         { actualStatus: 'stopped', pricePerHour: 1_100_000 },
         { spec: { onPriceAbove: 'Replace', powerState: 'Stopped' } },
       ),
@@ -321,17 +340,17 @@ describe('the price of a machine', () => {
     ],
     [
       'may be exactly the most that is allowed',
-      held({ pricePerHour: 1_000_000 }, { status: { offerPricePerHour: '1.00' } }),
+      withMachine({ pricePerHour: 1_000_000 }, { status: { offerPricePerHour: '1.00' } }),
       { rule: 'run', phase: 'Running', says: 'Ready' },
     ],
     [
       'may be five per cent over its offer',
-      held({ pricePerHour: 525_000 }),
+      withMachine({ pricePerHour: 525_000 }),
       { rule: 'run', phase: 'Running', says: 'Ready' },
     ],
     [
       'is not judged where it is not named',
-      held({ pricePerHour: undefined }, { spec: { onPriceAbove: 'Replace' } }),
+      withMachine({ pricePerHour: undefined }, { spec: { onPriceAbove: 'Replace' } }),
       { rule: 'run', phase: 'Running', says: 'Ready' },
     ],
   ]);
@@ -362,12 +381,12 @@ describe('the label of a machine that was taken over', () => {
     ],
     [
       'is not for a machine that was rented',
-      held({ label: null }),
+      withMachine({ label: null }),
       { rule: 'run', phase: 'Running', says: 'Ready' },
     ],
     [
       'is put on a machine that is stopped, too',
-      held(
+      withMachine(
         { label: null, actualStatus: 'stopped' },
         { spec: { adopt: { instanceId: '1' }, powerState: 'Stopped' } },
       ),

@@ -1,11 +1,14 @@
 import { describe } from 'vitest';
 import { decisionTables } from '../../../../test/builders/decision-table.ts';
-import { at, type Given, held, machineOf } from '../../../../test/builders/observed.ts';
+import { at, type Given, machineOf, withMachine } from '../../../../test/builders/observed.ts';
 
 const { table, close } = decisionTables('surplus');
 
 const two = (situation: Given = {}): Given =>
-  held({}, { machines: [machineOf(1), machineOf(1, { id: '2' }), machineOf(1, { id: '3' })], ...situation });
+  withMachine(
+    {},
+    { machines: [machineOf(1), machineOf(1, { id: '2' }), machineOf(1, { id: '3' })], ...situation },
+  );
 const mark = (instanceId: string, seconds: number) => ({
   instanceId,
   reason: 'Surplus' as const,

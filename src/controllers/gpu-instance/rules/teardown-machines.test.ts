@@ -1,7 +1,15 @@
 import { describe } from 'vitest';
 import { decisionTables } from '../../../../test/builders/decision-table.ts';
 import { lists } from '../../../../test/builders/ending-machine.ts';
-import { at, facts, held, holding, intent, machineOf, row } from '../../../../test/builders/observed.ts';
+import {
+  at,
+  facts,
+  holding,
+  intent,
+  machineOf,
+  row,
+  withMachine,
+} from '../../../../test/builders/observed.ts';
 import { defaultConstants } from '../../../ownership/constants.ts';
 import type { Observed } from '../types.ts';
 
@@ -88,22 +96,25 @@ describe('a deletion destroys', () => {
   table([
     [
       'a machine although another was destroyed a moment ago',
-      held({}, { memory: { destroys: [mark(-5, '9')] } }),
+      withMachine({}, { memory: { destroys: [mark(-5, '9')] } }),
       { rule: 'destroy-machines', actions: ['destroy 1 (Destroying)'], afterMs: 5000, onList: true },
     ],
     [
       'nothing again before a list begun after half the lag',
-      held({}, { memory: { destroys: [mark(-31)] } }),
+      withMachine({}, { memory: { destroys: [mark(-31)] } }),
       { rule: 'confirm-gone', afterMs: 30000, onList: true },
     ],
     [
       'as soon as it may try again',
-      held({}, { memory: { destroyNotBefore: at(0), destroyFailures: 3 } }),
+      withMachine({}, { memory: { destroyNotBefore: at(0), destroyFailures: 3 } }),
       { rule: 'destroy-machines', actions: ['destroy 1 (Destroying)'], afterMs: 20000, onList: true },
     ],
     [
       'nothing without an account that may be used',
-      held({}, { account: { state: 'notReady', reason: 'KeyRejected', message: 'm', facts: undefined } }),
+      withMachine(
+        {},
+        { account: { state: 'notReady', reason: 'KeyRejected', message: 'm', facts: undefined } },
+      ),
       { rule: 'wait-for-account', phase: 'Deleting', says: 'AccountNotReady' },
     ],
   ]);
@@ -120,22 +131,28 @@ describe('a deletion that keeps its machine', () => {
   table([
     [
       'stops it again half a minute after it was asked to',
-      held({}, { spec: { deletionPolicy: 'Stop' }, memory: { stopAskedAt: at(-30) } }),
+      withMachine({}, { spec: { deletionPolicy: 'Stop' }, memory: { stopAskedAt: at(-30) } }),
       { ...STOPPING, record: 'status', actions: ['stop 1'] },
     ],
     [
       'asks one to stop whose host is silent, too',
-      held({ actualStatus: 'offline', intendedStatus: 'running' }, { spec: { deletionPolicy: 'Stop' } }),
+      withMachine(
+        { actualStatus: 'offline', intendedStatus: 'running' },
+        { spec: { deletionPolicy: 'Stop' } },
+      ),
       { ...STOPPING, record: 'status', actions: ['stop 1'] },
     ],
     [
       'waits for no silent host that cannot stop anything, once the wish is noted',
-      held({ actualStatus: 'offline', intendedStatus: 'stopped' }, { spec: { deletionPolicy: 'Stop' } }),
+      withMachine(
+        { actualStatus: 'offline', intendedStatus: 'stopped' },
+        { spec: { deletionPolicy: 'Stop' } },
+      ),
       { rule: 'keep-machine', actions: ['retain 1 (Stop)', 'release'] },
     ],
     [
       'waits for a machine that is still stopping',
-      held(
+      withMachine(
         { actualStatus: 'running', intendedStatus: 'stopped' },
         { spec: { deletionPolicy: 'Stop' }, memory: { stopAskedAt: at(-5) } },
       ),
@@ -143,12 +160,12 @@ describe('a deletion that keeps its machine', () => {
     ],
     [
       'takes a frozen machine for stopped',
-      held({ actualStatus: 'frozen' }, { spec: { deletionPolicy: 'Stop' } }),
+      withMachine({ actualStatus: 'frozen' }, { spec: { deletionPolicy: 'Stop' } }),
       { rule: 'keep-machine', actions: ['retain 1 (Stop)', 'release'] },
     ],
     [
       'relabels it where the key may still be used for that',
-      held(
+      withMachine(
         {},
         {
           spec: retain,
@@ -168,7 +185,7 @@ describe('a deletion that keeps its machine', () => {
     ],
     [
       'relabels it where nothing is listed for a minute',
-      held(
+      withMachine(
         {},
         {
           spec: retain,
@@ -180,7 +197,7 @@ describe('a deletion that keeps its machine', () => {
     ],
     [
       'says what it bills, where that is known',
-      held({}, { spec: retain, status: { cost: { accrued: '1.00' } } }),
+      withMachine({}, { spec: retain, status: { cost: { accrued: '1.00' } } }),
       { rule: 'keep-machine', actions: ['retain 1 (Retain)', 'release'] },
     ],
     [
@@ -200,12 +217,12 @@ describe('a deletion that keeps its machine', () => {
     ],
     [
       'proves gone what else it destroyed',
-      held({}, { spec: retain, memory: { destroys: [mark(-15, '9')] } }),
+      withMachine({}, { spec: retain, memory: { destroys: [mark(-15, '9')] } }),
       { rule: 'confirm-gone', afterMs: 30000, onList: true },
     ],
     [
       'is dated by its first bill if no list has shown since when it is rented',
-      held({}, { spec: retain, status: { rentedAt: undefined } }),
+      withMachine({}, { spec: retain, status: { rentedAt: undefined } }),
       { rule: 'keep-machine', actions: ['retain 1 (Retain)', 'release'] },
     ],
   ]);

@@ -3,7 +3,6 @@ import { decisionTables } from '../../../../test/builders/decision-table.ts';
 import {
   at,
   type Given,
-  held,
   intent,
   labelOf,
   listed,
@@ -11,6 +10,7 @@ import {
   offer,
   row,
   time,
+  withMachine,
 } from '../../../../test/builders/observed.ts';
 
 const { table, close } = decisionTables('unrented');
@@ -168,7 +168,7 @@ describe('an object without a machine waits', () => {
     ],
     [
       'for an account that is missing, whatever machine it holds',
-      held({}, { account: { state: 'missing' } }),
+      withMachine({}, { account: { state: 'missing' } }),
       { rule: 'keep-until-account-known' },
     ],
   ]);
@@ -178,7 +178,7 @@ describe('an object that a person must look at', () => {
   table([
     [
       'says so of its machine as well',
-      held({}, { intent: '{"v":1}' }),
+      withMachine({}, { intent: '{"v":1}' }),
       { rule: 'hold-for-a-person', phase: 'Failed', says: 'stalled: IntentTampered' },
     ],
   ]);

@@ -48,7 +48,7 @@ export interface OwnershipContext {
 }
 
 /** Whose machine this is: by a verified claim first, else by its label inside the label's window. */
-export function whose(row: OwnedRow, context: OwnershipContext): Ownership {
+export function ownershipOf(row: OwnedRow, context: OwnershipContext): Ownership {
   const claim = context.claims?.find((candidate) => claimsRow(candidate, row, context));
   if (claim) return { type: 'claimed', uid: claim.uid, attempt: claim.attempt };
   const reading = readLabel(context.identity, row.label);

@@ -3,7 +3,7 @@ import { Secret } from '../lib/secret.ts';
 import { makeClaim } from './claim.ts';
 import { defaultConstants } from './constants.ts';
 import { type LabelIdentity, makeLabel, makeRetainedLabel } from './label.ts';
-import { type OwnedRow, type OwnershipContext, whose } from './ours.ts';
+import { type OwnedRow, type OwnershipContext, ownershipOf } from './ownership.ts';
 
 const identity: LabelIdentity = { installId8: 'abcdef01', keys: [new Secret('one')] };
 const login = { url: 'https://market.example', userId: '7' };
@@ -31,7 +31,7 @@ describe('a machine', () => {
     ['as late as a call and a list may be', 180_000, 'labelled'],
     ['later than that', 180_001, 'labelCopied'],
   ])('that began %s is %s later judged by its label window', (_, offset, type) => {
-    expect(whose(row({ startedAt: ISSUED + offset }), context)).toMatchObject({ type, facts });
+    expect(ownershipOf(row({ startedAt: ISSUED + offset }), context)).toMatchObject({ type, facts });
   });
 
   test.each([
@@ -40,7 +40,7 @@ describe('a machine', () => {
     ['a day after its label', 86_400_000, true],
     ['later than a day after its label', 86_400_001, false],
   ])('scenario 88: that began %s may be a late rental: %s ms, %s (H6)', (_, offset, isLate) => {
-    expect(whose(row({ startedAt: ISSUED + offset }), context)).toEqual({
+    expect(ownershipOf(row({ startedAt: ISSUED + offset }), context)).toEqual({
       type: 'labelCopied',
       facts,
       isLate,
@@ -68,13 +68,13 @@ describe('a machine', () => {
     ['without a label', row({ label: null }), { type: 'unlabelled' }],
     ['of a service that echoes none', row({ label: undefined }), { type: 'unlabelled' }],
   ])('%s is not ours to destroy', (_, given, expected) => {
-    expect(whose(given, context)).toEqual(expected);
+    expect(ownershipOf(given, context)).toEqual(expected);
   });
 
   test('is ours by a claim that verifies, whatever its label says', () => {
     const claims = [claim('5')];
     for (const text of [null, 'mine', label]) {
-      expect(whose(row({ label: text, startedAt: 0 }), { ...context, claims })).toEqual({
+      expect(ownershipOf(row({ label: text, startedAt: 0 }), { ...context, claims })).toEqual({
         type: 'claimed',
         uid: 'aaaa',
         attempt: 2,
@@ -88,11 +88,13 @@ describe('a machine', () => {
     ['of another purchase', { ...claim('5'), attempt: 3 }],
     ['for a machine with another id', claim('6')],
   ])('is not ours by a claim %s', (_, wrong) => {
-    expect(whose(row({ label: null }), { ...context, claims: [wrong] })).toEqual({ type: 'unlabelled' });
+    expect(ownershipOf(row({ label: null }), { ...context, claims: [wrong] })).toEqual({
+      type: 'unlabelled',
+    });
   });
 
   test('scenario 32: is not ours by a claim of another login', () => {
     const other = { ...context, login: { ...login, userId: '8' }, claims: [claim('5')] };
-    expect(whose(row({ label: null }), other)).toEqual({ type: 'unlabelled' });
+    expect(ownershipOf(row({ label: null }), other)).toEqual({ type: 'unlabelled' });
   });
 });
