@@ -163,7 +163,7 @@ const ANNOTATION_MEANINGS: Readonly<Record<keyof typeof annotations, string>> = 
   rentalIntent: 'GpuInstance: the record of a rental that is under way. Written by the operator only.',
   templateHash: 'GpuInstance: the template that a worker was made from. Written by the operator only.',
   dropFirst: 'GpuInstance of a group: `true` makes it the first to go when one has to.',
-  wanted:
+  desiredRole:
     'GpuInstance of a group: what the group wants of it, `Hot`, `Cold` or `Gone`. Written by the operator only.',
   drainSince:
     'GpuInstance of a group: since when it finishes its work before it is stopped or destroyed. Written by the operator only.',

@@ -54,7 +54,7 @@ export function createEndpointGroups(wiring: EndpointGroupWiring): EndpointGroup
   const times = timesAt(config.scalingSpeed);
   const { allowPrivateAddresses } = config;
   const tokenOf = (worker: GpuInstance) => tokenOfWorker(wiring.installation.identity()?.keys, worker);
-  const shared = { clock, books: load, times, tokenOf };
+  const shared = { clock, loadStore: load, times, tokenOf };
   const readers = new LoadSources({
     ...{ ...shared, allowPrivateAddresses },
     transport: wiring.workerTransport ?? unreachable,
@@ -63,7 +63,7 @@ export function createEndpointGroups(wiring: EndpointGroupWiring): EndpointGroup
     takesReports: config.workerReportBindAddress.type === 'on',
   });
   const controller = createEndpointGroupController({
-    ...{ books: load, readers, times, allowPrivateAddresses },
+    ...{ loadStore: load, readers, times, allowPrivateAddresses },
     env: { clock, random, log },
     cluster: wiring.kube,
     groups: caches.groups,
@@ -73,7 +73,7 @@ export function createEndpointGroups(wiring: EndpointGroupWiring): EndpointGroup
     isFrozen: (worker) => isFrozen(sessionFor(registry, worker)),
     accountCapOf: ({ metadata, spec }) =>
       sessionFor(registry, { metadata, spec: spec.template.spec })?.limits.maxPricePerHour,
-    blame: (worker, reason, waited) => reportHostFailure(registry, { worker, reason, waited }),
+    reportHostFailure: (worker, reason, waited) => reportHostFailure(registry, { worker, reason, waited }),
     workers: config.endpointGroupWorkers,
     metrics: wiring.metrics,
   });

@@ -185,10 +185,10 @@ function fileOf(text: string): string {
 async function loadFrom(url: string, prometheusCa: string | undefined) {
   const transport = await openPrometheusTransport({ prometheusCa });
   closing.push(() => transport.close());
-  const books = new LoadStore();
+  const loadStore = new LoadStore();
   const late = Promise.withResolvers<void>();
   const readers = new LoadSources({
-    ...{ clock: systemClock, books, times: defaultTimes },
+    ...{ clock: systemClock, loadStore, times: defaultTimes },
     prometheus: { tenancy: { type: 'unrestricted' }, url, transport },
     transport: () => Promise.reject(new Error('Prometheus is not asked by the transport of workers')),
     dial: (address) => address,
@@ -198,9 +198,9 @@ async function loadFrom(url: string, prometheusCa: string | undefined) {
   });
   const group = groupObject({ load: { type: 'Prometheus', prometheus: { loadQuery: 'load' } } });
   await readers.read(group, { workers: [], onLate: () => late.resolve() });
-  const { reporters, problems } = books.get('uid-llm');
+  const { reporters, problems } = loadStore.get('uid-llm');
   if (reporters.size + problems.size === 0) await late.promise;
-  const told = books.get('uid-llm');
+  const told = loadStore.get('uid-llm');
   return { record: [...told.reporters.values()][0]?.record, problem: [...told.problems.values()][0]?.detail };
 }
 

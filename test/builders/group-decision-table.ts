@@ -19,15 +19,15 @@ export function groupDecisionTables(name: string) {
 function inWords(action: Action): string {
   switch (action.type) {
     case 'create':
-      return `create ${action.wanted} ${action.ordinal}`;
+      return `create ${action.desiredRole} ${action.ordinal}`;
     case 'order': {
-      const { wanted, powerState } = action.order;
-      return `order ${action.worker.name} ${wanted} ${powerState}`;
+      const { desiredRole, powerState } = action.order;
+      return `order ${action.worker.name} ${desiredRole} ${powerState}`;
     }
     case 'update':
       return `update ${action.worker.name}`;
     case 'delete':
-    case 'blame':
+    case 'reportHostFailure':
       return `${action.type} ${action.worker.name}`;
     case 'adopt':
       return `adopt ${action.object.metadata.name}`;

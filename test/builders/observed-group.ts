@@ -23,7 +23,7 @@ export function observedGroup(overrides: Partial<Observed> = {}): Observed {
     workers: [],
     orphans: [],
     takenNames: new Set(),
-    book: EMPTY_LOAD,
+    loadState: EMPTY_LOAD,
     source: 'workers',
     times: defaultTimes,
     memory: undefined,

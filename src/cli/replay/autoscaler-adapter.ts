@@ -46,10 +46,10 @@ export function choosableWorkers(
     curLoad: worker.queue,
     isRunning: worker.readyAt !== undefined,
     isCurrentTemplate: true,
-    isHeld: false,
+    isOnHold: false,
     hasRun: worker.wasEverReady,
     isUnreachable: false,
-    isSpared: false,
+    isUpdateExempt: false,
     hasEnded: false,
     hasWakeFailed: worker.isWoken && startsLongerThan(worker, now, deadlines.wakeMs),
   }));
@@ -84,7 +84,8 @@ export function ordered(
 ): Fleet {
   let next = fleet;
   for (const change of changes) {
-    if (change.type === 'rent') next = withRented(next, change.wanted, { now, model: modelOf(next.made) });
+    if (change.type === 'rent')
+      next = withRented(next, change.desiredRole, { now, model: modelOf(next.made) });
     else next = { ...next, workers: next.workers.flatMap((worker) => changed(worker, change, now)) };
   }
   return next;

@@ -40,7 +40,7 @@ async function bench(spec: Record<string, unknown> = {}) {
     publisher: new Publisher({ cluster: cluster.kube, clock: cluster.clock }),
     siblings: [],
     onWritten: (worker) => written.push(worker.metadata.name),
-    blame: (worker, reason, waited) => blamed.push(`${worker.metadata.name} ${reason} ${waited}`),
+    reportHostFailure: (worker, reason, waited) => blamed.push(`${worker.metadata.name} ${reason} ${waited}`),
   };
   const workers = async () =>
     (await cluster.kube.list<GpuInstance>(gpuInstanceResource, { namespace: NAMESPACE })).items;
@@ -48,7 +48,7 @@ async function bench(spec: Record<string, unknown> = {}) {
   return { ...cluster, cluster, group, receipt, effects, written, blamed, workers, carryOut };
 }
 
-const rent = { type: 'create', wanted: 'Cold', ordinal: 0 } as const;
+const rent = { type: 'create', desiredRole: 'Cold', ordinal: 0 } as const;
 
 describe('making a worker', () => {
   test('gives it the template, the label, and the group as its controller', async () => {
@@ -58,7 +58,7 @@ describe('making a worker', () => {
     expect(worker).toMatchObject({
       metadata: {
         labels: { [labels.endpointGroup]: 'llm' },
-        annotations: { [annotations.wanted]: 'Cold' },
+        annotations: { [annotations.desiredRole]: 'Cold' },
         ownerReferences: [{ uid: group.metadata.uid, controller: true }],
       },
       spec: { image: 'example/worker:1', powerState: 'Running' },
@@ -77,7 +77,7 @@ describe('making a worker', () => {
     ]);
   });
 
-  test('of one number makes one, whoever makes it; of two numbers, two', async () => {
+  test('creates one worker per number, even if two processes create it', async () => {
     const { carryOut, workers } = await bench();
     await carryOut(rent);
     await carryOut(rent);
@@ -88,7 +88,12 @@ describe('making a worker', () => {
 });
 
 describe('ordering a worker', () => {
-  const order = { powerState: 'Stopped', wanted: 'Cold', drainSince: undefined, wokenAt: undefined } as const;
+  const order = {
+    powerState: 'Stopped',
+    desiredRole: 'Cold',
+    drainSince: undefined,
+    wokenAt: undefined,
+  } as const;
 
   test('leaves to others what they own', async () => {
     const { carryOut, workers, kube } = await bench();
@@ -102,12 +107,12 @@ describe('ordering a worker', () => {
     await carryOut({ type: 'order', worker, order: { ...order, powerState: 'Running', drainSince: 7 } });
     await carryOut({ type: 'order', worker, order });
     const [now] = await workers();
-    expect(now?.metadata.annotations).toMatchObject({ theirs: 'kept', [annotations.wanted]: 'Cold' });
+    expect(now?.metadata.annotations).toMatchObject({ theirs: 'kept', [annotations.desiredRole]: 'Cold' });
     expect(now?.metadata.annotations).not.toHaveProperty([annotations.drainSince]);
     expect(now?.spec).toMatchObject({ powerState: 'Stopped', disk: '40G' });
   });
 
-  test('is told of as it was written, and is obeyed although somebody else has set the same field', async () => {
+  test('reports the written object and takes effect when another manager has set the same field', async () => {
     const { carryOut, workers, written, sent } = await bench();
     await carryOut(rent);
     const [made] = await workers();
@@ -152,9 +157,13 @@ describe('ordering a worker', () => {
 });
 
 describe('other acts', () => {
-  test('a host is blamed for a worker that did not wake, with a word on how long was waited (H9)', async () => {
+  test('reports a host failure with the time waited when a worker did not wake (H9)', async () => {
     const { carryOut, blamed, receipt, effects } = await bench();
-    const blame: Action = { type: 'blame', worker: workerOf(workerObject('w'), 0), reason: 'CannotStart' };
+    const blame: Action = {
+      type: 'reportHostFailure',
+      worker: workerOf(workerObject('w'), 0),
+      reason: 'CannotStart',
+    };
     await carryOut(blame);
     const group = receipt.object;
     const impatient = { ...group, spec: { ...group.spec, wakeTimeout: '59s' } };
@@ -162,13 +171,17 @@ describe('other acts', () => {
     expect(blamed).toEqual(['w CannotStart true', 'w CannotStart false']);
   });
 
-  test('a host is blamed for a broken worker by its group alone, since the image may be the cause (S1, S2)', async () => {
+  test('reports a host failure for a broken worker to its own group only, since the image may be the cause (S1, S2)', async () => {
     const { carryOut, blamed } = await bench();
-    await carryOut({ type: 'blame', worker: workerOf(workerObject('w'), 0), reason: 'WorkersFailing' });
+    await carryOut({
+      type: 'reportHostFailure',
+      worker: workerOf(workerObject('w'), 0),
+      reason: 'WorkersFailing',
+    });
     expect(blamed).toEqual(['w WorkersFailing false']);
   });
 
-  test('a worker without a controller is taken in beside its other owners, unless someone else was quicker', async () => {
+  test('adopts a worker without a controller beside its other owners, unless another controller was quicker', async () => {
     const { carryOut, workers, kube, group } = await bench();
     const { metadata: _, ...body } = workerObject('lost');
     const other = { apiVersion: 'v1', kind: 'ConfigMap', name: 'theirs', uid: 'uid-theirs' };
@@ -219,7 +232,7 @@ describe('other acts', () => {
     expect((await finalizers()) ?? []).toEqual([]);
   });
 
-  test('a group that someone else wrote meanwhile is not taken for released', async () => {
+  test('does not treat a group as released when another client wrote it meanwhile', async () => {
     const { carryOut, kube } = await bench();
     const ref = { namespace: NAMESPACE, name: 'llm' };
     await kube.patch(endpointGroupResource, ref, {

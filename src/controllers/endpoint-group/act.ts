@@ -31,7 +31,7 @@ export interface GroupEffects {
   readonly onWritten: (worker: GpuInstance) => void;
   readonly publisher: Publisher;
   /** Tells the account of a worker that its host did not do what was asked, after no less than the default time or sooner. */
-  readonly blame: (worker: GpuInstance, reason: string, waited: boolean) => void;
+  readonly reportHostFailure: (worker: GpuInstance, reason: string, waited: boolean) => void;
 }
 
 /** Carries out one action. The receipt shows that the decision was written before. Doing it twice does no harm. */
@@ -49,8 +49,8 @@ export async function act(
       return update(action.worker, group, effects);
     case 'delete':
       return remove(action.worker, effects);
-    case 'blame':
-      effects.blame(action.worker.object, action.reason, hasWaited(action.reason, group));
+    case 'reportHostFailure':
+      effects.reportHostFailure(action.worker.object, action.reason, hasWaited(action.reason, group));
       return;
     case 'adopt':
       return adopt(action.object, group, effects);
@@ -70,7 +70,7 @@ function hasWaited(reason: string, { spec }: EndpointGroup): boolean {
 }
 
 async function create(
-  { wanted, ordinal, maxPricePerHour }: Extract<Action, { type: 'create' }>,
+  { desiredRole, ordinal, maxPricePerHour }: Extract<Action, { type: 'create' }>,
   group: EndpointGroup,
   { cluster, siblings, onWritten }: GroupEffects,
 ): Promise<void> {
@@ -78,7 +78,7 @@ async function create(
   const hash = templateHash(group);
   try {
     const whole = await wholeGroup(group, cluster);
-    const manifest = workerManifest(whole, { name, wanted, hash, siblings, maxPricePerHour });
+    const manifest = workerManifest(whole, { name, desiredRole, hash, siblings, maxPricePerHour });
     const written = await cluster.create(gpuInstanceResource, manifest, {
       fieldManager: fieldManagers.children,
     });
@@ -120,13 +120,13 @@ async function update(
 /** By server-side apply under the uid: nobody else's fields are touched, and a successor of the name is not meant. */
 async function order(
   worker: Worker,
-  wanted: WorkerOrder,
+  desired: WorkerOrder,
   { cluster, onWritten }: GroupEffects,
 ): Promise<void> {
   try {
     const written = await cluster.patch<GpuInstance>(gpuInstanceResource, refOf(worker.object), {
       type: 'apply',
-      body: orderPatch(worker, wanted, annotations),
+      body: orderPatch(worker, desired, annotations),
       fieldManager: fieldManagers.children,
       force: true,
     });

@@ -7,11 +7,11 @@ export function describeAction(action: Action): string {
     case 'create':
       return 'Making a worker';
     case 'order':
-      return `${action.order.wanted === 'Hot' ? 'Waking' : 'Stopping'} worker ${action.worker.name}`;
+      return `${action.order.desiredRole === 'Hot' ? 'Waking' : 'Stopping'} worker ${action.worker.name}`;
     case 'update':
       return `Updating worker ${action.worker.name} to the template`;
     case 'delete':
-    case 'blame':
+    case 'reportHostFailure':
       return `Deleting worker ${action.worker.name}`;
     case 'adopt':
       return `Taking in ${action.object.metadata.name}`;
@@ -26,14 +26,14 @@ export function actionKey(action: Action): string {
     case 'create':
       return `create ${action.ordinal}`;
     case 'order': {
-      const { wanted, powerState } = action.order;
-      return `order ${action.worker.name} ${wanted} ${powerState}`;
+      const { desiredRole, powerState } = action.order;
+      return `order ${action.worker.name} ${desiredRole} ${powerState}`;
     }
     case 'update':
       return `update ${action.worker.name}`;
     // A host is blamed for the worker that is deleted.
     case 'delete':
-    case 'blame':
+    case 'reportHostFailure':
       return `delete ${action.worker.name}`;
     case 'adopt':
       return `adopt ${action.object.metadata.name}`;
@@ -49,12 +49,12 @@ export function cheapestFirst(actions: readonly Action[]): readonly Action[] {
 
 function rankOf(action: Action): number {
   switch (action.type) {
-    case 'blame':
+    case 'reportHostFailure':
     case 'delete':
     case 'release':
       return 0;
     case 'order':
-      return action.order.wanted === 'Hot' ? 2 : 0;
+      return action.order.desiredRole === 'Hot' ? 2 : 0;
     case 'adopt':
     case 'update':
       return 1;
@@ -70,10 +70,10 @@ export function changesBy(done: readonly Action[], changes: readonly Change[]): 
       action.type === 'order' || action.type === 'delete' ? [action.worker.name] : [],
     ),
   );
-  const made = (wanted: 'Hot' | 'Cold') =>
-    done.filter((action) => action.type === 'create' && action.wanted === wanted).length;
+  const made = (desiredRole: 'Hot' | 'Cold') =>
+    done.filter((action) => action.type === 'create' && action.desiredRole === desiredRole).length;
   const left = { Hot: made('Hot'), Cold: made('Cold') };
   return changes.filter((change) =>
-    change.type === 'rent' ? left[change.wanted]-- > 0 : changed.has(change.name),
+    change.type === 'rent' ? left[change.desiredRole]-- > 0 : changed.has(change.name),
   );
 }

@@ -33,14 +33,14 @@ test.each<[string, readonly Worker[]]>([
   ['that says a word of another version', [waiting('a', 'constructor')]],
   ['that has said nothing yet', [groupWorker({ isRented: false, object: workerObject('a') })]],
   ['that is being deleted', [waiting('a', 'NoOffers', { isDeleting: true })]],
-  ['that is cold', [waiting('a', 'NoOffers', { wanted: 'Cold' })]],
+  ['that is cold', [waiting('a', 'NoOffers', { desiredRole: 'Cold' })]],
   ['that has a machine', [waiting('a', 'NoOffers', { isRented: true })]],
 ])('nothing is said of a worker %s', (_, workers) => {
   expect(blockedWorkers(workers, 'Hot')).toBeUndefined();
 });
 
-test('those of the pool are told apart from hot ones', () => {
-  const workers = [waiting('a', 'AccountMissing'), waiting('b', 'NoOffers', { wanted: 'Cold' })];
+test('separates workers of the pool from hot ones', () => {
+  const workers = [waiting('a', 'AccountMissing'), waiting('b', 'NoOffers', { desiredRole: 'Cold' })];
   expect(blockedWorkers(workers, 'Cold')).toBe(
     '1 has no machine (NoOffers): look at the conditions of worker b.',
   );

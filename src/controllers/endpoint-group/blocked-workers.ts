@@ -6,9 +6,9 @@ import type { Worker } from './workers/worker.ts';
  * Why workers that are wanted hot, or cold, have no machine, as far as they tell more than that the operator is at work on it: the reason of the
  * first by name, how many share it, and that one's name. Undefined where none of them waits for anything.
  */
-export function blockedWorkers(workers: readonly Worker[], wanted: 'Hot' | 'Cold'): string | undefined {
+export function blockedWorkers(workers: readonly Worker[], desiredRole: 'Hot' | 'Cold'): string | undefined {
   const waiting = workers
-    .filter((worker) => !worker.isDeleting && worker.wanted === wanted && !worker.isRented)
+    .filter((worker) => !worker.isDeleting && worker.desiredRole === desiredRole && !worker.isRented)
     .flatMap(({ name, object }) => {
       const rented = findCondition(object.status?.conditions, 'Rented');
       return rented?.status === 'False' && isObstacle(rented.reason) ? [{ name, reason: rented.reason }] : [];

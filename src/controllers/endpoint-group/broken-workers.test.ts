@@ -42,12 +42,12 @@ describe('a worker that runs and never becomes ready (S1)', () => {
     expect(says(decision, 'Ready')?.message).toContain('Worker a runs and is not ready');
   });
 
-  test('is kept while another is on its way, held, frozen or young', () => {
+  test('is kept while another is on its way, on hold, frozen or young', () => {
     const booting = worker('b', { isServing: false, isBooted: false, isOverdue: false });
     const kept = (change: Parameters<typeof observedGroup>[0]) =>
       expect(deleted(decide(observedGroup({ group: wants(2), memory: calm(2), ...change })))).toEqual([]);
     kept({ workers: [unready('a', 30), booting] });
-    kept({ workers: [{ ...unready('a', 30), isHeld: true }, worker('b')] });
+    kept({ workers: [{ ...unready('a', 30), isOnHold: true }, worker('b')] });
     kept({ workers: [{ ...unready('a', 30), createdAt: NOW - 5 * MINUTE }, worker('b')] });
     kept({ workers: [unready('a', 30), worker('b')], frozen: new Set(['uid-a']) });
   });
@@ -85,7 +85,7 @@ describe('a worker that reports an error (S2)', () => {
       observedGroup({
         group: wants(1),
         workers: [worker('a')],
-        book: reports(['a'], 0, { error: 'CUDA\n error' }),
+        loadState: reports(['a'], 0, { error: 'CUDA\n error' }),
         memory: calm(1),
         ...more,
       }),
@@ -102,7 +102,7 @@ describe('a worker that reports an error (S2)', () => {
   test('is quoted in the condition although enough other workers are ready', () => {
     const decision = broken({
       workers: [worker('a'), worker('b')],
-      book: withReport(reports(['b']), {
+      loadState: withReport(reports(['b']), {
         ...{ reporter: 'uid-a/7', at: NOW, times: defaultTimes },
         record: record({ error: 'CUDA error' }),
       }),
@@ -123,17 +123,17 @@ describe('a worker that reports an error (S2)', () => {
       },
     );
 
-  test('is replaced after a minute of it, and its host is blamed', () => {
+  test('is replaced after a minute, and a host failure is reported', () => {
     expect(deleted(broken({ group: failingFor(59_000) }))).toEqual([]);
     const replaced = broken({ group: failingFor(60_000) });
     expect(deleted(replaced)).toEqual(['a']);
     expect(replaced.actions).toContainEqual(
-      expect.objectContaining({ type: 'blame', reason: 'WorkersFailing' }),
+      expect.objectContaining({ type: 'reportHostFailure', reason: 'WorkersFailing' }),
     );
   });
 
   test('is replaced after a minute although the operator restarts, and stays out of the Service before', () => {
-    const restarted = { memory: undefined, book: EMPTY_LOAD };
+    const restarted = { memory: undefined, loadState: EMPTY_LOAD };
     const early = broken({ ...restarted, group: failingFor(30_000) });
     expect(early.endpoints).toEqual([]);
     expect(deleted(early)).toEqual([]);
@@ -151,24 +151,24 @@ describe('a worker that reports an error (S2)', () => {
   });
 
   test('comes back when it reports without an error, or has another machine', () => {
-    const well = broken({ group: failingFor(600_000), book: reports(['a']) });
+    const well = broken({ group: failingFor(600_000), loadState: reports(['a']) });
     expect(well.endpoints).toHaveLength(1);
     expect(well.status.failingWorkers).toBeUndefined();
     const object = workerObject('a');
     const other = { ...object, status: { ...object.status, instanceId: '8' } as never };
     const moved = broken({
       group: failingFor(600_000),
-      book: EMPTY_LOAD,
+      loadState: EMPTY_LOAD,
       workers: [worker('a', { object: other, reporter: 'uid-a/8' })],
     });
     expect(moved.status.failingWorkers).toBeUndefined();
   });
 
   test('writes no other text when its error changes, and says so when it cannot be read', () => {
-    const other = broken({ group: failingFor(30_000), book: reports(['a'], 0, { error: 'error 17' }) });
+    const other = broken({ group: failingFor(30_000), loadState: reports(['a'], 0, { error: 'error 17' }) });
     expect(other.status.failingWorkers?.[0]?.error).toBe('CUDA error');
     expect(says(other, 'Ready')?.message).toContain('"error 17"');
-    const unreadable = broken({ book: reports(['a'], 0, { error: '錯誤' }) });
+    const unreadable = broken({ loadState: reports(['a'], 0, { error: '錯誤' }) });
     expect(unreadable.endpoints).toEqual([]);
     expect(says(unreadable, 'Ready')?.message).toContain('an error without readable text');
   });
@@ -179,7 +179,7 @@ describe('a worker that reports an error (S2)', () => {
   });
 
   test('is forgotten when one source speaks for the whole group', () => {
-    const silent = broken({ group: failingFor(600_000), source: 'group', book: EMPTY_LOAD });
+    const silent = broken({ group: failingFor(600_000), source: 'group', loadState: EMPTY_LOAD });
     expect(silent.status.failingWorkers).toBeUndefined();
   });
 });
@@ -197,7 +197,7 @@ describe('the pace of replacing broken workers (S1, S2)', () => {
       observedGroup({
         group: groupObject({ replicas: 2 }, { status }),
         workers,
-        book: reports(['b']),
+        loadState: reports(['b']),
         memory: calm(2),
       }),
     );
@@ -236,7 +236,7 @@ describe('the pace of replacing broken workers (S1, S2)', () => {
     expect(deleted(beside(serving(12, 26)))).toEqual([]);
   });
 
-  test('stands in the condition while a broken worker waits for its turn', () => {
+  test('is in the condition while a broken worker waits for its turn', () => {
     expect(says(paced(replaced(5, 3)), 'Ready')?.message).toContain(
       '3 were replaced in a row; the next is replaced after 2026-11-20T12:43:00Z.',
     );
@@ -258,7 +258,7 @@ describe('the pace of replacing broken workers (S1, S2)', () => {
     expect(deleted(paced(replaced(20, 2, 'a'), [reborn, worker('b')]))).toEqual([]);
   });
 
-  test('is not held back by a replacement that a clock ahead has noted', () => {
+  test('is not delayed by a replacement that was noted by a clock that was ahead', () => {
     expect(deleted(paced(replaced(-30, 4)))).toEqual(['a']);
   });
 });
@@ -266,12 +266,12 @@ describe('the pace of replacing broken workers (S1, S2)', () => {
 describe('a worker that boots for the pool of cold ones and never becomes ready (S1)', () => {
   const cold = (minutes: number, more: Parameters<typeof worker>[1] = {}) => ({
     ...unready('a', minutes),
-    wanted: 'Cold' as const,
+    desiredRole: 'Cold' as const,
     ...more,
   });
   const decided = (workers: ReturnType<typeof worker>[]) => {
     const group = groupObject({ replicas: 1, coldWorkers: 1 });
-    return decide(observedGroup({ group, workers, book: reports(['b']), memory: calm(1) }));
+    return decide(observedGroup({ group, workers, loadState: reports(['b']), memory: calm(1) }));
   };
 
   const broken = ({ changes }: Decision) =>
@@ -301,8 +301,8 @@ describe('the conditions of a group with several broken workers', () => {
   const ready = (given: Parameters<typeof observedGroup>[0]) => says(decide(observedGroup(given)), 'Ready');
   const faulty = (well: readonly string[], errors: Readonly<Record<string, string>>) =>
     Object.entries(errors).reduce(
-      (book, [name, error]) =>
-        withReport(book, {
+      (loadState, [name, error]) =>
+        withReport(loadState, {
           reporter: `uid-${name}/7`,
           record: record({ error }),
           at: NOW,
@@ -313,8 +313,8 @@ describe('the conditions of a group with several broken workers', () => {
 
   test('quote the first by name of those that report errors, and count the others', () => {
     const workers = ['d', 'c', 'a', 'b'].map((name) => worker(name));
-    const book = faulty(['d'], { c: 'no disk', a: '  CUDA\nerror \t  7 ', b: 'no memory' });
-    const given = { group: wants(4), workers, book, memory: calm(4) };
+    const loadState = faulty(['d'], { c: 'no disk', a: '  CUDA\nerror \t  7 ', b: 'no memory' });
+    const given = { group: wants(4), workers, loadState, memory: calm(4) };
     expect(ready(given)).toMatchObject({
       status: 'False',
       reason: 'ScalingUp',
@@ -323,10 +323,10 @@ describe('the conditions of a group with several broken workers', () => {
     expect(ready({ ...given, workers: workers.toReversed() })).toEqual(ready(given));
   });
 
-  test('count nobody else where one alone reports an error', () => {
-    const book = faulty(['b'], { a: 'no disk' });
+  test('count no other worker when only one reports an error', () => {
+    const loadState = faulty(['b'], { a: 'no disk' });
     const workers = [worker('a'), worker('b')];
-    expect(ready({ group: wants(2), workers, book, memory: calm(2) })?.message).toBe(
+    expect(ready({ group: wants(2), workers, loadState, memory: calm(2) })?.message).toBe(
       '1 of 2 hot workers are ready. Worker a reports: "no disk".',
     );
   });
@@ -337,11 +337,11 @@ describe('the conditions of a group with several broken workers', () => {
       { ...condition('Ready', 'False', '2026-11-20T11:10:00Z'), reason: 'ProbeFailing' },
     ];
     const probed = { ...unready('b', 10), object: workerObject('b', { status: { conditions } }) };
-    const leaving = { ...unready('a', 30), wanted: 'Gone' as const };
+    const leaving = { ...unready('a', 30), desiredRole: 'Gone' as const };
     const given = {
       group: wants(3),
       workers: [unready('c', 30), probed, leaving, worker('d')],
-      book: reports(['d']),
+      loadState: reports(['d']),
       memory: calm(3),
     };
     expect(ready(given)?.message).toBe(
@@ -354,25 +354,30 @@ describe('the conditions of a group with several broken workers', () => {
     const booted = { conditions: [condition('Booted', 'True', '2026-11-20T11:10:00Z')] };
     for (const status of [{}, booted]) {
       const mute = { ...unready('a', 30), object: workerObject('a', { status }) };
-      const given = { group: wants(2), workers: [mute, worker('b')], book: reports(['b']), memory: calm(2) };
+      const given = {
+        group: wants(2),
+        workers: [mute, worker('b')],
+        loadState: reports(['b']),
+        memory: calm(2),
+      };
       expect(ready(given)?.message).toContain('Worker a runs and is not ready (unknown)');
     }
   });
 
-  test('name nobody who is not ready for less than notReadyTimeout', () => {
+  test('name no worker that is not ready for less than notReadyTimeout', () => {
     const workers = [
       { ...unready('a', 10), unreadySince: NOW - 10 * MINUTE + 1 },
       worker('b', { isServing: false }),
       worker('c'),
     ];
-    const given = { group: wants(3), workers, book: reports(['c']), memory: calm(3) };
+    const given = { group: wants(3), workers, loadState: reports(['c']), memory: calm(3) };
     expect(ready(given)?.message).toBe('1 of 3 hot workers are ready.');
   });
 
   test('say that the group progresses where a cold worker alone cannot go on', () => {
-    const workers = [worker('a'), worker('b', { wanted: 'Cold', isServing: false, isStalled: true })];
+    const workers = [worker('a'), worker('b', { desiredRole: 'Cold', isServing: false, isStalled: true })];
     const decision = decide(
-      observedGroup({ group: wants(1), workers, book: reports(['a']), memory: calm(1) }),
+      observedGroup({ group: wants(1), workers, loadState: reports(['a']), memory: calm(1) }),
     );
     expect(says(decision, 'Progressing')).toMatchObject({ status: 'True', reason: 'ScalingUp' });
   });
@@ -381,7 +386,7 @@ describe('the conditions of a group with several broken workers', () => {
     const before = ['AtMaxWorkers', 'Custom'].map((type) => condition(type, 'True', '2026-11-20T11:10:00Z'));
     const group = groupObject({ replicas: 1 }, { status: { conditions: before } });
     const decision = decide(
-      observedGroup({ group, workers: [worker('a')], book: reports(['a']), memory: calm(1) }),
+      observedGroup({ group, workers: [worker('a')], loadState: reports(['a']), memory: calm(1) }),
     );
     expect(says(decision, 'AtMaxWorkers')).toBeUndefined();
     expect(says(decision, 'Custom')).toBeDefined();

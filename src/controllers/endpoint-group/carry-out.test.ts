@@ -7,19 +7,23 @@ import { actionKey, changesBy, cheapestFirst } from './actions.ts';
 import type { Change } from './autoscale/plan.ts';
 import type { Action } from './types.ts';
 
-const create = (ordinal: number, wanted: 'Hot' | 'Cold' = 'Hot'): Action => ({
+const create = (ordinal: number, desiredRole: 'Hot' | 'Cold' = 'Hot'): Action => ({
   type: 'create',
-  wanted,
+  desiredRole,
   ordinal,
 });
 const remove = (name: string): Action => ({ type: 'delete', worker: worker(name) });
-const order = (name: string, wanted: 'Hot' | 'Cold', powerState: 'Running' | 'Stopped'): Action => ({
+const order = (name: string, desiredRole: 'Hot' | 'Cold', powerState: 'Running' | 'Stopped'): Action => ({
   type: 'order',
   worker: worker(name),
-  order: { powerState, wanted, drainSince: undefined, wokenAt: undefined },
+  order: { powerState, desiredRole, drainSince: undefined, wokenAt: undefined },
 });
 const adopt: Action = { type: 'adopt', object: workerObject('lost') };
-const blame = (name: string): Action => ({ type: 'blame', worker: worker(name), reason: 'CannotStart' });
+const blame = (name: string): Action => ({
+  type: 'reportHostFailure',
+  worker: worker(name),
+  reason: 'CannotStart',
+});
 
 function kubeError(kind: KubeErrorKind): KubeError {
   return new KubeError('exceeded quota', { kind, status: 403, reason: '', outcome: 'refused' });
@@ -46,7 +50,7 @@ const keys = all.map(actionKey);
 
 describe('an action that fails', () => {
   test.each<KubeErrorKind>(['forbidden', 'invalid', 'terminating'])(
-    'as %s is told of, and the others are done',
+    'as %s is reported, and the others are done',
     async (kind) => {
       const { tried, done, refused, failures } = await bench(all, { [keys[0] ?? '']: kubeError(kind) });
       expect(tried).toEqual(keys);
@@ -104,7 +108,7 @@ describe('what is left for a new look', () => {
     expect([tried, isCut]).toEqual([[], true]);
   });
 
-  test('and none is made where nobody can tell what there is', async () => {
+  test('and none is created when the present workers are unknown', async () => {
     const error = kubeError('unavailable');
     const { tried, failures } = await bench(all, {}, { isComplete: () => Promise.reject(error) });
     expect([tried, failures]).toEqual([keys.slice(0, 3), [error, error]]);
@@ -122,7 +126,7 @@ test('what ends costs is done first, and what begins new ones last', () => {
   ];
   expect(cheapestFirst(mixed).map(({ type }) => type)).toEqual([
     'order',
-    'blame',
+    'reportHostFailure',
     'delete',
     'adopt',
     'order',
@@ -132,17 +136,17 @@ test('what ends costs is done first, and what begins new ones last', () => {
 
 test('changes that came about are those whose write was done', () => {
   const changes: readonly Change[] = [
-    { type: 'rent', wanted: 'Hot' },
-    { type: 'rent', wanted: 'Hot' },
-    { type: 'rent', wanted: 'Cold' },
+    { type: 'rent', desiredRole: 'Hot' },
+    { type: 'rent', desiredRole: 'Hot' },
+    { type: 'rent', desiredRole: 'Cold' },
     { type: 'park', name: 'p' },
     { type: 'destroy', name: 'x', why: 'WakeTimedOut' },
     { type: 'wake', name: 'w' },
   ];
   const done = [order('p', 'Cold', 'Running'), blame('x'), create(1), create(2, 'Cold')];
   expect(changesBy(done, changes)).toEqual([
-    { type: 'rent', wanted: 'Hot' },
-    { type: 'rent', wanted: 'Cold' },
+    { type: 'rent', desiredRole: 'Hot' },
+    { type: 'rent', desiredRole: 'Cold' },
     { type: 'park', name: 'p' },
   ]);
 });

@@ -29,12 +29,12 @@ export interface Situation {
   readonly isSlow: boolean;
 }
 
-type Says = Omit<DesiredCondition, 'type' | 'reason'> & { readonly reason: Reason };
+type ConditionState = Omit<DesiredCondition, 'type' | 'reason'> & { readonly reason: Reason };
 
-const yes = (reason: Reason, message: string): Says => ({ status: 'True', reason, message });
-const no = (reason: Reason, message: string): Says => ({ status: 'False', reason, message });
+const yes = (reason: Reason, message: string): ConditionState => ({ status: 'True', reason, message });
+const no = (reason: Reason, message: string): ConditionState => ({ status: 'False', reason, message });
 
-type Judge = (situation: Situation) => Says | undefined;
+type Judge = (situation: Situation) => ConditionState | undefined;
 
 /** In the order in which people read them. One that judges nothing is absent. */
 const JUDGES: Readonly<Record<EndpointGroupCondition, Judge>> = {
@@ -51,12 +51,12 @@ const JUDGES: Readonly<Record<EndpointGroupCondition, Judge>> = {
 
 /** The conditions of a group, and those that must not be there. */
 export function conditionsOf(situation: Situation): {
-  readonly wanted: readonly DesiredCondition[];
+  readonly desired: readonly DesiredCondition[];
   readonly absent: readonly string[];
 } {
   const judged = Object.entries(JUDGES).map(([type, judge]) => ({ type, says: judge(situation) }));
   return {
-    wanted: judged.flatMap(({ type, says }) => (says ? [{ type, ...says }] : [])),
+    desired: judged.flatMap(({ type, says }) => (says ? [{ type, ...says }] : [])),
     absent: judged.filter(({ says }) => !says).map(({ type }) => type),
   };
 }
@@ -65,7 +65,7 @@ export function conditionsOf(situation: Situation): {
 export const workersAre = (count: number): string => (count === 1 ? '1 worker is' : `${count} workers are`);
 
 /** Short of workers comes first: an update whose workers all serve is no alarm. */
-function ready(situation: Situation): Says {
+function ready(situation: Situation): ConditionState {
   const { counts, decision, observed } = situation;
   const blocked = serviceProblem(observed) ?? addressProblem(situation) ?? refusalProblem(situation);
   if (blocked) return no(blocked.reason, blocked.message);
@@ -86,7 +86,7 @@ function poolGap({ observed }: Situation): string {
 }
 
 /** Nobody is hot, and nobody would be for any load: the source that alone knows of it cannot be asked. */
-function sleepsBlind({ load: { metrics, problem } }: Situation): Says | undefined {
+function sleepsBlind({ load: { metrics, problem } }: Situation): ConditionState | undefined {
   if (metrics !== 'missing' || !problem) return undefined;
   return no(
     MISSING_BY[problem.kind],
@@ -121,8 +121,8 @@ function faults({ observed, load }: Situation): string {
 function unready({ observed: { workers, group, now } }: Situation): string {
   const limitMs = parseDuration(group.spec.notReadyTimeout) ?? Number.POSITIVE_INFINITY;
   const late = workers.filter(
-    ({ unreadySince, wanted }) =>
-      wanted !== 'Gone' && unreadySince !== undefined && now >= unreadySince + limitMs,
+    ({ unreadySince, desiredRole }) =>
+      desiredRole !== 'Gone' && unreadySince !== undefined && now >= unreadySince + limitMs,
   );
   const [first] = late.toSorted((a, b) => (a.name < b.name ? -1 : 1));
   if (!first) return '';
@@ -130,7 +130,7 @@ function unready({ observed: { workers, group, now } }: Situation): string {
   return ` Worker ${first.name} runs and is not ready (${reason}) for longer than notReadyTimeout ${group.spec.notReadyTimeout}.`;
 }
 
-function short(situation: Situation): Says {
+function short(situation: Situation): ConditionState {
   const { counts, decision, observed } = situation;
   const ready = `${counts.ready} of ${decision.hot} hot workers are ready.${broken(situation)}`;
   if (faults(situation) !== '' && counts.ready === 0) return no('WorkersFailing', ready);
@@ -164,18 +164,18 @@ function refusalProblem({ refused }: Situation): { reason: Reason; message: stri
 }
 
 /** A spec that is not carried out yet. A group whose pool follows the load, and serves what is wanted, is done. */
-function reconciling(situation: Situation): Says | undefined {
+function reconciling(situation: Situation): ConditionState | undefined {
   if (stalled(situation) || ready(situation).status === 'True') return undefined;
   return underWay(situation);
 }
 
-function updating({ counts, observed }: Situation): Says | undefined {
+function updating({ counts, observed }: Situation): ConditionState | undefined {
   if (counts.old === 0 || observed.group.spec.updateStrategy.type !== 'RollingUpdate') return undefined;
   return yes('RollingUpdate', `${workersAre(counts.old)} of an old template.`);
 }
 
 /** What happens to the workers now. */
-function underWay(situation: Situation): Says | undefined {
+function underWay(situation: Situation): ConditionState | undefined {
   const { counts, decision } = situation;
   const update = updating(situation);
   if (update) return update;
@@ -192,13 +192,13 @@ function underWay(situation: Situation): Says | undefined {
   return undefined;
 }
 
-function stalled({ counts }: Situation): Says | undefined {
+function stalled({ counts }: Situation): ConditionState | undefined {
   const existing = counts.hot + counts.cold;
   if (existing === 0 || counts.stalled < existing) return undefined;
   return yes('WorkersFailing', 'No worker can go on; look at the conditions of the workers.');
 }
 
-function metricsAvailable({ load }: Situation): Says {
+function metricsAvailable({ load }: Situation): ConditionState {
   const { metrics, problem } = load;
   if (metrics === 'told' || (metrics === 'doubtful' && !problem))
     return yes('MetricsFresh', 'Load figures arrive and are believable.');
@@ -211,7 +211,7 @@ function metricsAvailable({ load }: Situation): Says {
   return metricsMissing(problem);
 }
 
-function metricsMissing(problem: LoadView['problem']): Says {
+function metricsMissing(problem: LoadView['problem']): ConditionState {
   const detail = problem?.detail ?? 'no worker has reported for 90 s';
   const reason = problem ? MISSING_BY[problem.kind] : 'MetricsMissing';
   return no(reason, `No load figures arrive: ${detail}. The number of workers is not lowered.`);
@@ -223,7 +223,7 @@ const MISSING_BY: Readonly<Record<LoadProblem['kind'], Reason>> = {
   silent: 'MetricsMissing',
 };
 
-function progressing(situation: Situation): Says {
+function progressing(situation: Situation): ConditionState {
   const { observed, counts, decision } = situation;
   const { pause } = observed.group.spec;
   if (pause.scaleUp || pause.scaleDown) {
@@ -243,7 +243,7 @@ function progressing(situation: Situation): Says {
 }
 
 /** Most sources never tell what a worker can do: then a group waits for it for ever. */
-function unmeasured({ decision, observed }: Situation): Says | undefined {
+function unmeasured({ decision, observed }: Situation): ConditionState | undefined {
   const { perf, capacities } = decision.terms;
   if (perf !== undefined || capacities.hot === 0 || observed.group.spec.replicas !== undefined)
     return undefined;
@@ -253,7 +253,7 @@ function unmeasured({ decision, observed }: Situation): Says | undefined {
   );
 }
 
-function atMaxWorkers({ decision, observed }: Situation): Says | undefined {
+function atMaxWorkers({ decision, observed }: Situation): ConditionState | undefined {
   if (decision.missingWorkers === 0) return undefined;
   return yes(
     'AtMaxWorkers',
@@ -261,7 +261,7 @@ function atMaxWorkers({ decision, observed }: Situation): Says | undefined {
   );
 }
 
-function atSpendCeiling({ choice, observed, counts }: Situation): Says | undefined {
+function atSpendCeiling({ choice, observed, counts }: Situation): ConditionState | undefined {
   if (choice.cutByCeiling === 0) return undefined;
   return yes(
     'AtSpendCeiling',
@@ -269,12 +269,12 @@ function atSpendCeiling({ choice, observed, counts }: Situation): Says | undefin
   );
 }
 
-function saturated({ counts }: Situation): Says | undefined {
+function saturated({ counts }: Situation): ConditionState | undefined {
   if (counts.ready === 0 || counts.full < counts.ready) return undefined;
   return yes('Saturated', `${workersAre(counts.ready)} ready, none of them with room for more work.`);
 }
 
-function targetQueueTimeTooShort({ isSlow, observed }: Situation): Says | undefined {
+function targetQueueTimeTooShort({ isSlow, observed }: Situation): ConditionState | undefined {
   if (!isSlow) return undefined;
   return yes(
     'TargetQueueTimeTooShort',
@@ -312,15 +312,15 @@ export interface CountsInput {
 
 export function countWorkers({ workers, scaling, published, options }: CountsInput): Counts {
   const count = (holds: (worker: Worker) => boolean) => workers.filter(holds).length;
-  const staying = (worker: Worker) => !worker.isDeleting && worker.wanted !== 'Gone';
-  const hot = (worker: Worker) => staying(worker) && worker.wanted === 'Hot';
+  const staying = (worker: Worker) => !worker.isDeleting && worker.desiredRole !== 'Gone';
+  const hot = (worker: Worker) => staying(worker) && worker.desiredRole === 'Hot';
   const isReady = (worker: Worker) => hot(worker) && published.has(worker.name);
   const starts = (worker: Worker) => staying(worker) && worker.powerState === 'Running' && !worker.isServing;
   const current = new Set(scaling.filter((worker) => worker.isCurrentTemplate).map(({ name }) => name));
   const ready = scaling.filter(({ name, role }) => role === 'hot' && published.has(name));
   return {
     hot: count(hot),
-    cold: count((worker) => staying(worker) && worker.wanted === 'Cold'),
+    cold: count((worker) => staying(worker) && worker.desiredRole === 'Cold'),
     ready: count(isReady),
     starting: count(starts),
     waking: count((worker) => starts(worker) && worker.wokenAt !== undefined && !worker.ranSinceWoken),

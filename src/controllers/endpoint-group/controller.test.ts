@@ -65,27 +65,27 @@ async function bench(
   if (setting.isDeleting) await kube.delete(endpointGroupResource, refOf(created));
   const group = (await kube.get<EndpointGroup>(endpointGroupResource, refOf(created))) ?? created;
   const env = { clock, random: seededRandom(1), log: silentLogger };
-  const books = new LoadStore();
+  const loadStore = new LoadStore();
   const times = defaultTimes;
   const groups = copyOf([group], { isCurrent: !setting.groups });
   const transport = () => Promise.reject(new Error('no network'));
   const controller = createEndpointGroupController({
-    ...{ env, cluster: kube, books, times, isLeading, allowPrivateAddresses: false },
+    ...{ env, cluster: kube, loadStore, times, isLeading, allowPrivateAddresses: false },
     groups: groups.informer,
     instances: copyOf([], { isCurrent: !setting.workers }).informer as never,
     events: { record: () => {} } as never,
     readers: new LoadSources({
-      ...{ clock, books, times, transport, allowPrivateAddresses: false, takesReports: false },
+      ...{ clock, loadStore, times, transport, allowPrivateAddresses: false, takesReports: false },
       dial: (address) => address,
       tokenOf: () => undefined,
       prometheus: undefined,
     }),
     isFrozen: () => false,
-    blame: () => {},
+    reportHostFailure: () => {},
     accountCapOf: () => undefined,
   });
   controller.start();
-  return { controller, group, groups, books };
+  return { controller, group, groups, loadStore };
 }
 
 describe('the controller of groups', () => {
@@ -159,27 +159,27 @@ describe('the controller of groups', () => {
     await controller.stop();
   });
 
-  test('forgets what it was told of a group that is gone', async () => {
+  test('forgets the reports of a group that is gone', async () => {
     const cluster = memoryCluster();
-    const { controller, group, groups, books } = await bench(cluster, () => false);
+    const { controller, group, groups, loadStore } = await bench(cluster, () => false);
     const report = { reporter: GROUP_REPORTER, record: groupRecord(5, 0), at: 0, times: defaultTimes };
-    books.report(uidOf(group), report);
+    loadStore.report(uidOf(group), report);
     groups.tell({ key: objectKey(group.metadata), type: 'deleted', object: group });
-    expect(books.has(uidOf(group))).toBe(false);
+    expect(loadStore.has(uidOf(group))).toBe(false);
     await controller.stop();
   });
 
-  test('forgets what was told by a machine that is gone', async () => {
+  test('forgets the reports of a machine that is gone', async () => {
     const cluster = memoryCluster();
-    const { controller, group, books } = await bench(cluster);
-    books.report(uidOf(group), {
+    const { controller, group, loadStore } = await bench(cluster);
+    loadStore.report(uidOf(group), {
       reporter: 'uid-gone/7',
       record: groupRecord(5, 0),
       at: 0,
       times: defaultTimes,
     });
     await cluster.clock.advance(1_000);
-    expect([...books.get(uidOf(group)).reporters.keys()]).toEqual([]);
+    expect([...loadStore.get(uidOf(group)).reporters.keys()]).toEqual([]);
     await controller.stop();
   });
 

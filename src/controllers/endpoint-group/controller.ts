@@ -28,7 +28,7 @@ import { type LoadStore, notAhead, onlyReporters } from './load/state.ts';
 import { Publisher } from './publish/publisher.ts';
 import { problemOf } from './publish/service.ts';
 import type { Decision, Observed } from './types.ts';
-import { Children, type ChildrenLook } from './workers/children.ts';
+import { Children, type ChildrenRead } from './workers/children.ts';
 import { groupKeysOf } from './workers/families.ts';
 import { eventsFor } from './workers/orders.ts';
 import { workerOf } from './workers/worker.ts';
@@ -39,7 +39,7 @@ export interface EndpointGroupControllerOptions {
   readonly groups: Informer<EndpointGroup>;
   readonly instances: Informer<GpuInstance>;
   readonly events: EventRecorder;
-  readonly books: LoadStore;
+  readonly loadStore: LoadStore;
   readonly readers: LoadSources;
   readonly times: ScalingTimes;
   readonly allowPrivateAddresses: boolean;
@@ -47,7 +47,7 @@ export interface EndpointGroupControllerOptions {
   readonly isLeading: () => boolean;
   /** Whether the breaker of a worker's account holds back replacement. */
   readonly isFrozen: (worker: GpuInstance) => boolean;
-  readonly blame: GroupEffects['blame'];
+  readonly reportHostFailure: GroupEffects['reportHostFailure'];
   /** The most that one machine of a group may cost by its account; undefined if it does not say, or is not known. */
   readonly accountCapOf: (group: EndpointGroup) => MicroDollars | undefined;
   readonly workers?: number | undefined;
@@ -80,15 +80,15 @@ export function createEndpointGroupController(
     reconcile: (group, context) => loop.reconcile(group, context),
     onDeleted: (group) => loop.forget(group),
   });
-  instances.onChange(({ object }) => loop.heardWorker(object));
+  instances.onChange(({ object }) => loop.onWorkerEvent(object));
   return { ...controller, wake: (group) => loop.wake(group) };
 }
 
 /** A group and its workers as one pass goes by them. */
-interface Sight {
+interface Snapshot {
   readonly group: EndpointGroup;
   readonly kept: GroupState;
-  readonly look: Extract<ChildrenLook, { type: 'known' }>;
+  readonly read: Extract<ChildrenRead, { type: 'known' }>;
 }
 
 /** What passes share, and what enqueues which group. */
@@ -108,19 +108,19 @@ class GroupLoop {
   forget(group: EndpointGroup): void {
     const uid = uidOf(group);
     this.#keptByUid.delete(uid);
-    this.#options.books.forget(uid);
+    this.#options.loadStore.forget(uid);
     this.#children.forget(uid);
   }
 
-  heardWorker(worker: GpuInstance): void {
+  onWorkerEvent(worker: GpuInstance): void {
     for (const key of groupKeysOf(worker)) if (this.#options.groups.get(key)) this.#enqueue(key);
   }
 
   /** Work is there. Where a worker is hot already, that is only noted: a flood of wakes costs no pass. */
   wake(group: EndpointGroup): void {
     const kept = this.#keptOf(group);
-    const { books, env } = this.#options;
-    books.active(uidOf(group), env.clock.now());
+    const { loadStore, env } = this.#options;
+    loadStore.active(uidOf(group), env.clock.now());
     if ((kept.memory?.decision?.hot ?? 0) > 0) return;
     kept.wake.ask();
     this.#enqueue(objectKey(group.metadata));
@@ -128,72 +128,76 @@ class GroupLoop {
 
   async reconcile(group: EndpointGroup, { log }: ReconcileContext): Promise<Result> {
     if (!this.#options.isLeading()) return requeueAfter(NOT_LEADING_RETRY_MS);
-    const look = await this.#children.look(group);
-    if (look.type === 'behind') return requeueAfter(look.afterMs);
-    const sight: Sight = { group, look, kept: this.#keptOf(group) };
-    const observed = await this.#observe(sight);
+    const read = await this.#children.read(group);
+    if (read.type === 'behind') return requeueAfter(read.afterMs);
+    const snapshot: Snapshot = { group, read, kept: this.#keptOf(group) };
+    const observed = await this.#observe(snapshot);
     const decision = decide(observed);
-    if (await this.#publish(sight, observed, decision)) return requeueAfter(0);
-    const receipt = await this.#record(sight, decision);
+    if (await this.#publish(snapshot, observed, decision)) return requeueAfter(0);
+    const receipt = await this.#record(snapshot, decision);
     if (!receipt) return conflict();
-    const outcome = await this.#execute(sight, decision, receipt);
+    const outcome = await this.#execute(snapshot, decision, receipt);
     if (outcome.done.length > 0) log.info('workers changed', summaryOf(decision, outcome));
-    const isNews = this.#tell(sight, decision, outcome);
+    const haveRefusalsChanged = this.#emitEvents(snapshot, decision, outcome);
     if (outcome.failures.length > 0) throw outcome.failures[0];
     if (outcome.isCut) return requeueAfter(CUT_RETRY_MS);
-    return requeueAfter(isNews ? 0 : decision.requeueAfterMs);
+    return requeueAfter(haveRefusalsChanged ? 0 : decision.requeueAfterMs);
   }
 
   #keptOf(group: EndpointGroup): GroupState {
     const uid = uidOf(group);
     const known = this.#keptByUid.get(uid);
     if (known) return known;
-    const { books, cluster, env } = this.#options;
-    books.open(uid, recordedMaxima(group, env.clock.now()));
+    const { loadStore, cluster, env } = this.#options;
+    loadStore.open(uid, recordedMaxima(group, env.clock.now()));
     const kept = new GroupState(new Publisher({ cluster, clock: env.clock }));
     this.#keptByUid.set(uid, kept);
     return kept;
   }
 
-  async #observe({ group, kept, look }: Sight): Promise<Observed> {
+  async #observe({ group, kept, read }: Snapshot): Promise<Observed> {
     const { env, times, isFrozen, allowPrivateAddresses } = this.#options;
     const beganAt = env.clock.now();
     const isTick = kept.isDue(group, beganAt, times.tickMs);
-    if (isTick) await this.#readLoad({ group, kept, look });
+    if (isTick) await this.#readLoad({ group, kept, read });
     const now = env.clock.now();
     const hasLateFigures = kept.lateFigures.see() && !isTick;
     return {
       ...{ now, beganAt, group, isTick, hasLateFigures, times, allowPrivateAddresses },
       source: sourceOf(group),
-      workers: look.children.map((child) => workerOf(child, now)),
-      orphans: look.orphans,
-      takenNames: look.takenNames,
-      book: this.#options.books.get(uidOf(group)),
+      workers: read.children.map((child) => workerOf(child, now)),
+      orphans: read.orphans,
+      takenNames: read.takenNames,
+      loadState: this.#options.loadStore.get(uidOf(group)),
       memory: kept.memory,
       wakeAsked: kept.wake.see(),
-      frozen: new Set(look.children.filter(isFrozen).map(({ metadata }) => metadata.uid ?? '')),
+      frozen: new Set(read.children.filter(isFrozen).map(({ metadata }) => metadata.uid ?? '')),
       accountCap: this.#options.accountCapOf(group),
       published: kept.publisher.published(),
       refused: kept.refused,
     };
   }
 
-  async #readLoad({ group, kept, look }: Sight): Promise<void> {
-    const { books, readers, env, times } = this.#options;
-    const workers = look.children.map((child) => workerOf(child, env.clock.now()));
+  async #readLoad({ group, kept, read }: Snapshot): Promise<void> {
+    const { loadStore, readers, env, times } = this.#options;
+    const workers = read.children.map((child) => workerOf(child, env.clock.now()));
     const onLate = () => {
       kept.lateFigures.ask();
       this.#enqueue(objectKey(group.metadata));
     };
     await readers.read(group, { workers, onLate });
     const uid = uidOf(group);
-    const book = notAhead(books.get(uid), env.clock.now(), times);
+    const loadState = notAhead(loadStore.get(uid), env.clock.now(), times);
     const existing = new Set(workers.map(({ reporter }) => reporter));
-    books.put(uid, sourceOf(group) === 'group' ? book : onlyReporters(book, existing));
+    loadStore.put(uid, sourceOf(group) === 'group' ? loadState : onlyReporters(loadState, existing));
   }
 
   /** True where the outcome is another than the decision was made by: then it is made again. */
-  async #publish({ group, kept }: Sight, { workers }: Observed, { endpoints }: Decision): Promise<boolean> {
+  async #publish(
+    { group, kept }: Snapshot,
+    { workers }: Observed,
+    { endpoints }: Decision,
+  ): Promise<boolean> {
     if (!endpoints) return false;
     const before = kept.publisher.published();
     const published = await kept.publisher.publish({ group, workers, endpoints });
@@ -201,7 +205,7 @@ class GroupLoop {
   }
 
   async #record(
-    { group, kept }: Sight,
+    { group, kept }: Snapshot,
     { needsFinalizer, status, memory }: Decision,
   ): Promise<Receipt<EndpointGroup> | undefined> {
     const { cluster: client, groups } = this.#options;
@@ -218,24 +222,24 @@ class GroupLoop {
   }
 
   #execute(
-    { group, kept, look }: Sight,
+    { group, kept, read }: Snapshot,
     { actions }: Decision,
     receipt: Receipt<EndpointGroup>,
   ): Promise<Outcome> {
-    const { cluster, blame, isLeading } = this.#options;
+    const { cluster, reportHostFailure, isLeading } = this.#options;
     const effects: GroupEffects = {
-      ...{ cluster, blame, publisher: kept.publisher, siblings: look.children },
+      ...{ cluster, reportHostFailure, publisher: kept.publisher, siblings: read.children },
       onWritten: (worker) => this.#children.wrote(group, worker),
     };
     return execute(actions, {
       act: (action) => act(action, receipt, effects),
       mayGoOn: () => isLeading() && !this.#isOutdated(group),
-      isComplete: () => this.#children.isComplete(group, look.children),
+      isComplete: () => this.#children.isComplete(group, read.children),
     });
   }
 
   /** Tells of what was done. True where other writes are refused than before: then the status is to say so. */
-  #tell({ group, kept }: Sight, { changes, because, waiting }: Decision, outcome: Outcome): boolean {
+  #emitEvents({ group, kept }: Snapshot, { changes, because, waiting }: Decision, outcome: Outcome): boolean {
     for (const event of eventsFor(changesBy(outcome.done, changes), because))
       this.#options.events.record({ regarding: group, ...event });
     const before = kept.refused;

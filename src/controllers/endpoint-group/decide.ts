@@ -63,7 +63,7 @@ export function decide(observed: Observed): Decision {
 /** Workers whose machine fits the present template take over its text, unless the group leaves them as they are. */
 function updatesOf({ observed: { workers }, input }: GroupFacts): readonly Action[] {
   if (input.spec.updateStrategy.type === 'OnDelete') return [];
-  const staying = workers.filter(({ isDeleting, wanted }) => !isDeleting && wanted !== 'Gone');
+  const staying = workers.filter(({ isDeleting, desiredRole }) => !isDeleting && desiredRole !== 'Gone');
   return staying
     .filter((worker) => isToUpdate(worker, input))
     .map((worker): Action => ({ type: 'update', worker }));
@@ -76,7 +76,7 @@ function staying({ endpoints }: GroupFacts, actions: readonly Action[]): readonl
 }
 
 function isGoing(action: Action): action is Extract<Action, { type: 'order' | 'delete' }> {
-  return action.type === 'delete' || (action.type === 'order' && action.order.wanted !== 'Hot');
+  return action.type === 'delete' || (action.type === 'order' && action.order.desiredRole !== 'Hot');
 }
 
 /** How long work must look like a queue before the target is called too short. */
@@ -115,12 +115,12 @@ function memoryOf(known: GroupFacts, decision: ScalingDecision): GroupMemory {
   const { now, memory, group } = observed;
   const { waiting, readyCapacity, load: rate } = decision.terms;
   const targetSeconds = (parseDuration(group.spec.targetQueueTime) ?? 0) / 1000;
-  const looksSlow = !load.tellsWaiting && readyCapacity > rate && waiting > targetSeconds * readyCapacity;
+  const appearsSlow = !load.reportsWaiting && readyCapacity > rate && waiting > targetSeconds * readyCapacity;
   return {
     scaling: decision.memory,
     decision,
     ...tickOf(known),
-    slowSince: looksSlow ? Math.min(memory?.slowSince ?? now, now) : undefined,
+    slowSince: appearsSlow ? Math.min(memory?.slowSince ?? now, now) : undefined,
   };
 }
 

@@ -27,13 +27,13 @@ const TERMS: NonNullable<EndpointGroupStatus['autoscaling']> = {
   rule: 'DownWindow',
 };
 
-test('every term of a decision is told, and the rule that decided', () => {
+test('shows every term of a decision, and the rule that decided', () => {
   const text = explainGroup({ spec, status: { autoscaling: TERMS } }).join('\n');
   expect(Object.values(TERMS).filter((term) => !text.includes(String(term)))).toEqual([]);
   expect(text).toContain(RULES.DownWindow);
 });
 
-test('every option that a formula takes is told with its value', () => {
+test('shows every option of a formula with its value', () => {
   const odd = endpointGroupSpec.parse({
     ...{ minLoad: '201', minColdLoad: '202', targetUtilizationPercent: 83, coldMultiplier: '2.04' },
     ...{ coldWorkers: 7, maxWorkers: 27, targetQueueTime: '11s' },
@@ -44,7 +44,7 @@ test('every option that a formula takes is told with its value', () => {
   expect(values.filter((value) => !text.includes(value))).toEqual([]);
 });
 
-test('a group without a decision says so, and one of an earlier version tells what it has', () => {
+test('says that a group has no decision, and shows what one of an earlier version has', () => {
   expect(explainGroup({ spec })).toEqual(['Nothing has been decided yet.']);
   const { heldHotCapacity: _hot, heldTotalCapacity: _total, perf: _perf, ...older } = TERMS;
   const text = explainGroup({ spec, status: { autoscaling: older } }).join('\n');

@@ -31,11 +31,11 @@ export interface GroupFacts {
 
 /** Everything that is worked out before anything is decided. */
 export function deriveFacts(observed: Observed): GroupFacts {
-  const { group, workers, book, source, now, times, frozen, accountCap } = observed;
+  const { group, workers, loadState, source, now, times, frozen, accountCap } = observed;
   const everReady = group.status?.everReady === true;
-  const told = loadView({ book, workers, source, everReady, now, times });
-  const failing = failingWorkers(observed, told);
-  const load = withRecordedErrors(told, failing);
+  const reported = loadView({ loadState, workers, source, everReady, now, times });
+  const failing = failingWorkers(observed, reported);
+  const load = withRecordedErrors(reported, failing);
   const pace = replacementPace(observed, new Set(failing.map(({ worker }) => worker)));
   const serving = workers.filter(({ name }) => !isFaulty(load.workers.get(name)));
   const endpoints = endpointsOf(group, serving, { allowPrivate: observed.allowPrivateAddresses });
@@ -86,18 +86,18 @@ function isWakeUnfinished({ group, memory, workers }: Observed): boolean {
 }
 
 /** Whether it is to serve, be it up or on its way. */
-export function isHot({ wanted, isDeleting }: Worker): boolean {
-  return wanted === 'Hot' && !isDeleting;
+export function isHot({ desiredRole, isDeleting }: Worker): boolean {
+  return desiredRole === 'Hot' && !isDeleting;
 }
 
 /**
  * A restart does not deriveFacts since when a load that was on record has been over: it counts from now. Never later than
  * now, whatever a clock that was ahead has noted.
  */
-function lastActivityOf({ now, book, group, memory }: Observed, wakeAsked: boolean): number {
+function lastActivityOf({ now, loadState, group, memory }: Observed, wakeAsked: boolean): number {
   if (wakeAsked) return now;
   const created = parseTime(group.metadata.creationTimestamp) ?? now;
   const recorded = parseTime(group.status?.lastActivity) ?? created;
   const wasBusy = memory === undefined && Number(group.status?.load ?? 0) > 0;
-  return Math.min(now, Math.max(wasBusy ? now : recorded, recorded, book.lastActivity ?? 0));
+  return Math.min(now, Math.max(wasBusy ? now : recorded, recorded, loadState.lastActivity ?? 0));
 }

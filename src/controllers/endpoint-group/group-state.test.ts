@@ -12,7 +12,7 @@ function kept() {
 
 const TICK = 10_000;
 
-describe('a group is judged anew', () => {
+describe('a group is judged again', () => {
   const group = groupObject();
   const edited = groupObject({}, { metadata: { generation: 2 } });
   const annotated = groupObject({}, { metadata: { annotations: { 'team.example/note': 'x' } } });
@@ -44,7 +44,7 @@ describe('a group is judged anew', () => {
 });
 
 describe.each(['wake', 'lateFigures'] as const)('%s', (what) => {
-  test('is asked for by nobody in the beginning', () => {
+  test('is not requested in the beginning', () => {
     expect(kept()[what].see()).toBe(false);
   });
 

@@ -11,7 +11,7 @@ const { table, close } = groupDecisionTables('endpoint-group');
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const OLD = { templateHash: 'v1:0000000000000000' };
-const STOPPED = { wanted: 'Cold', powerState: 'Stopped', isServing: false, isStopped: true } as const;
+const STOPPED = { desiredRole: 'Cold', powerState: 'Stopped', isServing: false, isStopped: true } as const;
 const BOOTING = { isServing: false, isBooted: false, wasEverReady: false, hasRun: false } as const;
 const NO_OFFERS = { ...condition('Rented', 'False', '2026-11-20T11:10:00Z'), reason: 'NoOffers' };
 const UNRENTED = {
@@ -37,7 +37,7 @@ describe('a group at rest', () => {
   table([
     [
       'whose workers carry its load changes nothing',
-      { workers: [worker('a'), worker('b')], book: reports(['a', 'b'], 800), memory: calm(2) },
+      { workers: [worker('a'), worker('b')], loadState: reports(['a', 'b'], 800), memory: calm(2) },
       [],
     ],
     ['without load and workers is scaled to zero', { memory: calm(0) }, []],
@@ -54,7 +54,7 @@ describe('a group at rest', () => {
       'that finds no offers for its pool says what is missing and why',
       {
         group: groupObject({ coldWorkers: 3 }),
-        workers: [worker('a', { ...UNRENTED, wanted: 'Cold' }), worker('b', STOPPED)],
+        workers: [worker('a', { ...UNRENTED, desiredRole: 'Cold' }), worker('b', STOPPED)],
         memory: calm(0),
       },
       ['create Cold 0'],
@@ -63,8 +63,8 @@ describe('a group at rest', () => {
       'that serves its load and finds no offers for its pool says so, too',
       {
         group: floor(50, { coldWorkers: 2 }),
-        workers: [worker('a', { ...UNRENTED, wanted: 'Cold' }), worker('b')],
-        book: reports(['b']),
+        workers: [worker('a', { ...UNRENTED, desiredRole: 'Cold' }), worker('b')],
+        loadState: reports(['b']),
         memory: calm(1),
       },
       [],
@@ -79,7 +79,7 @@ describe('a group at rest', () => {
           worker('c'),
           worker('d', { pricePerHour: undefined }),
         ],
-        book: reports(['c', 'd']),
+        loadState: reports(['c', 'd']),
         memory: calm(3),
       },
       [],
@@ -91,7 +91,7 @@ describe('a group at rest', () => {
           template: { spec: { image: 'example/worker:1', offers: [{ maxPricePerHour: '0.60' }] } },
         }),
         workers: [worker('a', { templateHash: undefined })],
-        book: reports(['a']),
+        loadState: reports(['a']),
         memory: calm(1),
       },
       [],
@@ -101,7 +101,7 @@ describe('a group at rest', () => {
       {
         group: floor(50, { endpointName: 'shared' }),
         workers: [worker('a')],
-        book: reports(['a']),
+        loadState: reports(['a']),
         memory: calm(1),
       },
       [],
@@ -142,7 +142,7 @@ describe('a group that grows', () => {
       {
         group: floor(150),
         workers: [worker('a'), worker('b', BOOTING)],
-        book: reports(['a']),
+        loadState: reports(['a']),
         memory: calm(2),
       },
       [],
@@ -152,7 +152,7 @@ describe('a group that grows', () => {
       {
         group: floor(150),
         workers: [worker('a'), worker('b', STOPPED)],
-        book: reports(['a']),
+        loadState: reports(['a']),
         memory: calm(1),
       },
       ['order b Hot Running'],
@@ -172,7 +172,7 @@ describe('a group that grows', () => {
       {
         group: floor(950, { maxWorkers: 2 }),
         workers: [worker('a'), worker('b')],
-        book: reports(['a', 'b']),
+        loadState: reports(['a', 'b']),
         memory: calm(2),
       },
       [],
@@ -182,7 +182,7 @@ describe('a group that grows', () => {
       {
         group: floor(250, { maxSpendPerHour: '1.20' }),
         workers: [worker('a')],
-        book: reports(['a']),
+        loadState: reports(['a']),
         memory: calm(1),
       },
       ['create Hot 0'],
@@ -192,24 +192,24 @@ describe('a group that grows', () => {
       {
         group: groupObject({ replicas: 2 }),
         workers: [worker('a')],
-        book: reports(['a'], 9000),
+        loadState: reports(['a'], 9000),
         memory: calm(1),
       },
       ['create Hot 0', 'create Cold 1', 'create Cold 2'],
     ],
     [
       'counts a burst within ten seconds, adds two at a time, and keeps every hot worker for a minute',
-      { workers: [worker('a')], book: reports(['a'], 4000), memory: calm(1) },
+      { workers: [worker('a')], loadState: reports(['a'], 4000), memory: calm(1) },
       ['create Hot 0', 'create Hot 1', 'create Cold 2', 'create Cold 3'],
     ],
     [
       'clears what waits within its target time',
-      { workers: [worker('a')], book: reports(['a'], 100, { currentLoad: 2500 }), memory: calm(1) },
+      { workers: [worker('a')], loadState: reports(['a'], 100, { currentLoad: 2500 }), memory: calm(1) },
       ['create Hot 0', 'create Hot 1'],
     ],
     [
       'takes figures of any size for figures',
-      { group: floor(50), workers: [worker('a')], book: reports(['a'], 5e15), memory: calm(1) },
+      { group: floor(50), workers: [worker('a')], loadState: reports(['a'], 5e15), memory: calm(1) },
       ['create Hot 0', 'create Hot 1', 'create Cold 2', 'create Cold 3'],
     ],
     [
@@ -226,7 +226,7 @@ describe('a group that shrinks', () => {
   table([
     [
       'drains who serves before it goes, and takes it from the Service at once',
-      { group: groupObject({}, ready), workers: [worker('a')], book: reports(['a']), memory: calm(1) },
+      { group: groupObject({}, ready), workers: [worker('a')], loadState: reports(['a']), memory: calm(1) },
       ['order a Gone Running'],
     ],
     [
@@ -234,7 +234,7 @@ describe('a group that shrinks', () => {
       {
         group: groupObject({ coldWorkers: 1 }, ready),
         workers: [worker('a')],
-        book: reports(['a']),
+        loadState: reports(['a']),
         memory: calm(1),
       },
       ['order a Cold Running'],
@@ -243,8 +243,8 @@ describe('a group that shrinks', () => {
       'waits for who drains, and looks when nobody may wait any longer',
       {
         group: floor(50, { maxQueueTime: '15s' }),
-        workers: [worker('a'), worker('b', { wanted: 'Gone', ...DRAINING })],
-        book: reports(['a', 'b'], 0, { inFlight: 1 }),
+        workers: [worker('a'), worker('b', { desiredRole: 'Gone', ...DRAINING })],
+        loadState: reports(['a', 'b'], 0, { inFlight: 1 }),
         memory: calm(1),
       },
       [],
@@ -253,8 +253,8 @@ describe('a group that shrinks', () => {
       'destroys who has drained',
       {
         group: floor(50),
-        workers: [worker('a'), worker('b', { wanted: 'Gone', ...DRAINING })],
-        book: reports(['a', 'b']),
+        workers: [worker('a'), worker('b', { desiredRole: 'Gone', ...DRAINING })],
+        loadState: reports(['a', 'b']),
         memory: calm(1),
       },
       ['delete b'],
@@ -263,8 +263,8 @@ describe('a group that shrinks', () => {
       'stops who has drained and is wanted cold',
       {
         group: floor(50, { coldWorkers: 2 }),
-        workers: [worker('a'), worker('b', { wanted: 'Cold', ...DRAINING })],
-        book: reports(['a', 'b']),
+        workers: [worker('a'), worker('b', { desiredRole: 'Cold', ...DRAINING })],
+        loadState: reports(['a', 'b']),
         memory: calm(1),
       },
       ['order b Cold Stopped'],
@@ -274,7 +274,7 @@ describe('a group that shrinks', () => {
       {
         group: floor(50),
         workers: [worker('a'), worker('b', { isDeleting: true, isServing: false })],
-        book: reports(['a']),
+        loadState: reports(['a']),
         memory: calm(1),
       },
       [],
@@ -287,7 +287,7 @@ describe('a group that shrinks', () => {
           { status: { everReady: true, lastActivity: new Date(NOW - 10 * MINUTE + 1000).toISOString() } },
         ),
         workers: [worker('a')],
-        book: reports(['a']),
+        loadState: reports(['a']),
         memory: calm(1),
       },
       [],
@@ -300,7 +300,7 @@ describe('a group that shrinks', () => {
           { status: { everReady: true, lastActivity: new Date(NOW - 10 * MINUTE).toISOString() } },
         ),
         workers: [worker('a')],
-        book: reports(['a']),
+        loadState: reports(['a']),
         memory: calm(1),
       },
       ['order a Gone Running'],
@@ -310,7 +310,7 @@ describe('a group that shrinks', () => {
       {
         group: groupObject({ scaleToZero: 'Never' }, ready),
         workers: [worker('a')],
-        book: reports(['a']),
+        loadState: reports(['a']),
         memory: calm(1),
       },
       [],
@@ -328,7 +328,7 @@ describe('a group that people hold', () => {
       {
         group: groupObject({ pause: { scaleDown: true } }, { status: { everReady: true } }),
         workers: [worker('a')],
-        book: reports(['a']),
+        loadState: reports(['a']),
         memory: calm(1),
       },
       [],
@@ -347,7 +347,7 @@ describe('a group that people hold', () => {
           worker('b', { ...STOPPED, ...OLD }),
           worker('c', { ...WAKING, ...OLD, wokenAt: NOW - 5 * MINUTE }),
         ],
-        book: reports(['a']),
+        loadState: reports(['a']),
         memory: calm(2),
       },
       [],
@@ -356,8 +356,8 @@ describe('a group that people hold', () => {
       'leaves a held worker that has drained as it is',
       {
         group: floor(50),
-        workers: [worker('a'), worker('b', { wanted: 'Gone', isHeld: true, ...DRAINING })],
-        book: reports(['a', 'b']),
+        workers: [worker('a'), worker('b', { desiredRole: 'Gone', isOnHold: true, ...DRAINING })],
+        loadState: reports(['a', 'b']),
         memory: calm(1),
       },
       [],
@@ -371,7 +371,7 @@ describe('a group with a new template', () => {
   table([
     [
       'replaces its workers one at a time',
-      { group: floor(150), workers: two, book: reports(['a', 'b']), memory: calm(2) },
+      { group: floor(150), workers: two, loadState: reports(['a', 'b']), memory: calm(2) },
       ['order a Gone Running'],
     ],
     [
@@ -388,7 +388,7 @@ describe('a group with a new template', () => {
       {
         group: floor(150, { updateStrategy: { type: 'RollingUpdate', maxUnavailable: '100%' } }),
         workers: two,
-        book: reports(['a', 'b']),
+        loadState: reports(['a', 'b']),
         memory: calm(2),
       },
       ['order a Gone Running', 'order b Gone Running'],
@@ -398,7 +398,7 @@ describe('a group with a new template', () => {
       {
         group: floor(150),
         workers: [worker('a', OLD), worker('b', BOOTING)],
-        book: reports(['a']),
+        loadState: reports(['a']),
         memory: calm(2),
       },
       [],
@@ -408,7 +408,7 @@ describe('a group with a new template', () => {
       {
         group: floor(150, { updateStrategy: { type: 'OnDelete' } }),
         workers: two,
-        book: reports(['a', 'b']),
+        loadState: reports(['a', 'b']),
         memory: calm(2),
       },
       [],
@@ -421,7 +421,7 @@ describe('a group in trouble', () => {
   const slow = (since: number | undefined) => ({
     group: short,
     workers: [worker('a'), worker('b')],
-    book: reports(['a', 'b'], 100, { currentLoad: 101 }),
+    loadState: reports(['a', 'b'], 100, { currentLoad: 101 }),
     memory: calm(2, { slowSince: since }),
   });
 
@@ -441,7 +441,7 @@ describe('a group in trouble', () => {
       {
         group: floor(150),
         workers: [worker('a'), worker('b', { isServing: false, isStalled: true })],
-        book: reports(['a']),
+        loadState: reports(['a']),
         memory: calm(2),
       },
       [],
@@ -449,14 +449,14 @@ describe('a group in trouble', () => {
     [
       'destroys and replaces who did not wake in time, and blames its host',
       { group: floor(50), workers: [worker('a', { ...WAKING, wokenAt: NOW - MINUTE })], memory: calm(1) },
-      ['blame a', 'delete a', 'create Hot 0'],
+      ['reportHostFailure a', 'delete a', 'create Hot 0'],
     ],
     [
       'says whose Service it is that stands in its way',
       {
         group: floor(50),
         workers: [worker('a')],
-        book: reports(['a']),
+        loadState: reports(['a']),
         memory: calm(1),
         published: { type: 'problem', reason: 'NameTaken', detail: 'Service llm belongs to somebody else.' },
       },
@@ -464,7 +464,7 @@ describe('a group in trouble', () => {
     ],
     [
       'says which address it may not publish',
-      { group: floor(50), workers: [seenAt('a', '10.0.0.8')], book: reports(['a']), memory: calm(1) },
+      { group: floor(50), workers: [seenAt('a', '10.0.0.8')], loadState: reports(['a']), memory: calm(1) },
       [],
     ],
     [
@@ -472,7 +472,7 @@ describe('a group in trouble', () => {
       {
         group: floor(250),
         workers: [seenAt('a', undefined), seenAt('b', 'fe80::1'), seenAt('c', '2a00::8')],
-        book: reports(['a', 'b', 'c']),
+        loadState: reports(['a', 'b', 'c']),
         memory: calm(3),
       },
       [],
@@ -482,7 +482,7 @@ describe('a group in trouble', () => {
       {
         group: floor(50),
         workers: [seenAt('a', '10.0.0.8')],
-        book: reports(['a']),
+        loadState: reports(['a']),
         memory: calm(1),
         allowPrivateAddresses: true,
       },
@@ -493,7 +493,7 @@ describe('a group in trouble', () => {
       {
         group: floor(50, { maxWorkers: 1 }),
         workers: [worker('a')],
-        book: reports(['a'], 0, { currentLoad: 3000 }),
+        loadState: reports(['a'], 0, { currentLoad: 3000 }),
         memory: calm(1),
       },
       [],
@@ -503,7 +503,7 @@ describe('a group in trouble', () => {
       {
         group: floor(50, { expectedPerf: undefined }),
         workers: [worker('a')],
-        book: reports(['a'], 100, { currentLoad: 3000, maxPerf: undefined }),
+        loadState: reports(['a'], 100, { currentLoad: 3000, maxPerf: undefined }),
         memory: calm(1),
       },
       [],
@@ -513,7 +513,7 @@ describe('a group in trouble', () => {
       {
         group: floor(50, { expectedPerf: undefined, replicas: 1 }),
         workers: [worker('a')],
-        book: reports(['a'], 100, { maxPerf: undefined }),
+        loadState: reports(['a'], 100, { maxPerf: undefined }),
         memory: calm(1),
       },
       [],
@@ -535,7 +535,7 @@ describe('a group in trouble', () => {
       'shrinks by no figures where its source cannot be reached',
       {
         workers: [worker('a')],
-        book: withProblem(EMPTY_LOAD, 'uid-a/7', {
+        loadState: withProblem(EMPTY_LOAD, 'uid-a/7', {
           kind: 'unreachable',
           detail: 'worker a: refused',
           at: NOW,
@@ -549,7 +549,7 @@ describe('a group in trouble', () => {
       {
         source: 'group',
         workers: [],
-        book: withProblem(EMPTY_LOAD, GROUP_REPORTER, {
+        loadState: withProblem(EMPTY_LOAD, GROUP_REPORTER, {
           kind: 'unreachable',
           detail: 'Prometheus: the operator runs without --prometheus-url',
           at: NOW,
@@ -562,7 +562,7 @@ describe('a group in trouble', () => {
       'shrinks by no figures that cannot be true',
       {
         workers: [worker('a')],
-        book: withProblem(reports(['a']), 'uid-a/7', {
+        loadState: withProblem(reports(['a']), 'uid-a/7', {
           kind: 'invalid',
           detail: 'worker a: load is negative',
           at: NOW,
@@ -579,7 +579,13 @@ describe('writes that the API server refuses', () => {
     { action: 'create 0', detail: 'Making a worker is refused: exceeded quota' },
     { action: 'create 1', detail: 'Making a worker is refused: exceeded quota' },
   ];
-  const short = { group: floor(250), workers: [worker('a')], book: reports(['a']), memory: calm(3), refused };
+  const short = {
+    group: floor(250),
+    workers: [worker('a')],
+    loadState: reports(['a']),
+    memory: calm(3),
+    refused,
+  };
   const { memory } = decide(observedGroup(short));
 
   table([
@@ -590,7 +596,7 @@ describe('writes that the API server refuses', () => {
       {
         group: floor(50, { coldWorkers: 2 }),
         workers: [worker('a')],
-        book: reports(['a']),
+        loadState: reports(['a']),
         memory: calm(1),
         refused,
       },

@@ -34,7 +34,7 @@ export function statusOf(input: StatusInput): EndpointGroupStatus {
   const { observed } = input;
   const previous = observed.group.status;
   const next = freshStatus(input);
-  if (!previous?.autoscaling || input.mustRecord || isNews(previous, next, observed.times.maximumMs))
+  if (!previous?.autoscaling || input.mustRecord || needsWrite(previous, next, observed.times.maximumMs))
     return { ...next, loadMaxima: maximaOf(input) };
   return { ...next, ...movingFields(previous) };
 }
@@ -45,7 +45,7 @@ function movingFields(status: EndpointGroupStatus): EndpointGroupStatus {
   return { load, utilizationPercent, autoscaling, loadMaxima, lastActivity, panicUntil };
 }
 
-function isNews(previous: EndpointGroupStatus, next: EndpointGroupStatus, everyMs: number): boolean {
+function needsWrite(previous: EndpointGroupStatus, next: EndpointGroupStatus, everyMs: number): boolean {
   const before = previous.autoscaling;
   const now = next.autoscaling;
   if (!before || !now) return true;
@@ -132,10 +132,10 @@ function endpointOf({ group, published }: StatusInput['observed']): Pick<Endpoin
 
 function conditionList({ observed, ...situation }: StatusInput): EndpointGroupStatus['conditions'] {
   const { group, now } = observed;
-  const { wanted, absent } = conditionsOf({ observed, ...situation });
+  const { desired, absent } = conditionsOf({ observed, ...situation });
   const conditions = setConditions({
     previous: group.status?.conditions,
-    desired: wanted.map(withPage),
+    desired: desired.map(withPage),
     absent,
     generation: group.metadata.generation,
     now: formatTime(now),
@@ -164,8 +164,8 @@ function termsOf({ observed, decision }: StatusInput): EndpointGroupStatus['auto
     queueCapacity: decimal(terms.capacities.queue),
     hotCapacity: decimal(terms.capacities.hot),
     totalCapacity: decimal(terms.capacities.total),
-    heldHotCapacity: decimal(terms.held.hot),
-    heldTotalCapacity: decimal(terms.held.total),
+    heldHotCapacity: decimal(terms.windowMax.hot),
+    heldTotalCapacity: decimal(terms.windowMax.total),
     hotNeed: terms.hotNeed,
     totalNeed: terms.totalNeed,
     hot: decision.hot,

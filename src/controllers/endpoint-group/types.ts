@@ -6,7 +6,7 @@ import type { Change } from './autoscale/plan.ts';
 import type { ScalingTimes } from './autoscale/times.ts';
 import type { LoadState } from './load/state.ts';
 import type { Endpoint } from './publish/endpoints.ts';
-import type { Wanted, Worker } from './workers/worker.ts';
+import type { DesiredRole, Worker } from './workers/worker.ts';
 
 /** What this process remembers of a group between passes. Losing it keeps workers longer, and spends nothing. */
 export interface GroupMemory {
@@ -49,7 +49,7 @@ export interface Observed {
   readonly orphans: readonly GpuInstance[];
   /** Names that no new worker can have, since a GpuInstance has each, whoever it belongs to. */
   readonly takenNames: ReadonlySet<string>;
-  readonly book: LoadState;
+  readonly loadState: LoadState;
   /** Whether workers report for themselves, or one source speaks for the group. */
   readonly source: 'workers' | 'group';
   readonly times: ScalingTimes;
@@ -75,7 +75,7 @@ export interface Observed {
 /** What a worker is to be from now on. */
 export interface WorkerOrder {
   readonly powerState: 'Running' | 'Stopped';
-  readonly wanted: Wanted;
+  readonly desiredRole: DesiredRole;
   readonly drainSince: number | undefined;
   readonly wokenAt: number | undefined;
 }
@@ -84,7 +84,7 @@ export type Action =
   /** A worker of the name of this number. */
   | {
       readonly type: 'create';
-      readonly wanted: 'Hot' | 'Cold';
+      readonly desiredRole: 'Hot' | 'Cold';
       readonly ordinal: number;
       /** No alternative of it may cost more. */
       readonly maxPricePerHour?: MicroDollars | undefined;
@@ -93,7 +93,11 @@ export type Action =
   /** It takes over the text of the template and keeps its machine. */
   | { readonly type: 'update'; readonly worker: Worker }
   | { readonly type: 'delete'; readonly worker: Worker }
-  | { readonly type: 'blame'; readonly worker: Worker; readonly reason: 'CannotStart' | 'WorkersFailing' }
+  | {
+      readonly type: 'reportHostFailure';
+      readonly worker: Worker;
+      readonly reason: 'CannotStart' | 'WorkersFailing';
+    }
   | { readonly type: 'adopt'; readonly object: GpuInstance }
   | { readonly type: 'release' };
 

@@ -575,7 +575,7 @@ describe('rules about time', () => {
     expect(autoscale(input({ workers: [...hotWorkers(2), silent] })).isPanic).toBe(false);
   });
 
-  test('while nobody tells the load the down window stands still, and who comes back is kept for a minute at least', () => {
+  test('pauses the down window while no load is reported, and keeps a returning worker for at least a minute', () => {
     const away = hotWorkers(3, { isReady: false });
     const at = (seconds: number, more: Partial<ScalingInput>) =>
       autoscale(
@@ -583,7 +583,7 @@ describe('rules about time', () => {
       );
     const before = { recent: [{ at: NOW, hot: 250, total: 300 }], panicUntil: 0, hot: 3 };
     const quiet = at(200, { workers: away, memory: before, metrics: 'doubtful' });
-    expect(quiet).toMatchObject({ isPanic: true, hot: 3, terms: { held: { hot: 250, total: 300 } } });
+    expect(quiet).toMatchObject({ isPanic: true, hot: 3, terms: { windowMax: { hot: 250, total: 300 } } });
     expect(quiet.terms.capacities).toMatchObject({ hot: 0, total: 0 });
     const back = at(490, { workers: hotWorkers(3), memory: quiet.memory });
     expect(back).toMatchObject({ isPanic: false, hot: 3, rule: 'DownWindow' });

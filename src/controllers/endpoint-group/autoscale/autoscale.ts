@@ -1,6 +1,7 @@
 import { loadOver, longestLoad } from '../load/state.ts';
 import {
   type BoundsInput,
+  type DesiredHot,
   limitHot,
   limitTotal,
   type Sample,
@@ -9,7 +10,6 @@ import {
   type ScalingMemory,
   type ScalingRule,
   type ScalingTerms,
-  type WantedHot,
 } from './bounds.ts';
 import { type Capacities, capacitiesFor, isFull } from './capacity.ts';
 import { byStay, byValue, countFor, hotOf, sumOfPerf } from './cover.ts';
@@ -24,7 +24,7 @@ const PANIC_FACTOR = 2;
 export function autoscale(input: ScalingInput): ScalingDecision {
   const { options, memory } = input;
   const measured = measure(input);
-  const isUnheard = saysNothing(input, measured);
+  const isUnheard = hasNoReports(input, measured);
   const isPanic = isUnheard || panics(input, measured);
   // No panic lasts longer than one that begins now: a later end was set by a clock that was ahead.
   const panicEnd = input.now + input.times.panicMs;
@@ -32,12 +32,12 @@ export function autoscale(input: ScalingInput): ScalingDecision {
   const inPanic = input.now < panicUntil;
   const load = inPanic ? Math.max(measured.load, measured.burstLoad) : measured.load;
   const capacities = capacitiesFor(options, { ...measured, load, waiting: input.waiting });
-  const held = holdCapacities(input, isUnheard ? asBefore(input, capacities) : capacities);
-  const counts = countsFor(input, capacities, held);
-  const wanted = wantedHot(input, { capacities, held, counts, load: measured.load });
-  const hot = limitHot(input, { ...wanted, inPanic });
-  const needs = needsOf(input, counts, wanted.hot);
-  const pooled = Math.max(counts.keptTotal, options.coldWorkers, hot.hot, wanted.hot);
+  const windowMax = holdCapacities(input, isUnheard ? asBefore(input, capacities) : capacities);
+  const counts = countsFor(input, capacities, windowMax);
+  const desired = desiredHot(input, { capacities, windowMax, counts, load: measured.load });
+  const hot = limitHot(input, { ...desired, inPanic });
+  const needs = needsOf(input, counts, desired.hot);
+  const pooled = Math.max(counts.keptTotal, options.coldWorkers, hot.hot, desired.hot);
   const total = limitTotal(input, pooled, hot.hot);
   return {
     terms: {
@@ -46,15 +46,15 @@ export function autoscale(input: ScalingInput): ScalingDecision {
       waiting: input.waiting,
       perf: input.perf,
       capacities,
-      held: { hot: held.hot, total: held.total },
+      windowMax: { hot: windowMax.hot, total: windowMax.total },
     },
     isPanic,
     hot: hot.hot,
     total,
-    hotCapacity: input.replicas === undefined ? held.hot : 0,
+    hotCapacity: input.replicas === undefined ? windowMax.hot : 0,
     rule: hot.rule,
     missingWorkers: Math.max(0, needs.totalNeed - options.maxWorkers),
-    memory: { recent: held.recent, panicUntil, hot: hot.hot },
+    memory: { recent: windowMax.recent, panicUntil, hot: hot.hot },
   };
 }
 
@@ -88,24 +88,24 @@ interface CountsFor {
 }
 
 /** Each capacity is counted once: with unequal workers that is a search for the cheapest set. */
-function countsFor({ workers, perf }: ScalingInput, now: Capacities, held: Held): CountsFor {
+function countsFor({ workers, perf }: ScalingInput, now: Capacities, windowMax: WindowMaxima): CountsFor {
   const hotFor = (capacity: number) => countFor(workers, capacity, { perf, order: byValue });
   const totalFor = (capacity: number) => countFor(workers, capacity, { perf, order: byStay });
   const [hot, total] = [hotFor(now.hot), totalFor(now.total)];
   return {
     ...{ hot, total },
-    keptHot: held.hot === now.hot ? hot : hotFor(held.hot),
-    keptTotal: held.total === now.total ? total : totalFor(held.total),
+    keptHot: windowMax.hot === now.hot ? hot : hotFor(windowMax.hot),
+    keptTotal: windowMax.total === now.total ? total : totalFor(windowMax.total),
   };
 }
 
 function needsOf(
   { replicas, options }: ScalingInput,
   counts: CountsFor,
-  wantedHotCount: number,
+  desiredHotCount: number,
 ): Pick<ScalingTerms, 'hotNeed' | 'totalNeed'> {
   const hotNeed = replicas ?? counts.hot;
-  return { hotNeed, totalNeed: Math.max(counts.total, options.coldWorkers, hotNeed, wantedHotCount) };
+  return { hotNeed, totalNeed: Math.max(counts.total, options.coldWorkers, hotNeed, desiredHotCount) };
 }
 
 /** A burst: twice the ready capacity asked for, or work without any capacity, or every ready worker full. */
@@ -121,7 +121,7 @@ function panics(input: ScalingInput, { burstLoad, readyCapacity }: Measured): bo
  * Hot workers are there, and none of them tells what arrives: it is not known, and is not nothing. Who comes back then
  * is to be heard before he goes.
  */
-function saysNothing({ metrics, workers }: ScalingInput, { readyCapacity }: Measured): boolean {
+function hasNoReports({ metrics, workers }: ScalingInput, { readyCapacity }: Measured): boolean {
   return metrics !== 'told' && readyCapacity === 0 && hotOf(workers).length > 0;
 }
 
@@ -132,7 +132,7 @@ function asBefore({ memory }: ScalingInput, now: Capacities): Capacities {
 }
 
 /** The most that was asked for within the down window. */
-interface Held extends Omit<Sample, 'at'> {
+interface WindowMaxima extends Omit<Sample, 'at'> {
   readonly recent: ScalingMemory['recent'];
 }
 
@@ -140,11 +140,11 @@ interface Held extends Omit<Sample, 'at'> {
 function holdCapacities(
   { now, times, memory, wakeAsked, perf, replicas, workers }: ScalingInput,
   { hot, total }: Capacities,
-): Held {
+): WindowMaxima {
   // A sample of a clock that was ahead counts as of now: it is forgotten in its time.
   const past = memory.recent.map((one) => (one.at > now ? { ...one, at: now } : one));
   const kept = past.filter((one) => now - one.at < times.downMs);
-  const isWake = wakeAsked || (kept.some((one) => one.isWake) && isAwaited(workers));
+  const isWake = wakeAsked || (kept.some((one) => one.isWake) && isWakePending(workers));
   const woken = isWake ? (perf ?? 1) : 0;
   const sample = { at: now, hot: Math.max(hot, woken), total: Math.max(total, woken), replicas, isWake };
   const recent = [...kept, sample];
@@ -156,24 +156,24 @@ function holdCapacities(
   };
 }
 
-function isAwaited(workers: ScalingInput['workers']): boolean {
+function isWakePending(workers: ScalingInput['workers']): boolean {
   const hot = hotOf(workers);
   return !hot.some(({ isReady }) => isReady) && hot.some(({ isOverdue }) => !isOverdue);
 }
 
 interface Needed {
   readonly capacities: Capacities;
-  readonly held: Held;
+  readonly windowMax: WindowMaxima;
   readonly counts: CountsFor;
   readonly load: number;
 }
 
 /** Load or replicas through the down window, then the rules about zero. */
-function wantedHot(input: ScalingInput, needed: Needed): WantedHot {
+function desiredHot(input: ScalingInput, needed: Needed): DesiredHot {
   const { replicas } = input;
-  const { held, counts } = needed;
-  if (replicas !== undefined && held.replicas !== undefined)
-    return { hot: held.replicas, rule: held.replicas > replicas ? 'DownWindow' : 'Replicas' };
+  const { windowMax, counts } = needed;
+  if (replicas !== undefined && windowMax.replicas !== undefined)
+    return { hot: windowMax.replicas, rule: windowMax.replicas > replicas ? 'DownWindow' : 'Replicas' };
   const { hot: now, keptHot: kept } = counts;
   if (kept === 0) return atZero(input);
   if (kept > now && now < input.options.maxWorkers)
@@ -189,7 +189,7 @@ function baseRule(input: ScalingInput, { capacities, load }: Needed): ScalingRul
 }
 
 /** What keeps the last hot worker although no load asks for it. */
-function atZero(input: ScalingInput): WantedHot {
+function atZero(input: ScalingInput): DesiredHot {
   const { idle } = input.options;
   if (idle.type === 'never') return { hot: 1, rule: 'NeverZero' };
   if (idle.type === 'after' && input.now - input.lastActivity < idle.ms)

@@ -83,7 +83,7 @@ export interface ScalingTerms {
   readonly perf: number | undefined;
   readonly capacities: Capacities;
   /** The largest hot and total capacity of the down window. */
-  readonly held: Pick<Capacities, 'hot' | 'total'>;
+  readonly windowMax: Pick<Capacities, 'hot' | 'total'>;
   /** Before windows, ramp and maximum. */
   readonly hotNeed: number;
   readonly totalNeed: number;
@@ -103,7 +103,7 @@ export interface ScalingDecision {
 }
 
 /** How many workers should be hot, and the rule that says so. */
-export interface WantedHot {
+export interface DesiredHot {
   readonly hot: number;
   readonly rule: ScalingRule;
 }
@@ -117,9 +117,12 @@ export type BoundsInput = Pick<
 const MIN_RAMP = 2;
 
 /** Doubtful metrics and panic forbid decreases, missing ones increases too; the ramp bounds increases; the maximum bounds all. */
-export function limitHot(input: BoundsInput, wanted: WantedHot & { readonly inPanic: boolean }): WantedHot {
+export function limitHot(
+  input: BoundsInput,
+  desired: DesiredHot & { readonly inPanic: boolean },
+): DesiredHot {
   const { options } = input;
-  const limited = input.replicas === undefined ? unshrunk(input, wanted) : wanted;
+  const limited = input.replicas === undefined ? unshrunk(input, desired) : desired;
   const { maxWorkers } = options;
   const present = hotOf(input.workers).length;
   const known = Math.max(present, Math.min(input.memory.hot, maxWorkers), minHot(input));
@@ -140,25 +143,26 @@ function isBlind({ metrics, wakeAsked, replicas }: BoundsInput): boolean {
   return metrics === 'missing' && !wakeAsked && replicas === undefined;
 }
 
-function unshrunk(input: BoundsInput, wanted: WantedHot & { readonly inPanic: boolean }): WantedHot {
+function unshrunk(input: BoundsInput, desired: DesiredHot & { readonly inPanic: boolean }): DesiredHot {
   const keepable = hotOf(input.workers).filter((worker) => worker.wasEverReady || !worker.isOverdue).length;
   if (input.metrics !== 'told') {
     const kept = Math.max(keepable, Math.min(input.memory.hot, input.options.maxWorkers));
-    if (wanted.hot < kept) return { hot: kept, rule: 'MetricsMissing' };
+    if (desired.hot < kept) return { hot: kept, rule: 'MetricsMissing' };
   }
-  return wanted.inPanic && wanted.hot < keepable ? { hot: keepable, rule: 'Panic' } : wanted;
+  return desired.inPanic && desired.hot < keepable ? { hot: keepable, rule: 'Panic' } : desired;
 }
 
 /** What was needed before and is kept says why, even where the maximum bounds it. */
-function capped(hot: number, rule: ScalingRule, maxWorkers: number): WantedHot {
+function capped(hot: number, rule: ScalingRule, maxWorkers: number): DesiredHot {
   if (hot <= maxWorkers) return { hot, rule };
   return { hot: maxWorkers, rule: rule === 'DownWindow' ? rule : 'MaxWorkers' };
 }
 
 /** The pool is not shrunk by figures that may be wrong, nor grown by none; the maximum bounds it. */
-export function limitTotal(input: BoundsInput, wanted: number, hot: number): number {
+export function limitTotal(input: BoundsInput, desired: number, hot: number): number {
   const present = input.workers.filter((worker) => worker.role !== 'leaving').length;
   if (isBlind(input)) return Math.min(Math.max(present, hot), input.options.maxWorkers);
-  const kept = input.metrics === 'told' || input.replicas !== undefined ? wanted : Math.max(wanted, present);
+  const kept =
+    input.metrics === 'told' || input.replicas !== undefined ? desired : Math.max(desired, present);
   return Math.min(kept, input.options.maxWorkers);
 }

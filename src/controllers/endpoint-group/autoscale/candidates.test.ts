@@ -23,16 +23,16 @@ interface More
   extends Partial<
     Pick<WorkersInput, 'frozen' | 'unreachable' | 'recordedPerf' | 'accountCap' | 'brokenSince'>
   > {
-  readonly book?: LoadState;
+  readonly loadState?: LoadState;
   readonly spec?: Readonly<Record<string, unknown>>;
 }
 
 function input(workers: readonly Worker[], more: More = {}): WorkersInput {
-  const { book = EMPTY_LOAD, spec = {}, ...rest } = more;
+  const { loadState = EMPTY_LOAD, spec = {}, ...rest } = more;
   const group = groupObject(spec);
   return {
     workers,
-    load: loadView({ book, workers, source: 'workers', everReady: true, now: NOW, times: defaultTimes }),
+    load: loadView({ loadState, workers, source: 'workers', everReady: true, now: NOW, times: defaultTimes }),
     templateHash: templateHash(groupObject()),
     now: NOW,
     recordedPerf: undefined,
@@ -64,7 +64,7 @@ describe('who is destroyed first', () => {
 
   test('is who works on the fewest requests, and of those the newest (L1)', () => {
     const busy = (name: string, inFlight: number) => reports([name], 0, { inFlight }).reporters;
-    const book: LoadState = {
+    const loadState: LoadState = {
       ...EMPTY_LOAD,
       reporters: new Map([...busy('newest', 3), ...busy('older', 1), ...busy('idle', 0)]),
     };
@@ -74,8 +74,13 @@ describe('who is destroyed first', () => {
       worker('older', { createdAt: NOW - 7 * SECOND }),
       worker('newest', { createdAt: NOW }),
     ];
-    expect(keepRank(input(workers, { book }))).toEqual(['silent', 'idle', 'older', 'newest']);
-    expect(keepRank(input(workers.toReversed(), { book }))).toEqual(['silent', 'idle', 'older', 'newest']);
+    expect(keepRank(input(workers, { loadState }))).toEqual(['silent', 'idle', 'older', 'newest']);
+    expect(keepRank(input(workers.toReversed(), { loadState }))).toEqual([
+      'silent',
+      'idle',
+      'older',
+      'newest',
+    ]);
   });
 
   test('is who was marked, then who is of an old template, sick, new; then the name decides', () => {
@@ -89,27 +94,33 @@ describe('who is destroyed first', () => {
       worker('marked', { isMarked: true }),
     ];
     const all = ['marked', 'old', 'stalled', 'newest', 'by-name-a', 'by-name-b'];
-    expect(keepRank(input(workers, { book: reports(all) }))).toEqual(all);
-    expect(keepRank(input(workers.toReversed(), { book: reports(all) }))).toEqual(all);
+    expect(keepRank(input(workers, { loadState: reports(all) }))).toEqual(all);
+    expect(keepRank(input(workers.toReversed(), { loadState: reports(all) }))).toEqual(all);
     const mute = [worker('well'), worker('silent', silent)];
-    expect(keepRank(input(mute, { book: reports(['well']) }))).toEqual(['silent', 'well']);
+    expect(keepRank(input(mute, { loadState: reports(['well']) }))).toEqual(['silent', 'well']);
     const broken = reports(['z-broken'], 0, { error: 'out of memory' });
-    const book = { ...broken, reporters: new Map([...broken.reporters, ...reports(['well']).reporters]) };
-    expect(keepRank(input([worker('well'), worker('z-broken')], { book }))).toEqual(['z-broken', 'well']);
+    const loadState = {
+      ...broken,
+      reporters: new Map([...broken.reporters, ...reports(['well']).reporters]),
+    };
+    expect(keepRank(input([worker('well'), worker('z-broken')], { loadState }))).toEqual([
+      'z-broken',
+      'well',
+    ]);
   });
 
   test.each<[string, Partial<Worker>, Partial<Worker>]>([
     ['a marked one before an old one', { isMarked: true }, { templateHash: OLD }],
-    ['one that nobody holds before one that is marked', {}, { isMarked: true, isHeld: true }],
+    ['one that nobody holds before one that is marked', {}, { isMarked: true, isOnHold: true }],
     ['an old one before a sick one', { templateHash: OLD }, { isStalled: true }],
     ['a sick one before a new one', { isStalled: true }, { createdAt: NOW }],
     ['a new one before the first by name', { createdAt: NOW }, {}],
   ])('is %s', (_, first, second) => {
     // By name the other would go first.
     const workers = [worker('a', second), worker('z', first)];
-    const book = reports(['a', 'z']);
-    expect(keepRank(input(workers, { book }))).toEqual(['z', 'a']);
-    expect(keepRank(input(workers.toReversed(), { book }))).toEqual(['z', 'a']);
+    const loadState = reports(['a', 'z']);
+    expect(keepRank(input(workers, { loadState }))).toEqual(['z', 'a']);
+    expect(keepRank(input(workers.toReversed(), { loadState }))).toEqual(['z', 'a']);
   });
 });
 
@@ -122,36 +133,38 @@ describe('the performance of a worker', () => {
 
   test('is its own, else that of its kind, else what is usual, else nothing', () => {
     const workers = [young('a'), young('b'), young('c', other), young('d', { gpu: undefined })];
-    const book = told(['a', 50], ['c', 900]);
-    expect(perfs(input(workers, { book }))).toEqual([50, 50, 900, 475]);
-    expect(perfs(input([young('b', other), young('a')], { book: told(['a', 50]) }))).toEqual([50, 50]);
+    const loadState = told(['a', 50], ['c', 900]);
+    expect(perfs(input(workers, { loadState }))).toEqual([50, 50, 900, 475]);
+    expect(perfs(input([young('b', other), young('a')], { loadState: told(['a', 50]) }))).toEqual([50, 50]);
     expect(perfs(input([young('a')]))).toEqual([100]);
     expect(perfs(input([young('a')], { spec: { expectedPerf: undefined } }))).toEqual([0]);
   });
 
   test('of two that nothing is known of is not taken for that of one kind', () => {
     const workers = [young('a', { gpu: undefined }), young('b', { gpu: undefined }), young('c')];
-    const book = told(['a', 50], ['c', 900]);
-    expect(perfs(input(workers, { book }))).toEqual([50, 475, 900]);
+    const loadState = told(['a', 50], ['c', 900]);
+    expect(perfs(input(workers, { loadState }))).toEqual([50, 475, 900]);
   });
 
   test('is nothing while it is silent', () => {
     const workers = [worker('a'), worker('b', { readySince: NOW - 90 * SECOND })];
-    expect(perfs(input(workers, { book: reports(['a']) }))).toEqual([100, 0]);
+    expect(perfs(input(workers, { loadState: reports(['a']) }))).toEqual([100, 0]);
   });
 
-  test('that is expected of a new one is what the present ones told', () => {
-    expect(expectedPerf(input([worker('a'), worker('b')], { book: told(['a', 40], ['b', 60]) }))).toBe(50);
-    expect(expectedPerf(input([worker('a')], { book: told(['a', undefined]) }))).toBe(100);
+  test('of a new worker is expected to be what present workers reported', () => {
+    expect(expectedPerf(input([worker('a'), worker('b')], { loadState: told(['a', 40], ['b', 60]) }))).toBe(
+      50,
+    );
+    expect(expectedPerf(input([worker('a')], { loadState: told(['a', undefined]) }))).toBe(100);
     expect(expectedPerf(input([], { spec: { expectedPerf: undefined } }))).toBeUndefined();
   });
 
-  test('is what is on record where nobody has told one and the group expects none', () => {
+  test('is the recorded one when no worker reported one and the group expects none', () => {
     const recordedPerf = '70';
     const spec = { expectedPerf: undefined };
     expect(expectedPerf(input([], { recordedPerf, spec }))).toBe(70);
     expect(expectedPerf(input([], { recordedPerf }))).toBe(100);
-    expect(expectedPerf(input([worker('a')], { recordedPerf, spec, book: told(['a', 40]) }))).toBe(40);
+    expect(expectedPerf(input([worker('a')], { recordedPerf, spec, loadState: told(['a', 40]) }))).toBe(40);
   });
 });
 
@@ -219,9 +232,9 @@ describe('for choices a worker', () => {
     scalingWorkers(input([worker('a', overrides)], more))[0];
 
   test.each<[string, Partial<Worker>, string]>([
-    ['that is wanted hot is hot', { wanted: 'Hot' }, 'hot'],
-    ['that is wanted cold is cold', { wanted: 'Cold' }, 'cold'],
-    ['that is wanted gone is leaving', { wanted: 'Gone' }, 'leaving'],
+    ['that is wanted hot is hot', { desiredRole: 'Hot' }, 'hot'],
+    ['that is wanted cold is cold', { desiredRole: 'Cold' }, 'cold'],
+    ['that is wanted gone is leaving', { desiredRole: 'Gone' }, 'leaving'],
     ['that is being deleted is leaving, whatever it is wanted for', { isDeleting: true }, 'leaving'],
   ])('%s', (_, overrides, role) => {
     expect(one(overrides)?.role).toBe(role);
@@ -291,7 +304,7 @@ describe('for choices a worker', () => {
     ],
     ['runs until it is stopped', { isStopped: false }, {}, { isRunning: true }],
     ['that is stopped does not run', { isStopped: true }, {}, { isRunning: false }],
-    ['has the work that it told', {}, { book: reports(['a'], 0, { currentLoad: 70 }) }, { curLoad: 70 }],
+    ['has the work that it told', {}, { loadState: reports(['a'], 0, { currentLoad: 70 }) }, { curLoad: 70 }],
     ['has no work that it did not tell', {}, {}, { curLoad: 0, isReady: true }],
     ['that no Service can lead to is not ready', {}, { unreachable: new Set(['a']) }, { isReady: false }],
     [
@@ -312,32 +325,32 @@ describe('for choices a worker', () => {
       { unreachable: new Set(['a']) },
       { isUnreachable: false },
     ],
-    ['of a frozen account is left by updates', {}, { frozen: new Set(['uid-a']) }, { isSpared: true }],
-    ['that serves is not left by updates', { wokenAt: NOW - SECOND }, {}, { isSpared: false }],
-    ['that wakes is left by updates', WAKING, {}, { isSpared: true }],
+    ['of a frozen account is left by updates', {}, { frozen: new Set(['uid-a']) }, { isUpdateExempt: true }],
+    ['that serves is not left by updates', { wokenAt: NOW - SECOND }, {}, { isUpdateExempt: false }],
+    ['that wakes is left by updates', WAKING, {}, { isUpdateExempt: true }],
     [
       'that has run since it was woken and never served is left, too',
       { ...WAKING, ranSinceWoken: true },
       {},
-      { isSpared: true },
+      { isUpdateExempt: true },
     ],
     [
       'that served since it was woken is not',
       { ...WAKING, ranSinceWoken: true, readySince: NOW - 20 * SECOND },
       {},
-      { isSpared: false },
+      { isUpdateExempt: false },
     ],
     [
       'that was ready when it was woken, and not since, is left, too',
       { ...WAKING, ranSinceWoken: true, readySince: WAKING.wokenAt },
       {},
-      { isSpared: true },
+      { isUpdateExempt: true },
     ],
     [
       'that wakes for longer than a boot takes is not',
       { ...WAKING, isOverdue: true },
       {},
-      { isSpared: false },
+      { isUpdateExempt: false },
     ],
     ['whose machine has ended has none', { hasEnded: true }, {}, { hasEnded: true }],
     [
@@ -357,7 +370,7 @@ describe('for choices a worker', () => {
     ['has failed to wake after wakeTimeout', failing, {}, true],
     ['has not a moment before', { ...failing, wokenAt: NOW - 60 * SECOND + 1 }, {}, false],
     ['has not where it ran', { ...failing, ranSinceWoken: true }, {}, false],
-    ['has not where it is wanted cold again', { ...failing, wanted: 'Cold' }, {}, false],
+    ['has not where it is wanted cold again', { ...failing, desiredRole: 'Cold' }, {}, false],
     ['has not where nobody woke it', { ...failing, wokenAt: undefined }, {}, false],
     ['has not while nobody asks it to start', { ...failing, wakeSince: undefined }, {}, false],
     ['has not where it was asked to later', { ...failing, wakeSince: NOW - SECOND }, {}, false],
@@ -385,7 +398,7 @@ describe('for choices a worker', () => {
       {},
       false,
     ],
-    ['is not where it is held', { ...unready, isHeld: true }, {}, false],
+    ['is not where it is held', { ...unready, isOnHold: true }, {}, false],
     ['is not where the marketplace is what fails', unready, { frozen: new Set(['uid-a']) }, false],
     ['is not while it serves and reports no error', {}, {}, false],
     ['is broken after a minute of errors', {}, brokenFor(MINUTE), true],

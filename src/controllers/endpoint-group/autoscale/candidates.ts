@@ -33,10 +33,10 @@ export interface WorkersInput {
  * record. A pool that sleeps tells nothing to a new process, and is no smaller for that.
  */
 export function expectedPerf({ spec, workers, load, recordedPerf }: WorkersInput): number | undefined {
-  return usualPerf(toldPerfs(workers, load), spec.expectedPerf ?? recordedPerf);
+  return usualPerf(reportedPerfs(workers, load), spec.expectedPerf ?? recordedPerf);
 }
 
-function toldPerfs(workers: readonly Worker[], load: LoadView): readonly number[] {
+function reportedPerfs(workers: readonly Worker[], load: LoadView): readonly number[] {
   return workers.flatMap(({ name }) => load.workers.get(name)?.maxPerf ?? []);
 }
 
@@ -93,10 +93,10 @@ export function scalingWorkers(input: WorkersInput): readonly ChoosableWorker[] 
       curLoad: load?.currentLoad ?? 0,
       isRunning: !worker.isStopped,
       isCurrentTemplate: !isOutdated(worker, input),
-      isHeld: worker.isHeld,
+      isOnHold: worker.isOnHold,
       hasRun: worker.hasRun,
       isUnreachable: isUnreachable(worker, input),
-      isSpared: input.frozen.has(worker.uid) || isWaking(worker),
+      isUpdateExempt: input.frozen.has(worker.uid) || isWaking(worker),
       hasWakeFailed: hasWakeFailed(worker, input),
       hasEnded: hasEnded(worker, input),
       isBroken: isBroken(worker, input),
@@ -128,12 +128,12 @@ function perfOf({ name, gpu }: Worker, { workers, load }: WorkersInput, usual: n
   const own = load.workers.get(name)?.maxPerf;
   if (own !== undefined) return own;
   const alike = gpu === undefined ? [] : workers.filter((worker) => worker.gpu === gpu);
-  return median(toldPerfs(alike, load)) ?? usual ?? 0;
+  return median(reportedPerfs(alike, load)) ?? usual ?? 0;
 }
 
 function roleOf(worker: Worker): ChoosableWorker['role'] {
-  if (worker.isDeleting || worker.wanted === 'Gone') return 'leaving';
-  return worker.wanted === 'Hot' ? 'hot' : 'cold';
+  if (worker.isDeleting || worker.desiredRole === 'Gone') return 'leaving';
+  return worker.desiredRole === 'Hot' ? 'hot' : 'cold';
 }
 
 /** Where it is reached is known, and nobody can be led there; an address may only be missing for a while. */
@@ -148,7 +148,7 @@ function isWaking({ isServing, isOverdue, wokenAt, ranSinceWoken, readySince }: 
 }
 
 function hasWakeFailed(worker: Worker, { spec, now, frozen }: WorkersInput): boolean {
-  if (worker.wakeSince === undefined || worker.wanted !== 'Hot' || worker.ranSinceWoken) return false;
+  if (worker.wakeSince === undefined || worker.desiredRole !== 'Hot' || worker.ranSinceWoken) return false;
   return now >= worker.wakeSince + (parseDuration(spec.wakeTimeout) ?? 0) && !frozen.has(worker.uid);
 }
 
@@ -167,7 +167,8 @@ const HOUR_MS = 3_600_000;
  */
 function isBroken(worker: Worker, { spec, now, frozen, brokenSince }: WorkersInput): boolean {
   const { maxPerHour } = worker.object.spec.replacement;
-  if (frozen.has(worker.uid) || worker.isHeld || now < worker.createdAt + HOUR_MS / maxPerHour) return false;
+  if (frozen.has(worker.uid) || worker.isOnHold || now < worker.createdAt + HOUR_MS / maxPerHour)
+    return false;
   const faultySince = brokenSince?.get(worker.reporter);
   if (faultySince !== undefined && now >= faultySince + FAULTY_FOR_MS) return true;
   const { unreadySince } = worker;
@@ -199,7 +200,7 @@ function dropOrder(input: WorkersInput): ReadonlyMap<string, number> {
   const requestsOf = ({ name }: Worker) => load.workers.get(name)?.inFlight?.count ?? 0;
   const sorted = [...workers].sort(
     (a, b) =>
-      Number(a.isHeld) - Number(b.isHeld) ||
+      Number(a.isOnHold) - Number(b.isOnHold) ||
       Number(b.isMarked) - Number(a.isMarked) ||
       Number(outdated.has(b)) - Number(outdated.has(a)) ||
       Number(isSick(b)) - Number(isSick(a)) ||

@@ -104,8 +104,8 @@ export function maxUnavailable(spec: EndpointGroupSpec, hot: number): number | u
  * Work per second to count on where a worker has not told its own: the median of what others told, else what the
  * group states. Undefined while nothing is known at all.
  */
-export function usualPerf(told: readonly number[], stated: string | undefined): number | undefined {
-  const middle = median(told);
+export function usualPerf(reported: readonly number[], stated: string | undefined): number | undefined {
+  const middle = median(reported);
   if (middle !== undefined) return middle;
   const perf = stated === undefined ? 0 : Number(stated);
   return perf > 0 ? perf : undefined;

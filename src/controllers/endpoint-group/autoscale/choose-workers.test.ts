@@ -20,10 +20,10 @@ function worker(name: string, overrides: Partial<ChoosableWorker> = {}): Choosab
     curLoad: 0,
     isRunning: true,
     isCurrentTemplate: true,
-    isHeld: false,
+    isOnHold: false,
     hasRun: true,
     isUnreachable: false,
-    isSpared: false,
+    isUpdateExempt: false,
     hasWakeFailed: false,
     hasEnded: false,
     ...overrides,
@@ -54,7 +54,7 @@ function choose(input: Partial<ChooseInput>): { readonly changes: readonly strin
   const inWords = changes.map((change) => {
     if (change.type === 'rent') {
       const { maxPricePerHour: most } = change;
-      return `rent ${change.wanted}${most === undefined ? '' : ` up to ${most}`}`;
+      return `rent ${change.desiredRole}${most === undefined ? '' : ` up to ${most}`}`;
     }
     return change.type === 'destroy'
       ? `destroy ${change.name} ${change.why}`
@@ -191,7 +191,7 @@ const DOWN: readonly Row[] = [
   {
     what: 'not one that is held, whatever maxWorkers is now',
     input: {
-      workers: [worker('held', { isHeld: true }), worker('free', { keepRank: 1 })],
+      workers: [worker('held', { isOnHold: true }), worker('free', { keepRank: 1 })],
       ...{ hot: 1, total: 1, hotCapacity: 150, maxWorkers: 1 },
     },
     changes: ['destroy free Surplus'],
@@ -232,7 +232,7 @@ const DOWN: readonly Row[] = [
       workers: [
         worker('big', { perf: 300 }),
         worker('dear', { pricePerHour: 2 * PRICE }),
-        worker('boots', { isReady: false, isHeld: true }),
+        worker('boots', { isReady: false, isOnHold: true }),
       ],
       hot: 2,
       total: 3,
@@ -280,7 +280,7 @@ const ORDER: readonly Row[] = [
   {
     what: 'what a held hot one does is asked of no other',
     input: {
-      workers: [worker('held', { isHeld: true, keepRank: 0 }), ...hot(2)],
+      workers: [worker('held', { isOnHold: true, keepRank: 0 }), ...hot(2)],
       hot: 2,
       total: 2,
       hotCapacity: 200,
@@ -292,18 +292,18 @@ const ORDER: readonly Row[] = [
 const HELD: readonly Row[] = [
   {
     what: 'a held one is not stopped',
-    input: { workers: hot(2, { isHeld: true }), hot: 0, total: 0 },
+    input: { workers: hot(2, { isOnHold: true }), hot: 0, total: 0 },
     changes: [],
   },
   {
     what: 'a held cold one is not destroyed',
-    input: { workers: [cold('a', { isHeld: true })], hot: 0, total: 0 },
+    input: { workers: [cold('a', { isOnHold: true })], hot: 0, total: 0 },
     changes: [],
   },
   {
     what: 'a held one that does not wake is left',
     input: {
-      workers: [worker('a', { isHeld: true, hasWakeFailed: true, isReady: false })],
+      workers: [worker('a', { isOnHold: true, hasWakeFailed: true, isReady: false })],
       hot: 1,
       total: 1,
     },
@@ -311,7 +311,7 @@ const HELD: readonly Row[] = [
   },
   {
     what: 'a held one of an old template is left',
-    input: { workers: [old('a', { isHeld: true }), worker('b')], hot: 2, total: 2 },
+    input: { workers: [old('a', { isOnHold: true }), worker('b')], hot: 2, total: 2 },
     changes: [],
   },
   {
@@ -389,7 +389,7 @@ const BOUNDS: readonly Row[] = [
     what: 'ceiling $6.00 with three cold ones at $0.02 and $0.45 each is 13 hot ones',
     input: {
       workers: [0, 1, 2].map((index) =>
-        cold(`c${index}`, { isHeld: true, coldPricePerHour: 20_000, pricePerHour: 6_000_000 }),
+        cold(`c${index}`, { isOnHold: true, coldPricePerHour: 20_000, pricePerHour: 6_000_000 }),
       ),
       hot: 17,
       total: 20,
@@ -539,9 +539,9 @@ const TEMPLATES: readonly Row[] = [
     what: 'none of an account that its breaker has frozen goes',
     input: {
       workers: [
-        old('a', { isSpared: true }),
-        cold('b', { isSpared: true, isCurrentTemplate: false }),
-        old('c', { isSpared: true, isReady: false, isOverdue: true }),
+        old('a', { isUpdateExempt: true }),
+        cold('b', { isUpdateExempt: true, isCurrentTemplate: false }),
+        old('c', { isUpdateExempt: true, isReady: false, isOverdue: true }),
       ],
       hot: 2,
       total: 3,
@@ -555,7 +555,7 @@ const TEMPLATES: readonly Row[] = [
   },
   {
     what: 'an old one that wakes is let serve first',
-    input: { workers: [old('a', { isReady: false, isSpared: true }), worker('b')], hot: 2, total: 2 },
+    input: { workers: [old('a', { isReady: false, isUpdateExempt: true }), worker('b')], hot: 2, total: 2 },
     changes: [],
   },
   {
@@ -778,7 +778,7 @@ const ENDED: readonly Row[] = [
   },
   {
     what: 'one that is held keeps its place',
-    input: { workers: [worker('a', { ...ended, isHeld: true })], hot: 1, total: 1 },
+    input: { workers: [worker('a', { ...ended, isOnHold: true })], hot: 1, total: 1 },
     changes: [],
   },
   {
@@ -822,10 +822,10 @@ const workers = fc.uniqueArray(
     curLoad: fc.nat(1000),
     isRunning: fc.boolean(),
     isCurrentTemplate: fc.boolean(),
-    isHeld: fc.boolean(),
+    isOnHold: fc.boolean(),
     hasRun: fc.boolean(),
     isUnreachable: fc.boolean(),
-    isSpared: fc.boolean(),
+    isUpdateExempt: fc.boolean(),
     hasWakeFailed: fc.boolean(),
     hasEnded: fc.boolean(),
   }),
@@ -875,7 +875,7 @@ describe('properties', () => {
       fc.property(wants, (input) => {
         const serving = input.workers.map((one) => ({
           ...one,
-          ...{ isReady: true, isHeld: false, hasWakeFailed: false },
+          ...{ isReady: true, isOnHold: false, hasWakeFailed: false },
         }));
         const pause = { ...input.pause, scaleDown: false };
         const { changes } = chooseWorkers({ ...input, workers: serving, pause });
@@ -887,7 +887,7 @@ describe('properties', () => {
     );
   });
 
-  test('nobody is stopped or destroyed while scaling down is paused', () => {
+  test('stops and destroys no worker while scaling down is paused', () => {
     fc.assert(
       fc.property(wants, (input) => {
         const pause = { ...input.pause, scaleDown: true };
@@ -899,7 +899,7 @@ describe('properties', () => {
     );
   });
 
-  test('nobody is told two things, and nobody who leaves or is held is told anything but to wake', () => {
+  test('gives each worker one order at most, and only wake to one that leaves or is on hold', () => {
     fc.assert(
       fc.property(wants, (input) => {
         const named = chooseWorkers(input).changes.flatMap((change) =>
@@ -909,7 +909,7 @@ describe('properties', () => {
         for (const change of named) {
           const one = byName.get(change.name);
           expect(one?.role).not.toBe('leaving');
-          if (one?.isHeld) expect(change.type).toBe('wake');
+          if (one?.isOnHold) expect(change.type).toBe('wake');
         }
         expect(new Set(named.map(({ name }) => name)).size).toBe(named.length);
       }),

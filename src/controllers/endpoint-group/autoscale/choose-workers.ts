@@ -50,7 +50,8 @@ function missingBy(plan: Plan, { hot, total }: ChooseInput): number {
 function clearEnded(plan: Plan, { pause }: ChooseInput): Plan {
   if (pause.scaleUp || pause.scaleDown) return plan;
   const ended = plan.workers.filter(
-    ({ role, hasEnded, hasOldPrice, isHeld }) => role !== 'leaving' && (hasEnded || hasOldPrice) && !isHeld,
+    ({ role, hasEnded, hasOldPrice, isOnHold }) =>
+      role !== 'leaving' && (hasEnded || hasOldPrice) && !isOnHold,
   );
   return ended.reduce((next, { name, hasEnded }) => {
     const why = hasEnded ? 'Ended' : 'OldPrice';
@@ -62,7 +63,7 @@ function clearEnded(plan: Plan, { pause }: ChooseInput): Plan {
 function giveUpFailedWakes(plan: Plan, input: ChooseInput): Plan {
   if (input.pause.scaleDown) return plan;
   const failed = plan.workers.filter(
-    (worker) => worker.role === 'hot' && worker.hasWakeFailed && !worker.isHeld,
+    (worker) => worker.role === 'hot' && worker.hasWakeFailed && !worker.isOnHold,
   );
   return failed.reduce((next, { name }) => {
     const without = changed(next, { type: 'destroy', name, why: 'WakeTimedOut' }, 'leaving');
@@ -86,7 +87,7 @@ function replaceBroken(plan: Plan, { pause }: ChooseInput): Plan {
         isRunning && !isReady && isBroken !== true && !isOverdue,
     );
   const [broken] = staying
-    .filter(({ isBroken, isPaced, isHeld }) => isBroken === true && isPaced !== true && !isHeld)
+    .filter(({ isBroken, isPaced, isOnHold }) => isBroken === true && isPaced !== true && !isOnHold)
     .sort(byDrop);
   if (!broken || isOneComing) return plan;
   return changed(plan, { type: 'destroy', name: broken.name, why: 'Broken' }, 'leaving');
@@ -134,7 +135,7 @@ function dropHot(plan: Plan, input: ChooseInput): Plan {
   if (surplus <= 0) return plan;
   const kept = new Set(coverOf(hot, input));
   const leaving = hot
-    .filter((worker) => !kept.has(worker.name) && !worker.isHeld)
+    .filter((worker) => !kept.has(worker.name) && !worker.isOnHold)
     .sort((a, b) => Number(a.isReady) - Number(b.isReady) || byDrop(a, b))
     .slice(0, surplus);
   return leaving.reduce(
@@ -155,10 +156,10 @@ function coverOf(
   hot: readonly ChoosableWorker[],
   { hotCapacity, maxWorkers }: ChooseInput,
 ): readonly string[] {
-  const held = hot.filter((worker) => worker.isHeld);
-  const free = hot.filter((worker) => !worker.isHeld);
-  const cover = cheapestCover(free, hotCapacity - sumOfPerf(held));
-  return held.length + cover.length > maxWorkers ? [] : cover.map((worker) => worker.name);
+  const onHold = hot.filter((worker) => worker.isOnHold);
+  const free = hot.filter((worker) => !worker.isOnHold);
+  const cover = cheapestCover(free, hotCapacity - sumOfPerf(onHold));
+  return onHold.length + cover.length > maxWorkers ? [] : cover.map((worker) => worker.name);
 }
 
 function stopOrDestroy(plan: Plan, worker: ChoosableWorker, input: ChooseInput): Plan {
@@ -185,7 +186,7 @@ function dropCold(plan: Plan, input: ChooseInput): Plan {
   const surplus = presentNow(plan) - plan.deferred - Math.max(input.total, input.hot);
   if (surplus <= 0) return plan;
   const going = coldOf(undecided(plan))
-    .filter((worker) => !worker.isHeld)
+    .filter((worker) => !worker.isOnHold)
     .sort(byDrop)
     .slice(0, surplus);
   return going.reduce(

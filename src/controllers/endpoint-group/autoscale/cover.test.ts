@@ -72,7 +72,7 @@ test('of more than twenty workers the dearest go as long as the rest does enough
   expect(cheapestCover(uneven, 2900).map(({ name }) => name)).toContain('w00');
 });
 
-test('nothing takes nobody, and too much takes all', () => {
+test('takes no worker for no capacity, and all for too much', () => {
   const two = [0, 1].map(
     (index): Candidate => ({ name: `w${index}`, perf: 100, pricePerHour: 1, keepRank: 0 }),
   );

@@ -27,8 +27,8 @@ export const sumOfPerf = (workers: readonly { readonly perf: number }[]): number
 
 /** The order in which cold workers are woken: most performance per dollar first. */
 export function byValue(a: Candidate, b: Candidate): number {
-  const worth = b.perf * Math.max(1, a.pricePerHour) - a.perf * Math.max(1, b.pricePerHour);
-  return worth || b.keepRank - a.keepRank || (a.name < b.name ? -1 : 1);
+  const difference = b.perf * Math.max(1, a.pricePerHour) - a.perf * Math.max(1, b.pricePerHour);
+  return difference || b.keepRank - a.keepRank || (a.name < b.name ? -1 : 1);
 }
 
 /** Those that go first are at the front: marked, old, unhealthy, newest (by `keepRank`), then dear. */

@@ -12,13 +12,13 @@ export interface ChoosableWorker extends ScalingWorker {
   readonly coldPricePerHour: MicroDollars;
   readonly isCurrentTemplate: boolean;
   /** A person asked never to stop or destroy it. */
-  readonly isHeld: boolean;
+  readonly isOnHold: boolean;
   /** Its machine was seen running: it may have served. */
   readonly hasRun: boolean;
   /** It serves where no Service leads to, and will for as long as it has this machine. */
   readonly isUnreachable: boolean;
   /** An update leaves it: it wakes since it is needed now, or its account is frozen by its breaker. */
-  readonly isSpared: boolean;
+  readonly isUpdateExempt: boolean;
   /** It was woken, does not run after `wakeTimeout`, and may be replaced. */
   readonly hasWakeFailed: boolean;
   /** It runs and does not serve for longer than it may, or reports for a minute that it is broken; it may be replaced. */
@@ -58,7 +58,7 @@ export type Change =
   /** A new worker; `Cold` boots once and is then stopped. */
   | {
       readonly type: 'rent';
-      readonly wanted: 'Hot' | 'Cold';
+      readonly desiredRole: 'Hot' | 'Cold';
       /** Where the ceiling limits its price and the template does not. */
       readonly maxPricePerHour?: MicroDollars;
     }
@@ -143,7 +143,7 @@ export function woken(plan: Plan, name: string, extra: MicroDollars): Plan {
   return { ...changed(plan, { type: 'wake', name }, 'hot'), spend: plan.spend + extra };
 }
 
-export function rentOne(plan: Plan, input: ChooseInput, wanted: 'Hot' | 'Cold'): Plan {
+export function rentOne(plan: Plan, input: ChooseInput, desiredRole: 'Hot' | 'Cold'): Plan {
   const billing = plan.workers.length + plan.rentedHot + plan.rentedCold;
   if (billing >= input.maxWorkers) return plan;
   // Without any idea of the price, one worker is rented to learn it.
@@ -153,9 +153,9 @@ export function rentOne(plan: Plan, input: ChooseInput, wanted: 'Hot' | 'Cold'):
   const isLimited = input.ceiling !== undefined && input.usualPrice !== undefined;
   return {
     ...plan,
-    changes: [...plan.changes, { type: 'rent', wanted, ...(isLimited && { maxPricePerHour: price }) }],
-    rentedHot: plan.rentedHot + (wanted === 'Hot' ? 1 : 0),
-    rentedCold: plan.rentedCold + (wanted === 'Cold' ? 1 : 0),
+    changes: [...plan.changes, { type: 'rent', desiredRole, ...(isLimited && { maxPricePerHour: price }) }],
+    rentedHot: plan.rentedHot + (desiredRole === 'Hot' ? 1 : 0),
+    rentedCold: plan.rentedCold + (desiredRole === 'Cold' ? 1 : 0),
     spend: plan.spend + price,
   };
 }
@@ -193,7 +193,7 @@ export function replaceOld(plan: Plan, input: ChooseInput): Plan {
   const { maxUnavailable, pause } = input;
   if (maxUnavailable === undefined || pause.scaleUp || pause.scaleDown) return plan;
   const old = undecided(plan)
-    .filter((worker) => !worker.isCurrentTemplate && !worker.isHeld && !worker.isSpared)
+    .filter((worker) => !worker.isCurrentTemplate && !worker.isOnHold && !worker.isUpdateExempt)
     .sort(byDrop);
   const hot = hotOf(old);
   const withoutUseless = hot.filter(isUseless).reduce(gone, plan);

@@ -28,14 +28,14 @@ describe('what is kept', () => {
     ).toEqual(of({ a: 4, b: 2 }));
   });
 
-  test('tells 1024 apart, and adds the rest and those with long names up as one', () => {
+  test('keeps 1024 separate, and adds up the rest and those with long names as one', () => {
     const series = seriesOf([['x'.repeat(513), 7], ...many(1023), ['one', 1], ['two', 2], ['s0', 5]]);
     expect(series.size).toBe(1024);
     expect([series.get(''), series.get('s0'), series.get('one')]).toEqual([10, 6, undefined]);
     expect([...seriesOf([['y'.repeat(512), 7]]).keys()]).toEqual(['y'.repeat(512)]);
   });
 
-  test('are counters that are told no more as well, as long as there is room', () => {
+  test('keeps counters that are no longer reported while there is room', () => {
     expect(withFormer(of({ a: 1, b: 2 }), of({ a: 3 }))).toEqual(of({ a: 3, b: 2 }));
     const full = withFormer(new Map(many(1024, 'former')), new Map(many(1000)));
     expect(full.size).toBe(1024);

@@ -18,7 +18,7 @@ test('work that took no time is no load', () => {
   expect(loadOver(history, NOW, MINUTE)).toBe(0);
 });
 
-test('the maximum of a minute is its largest, and stands once', () => {
+test('keeps the largest value of a minute once', () => {
   const peak = rolledTo(arrived(600), NOW);
   expect(peak.maxima).toEqual([{ at: NOW, load: 10 }]);
   const later = rolledTo(peak, NOW + MINUTE / 2);

@@ -17,8 +17,8 @@ export interface PullTarget {
 export function pullTarget({ spec }: EndpointGroup, worker: GpuInstance): PullTarget {
   const pull = spec.load.httpPull;
   const { publicAddress: address, ports = [] } = worker.status ?? {};
-  const wanted = containerPort(worker, pull?.port);
-  const mapped = ports.find((port) => port.containerPort === wanted && port.protocol === 'TCP');
+  const target = containerPort(worker, pull?.port);
+  const mapped = ports.find((port) => port.containerPort === target && port.protocol === 'TCP');
   if (address === undefined || !mapped) {
     throw new SourceError('it has no public port for its load; set minDirectPorts and name the port');
   }

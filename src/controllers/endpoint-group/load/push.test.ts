@@ -13,10 +13,10 @@ const worker = workerObject('w');
 
 function intake(overrides: Partial<PushOptions> = {}) {
   const clock = createVirtualClock({ startMs: NOW });
-  const books = new LoadStore();
+  const loadStore = new LoadStore();
   const woken: string[] = [];
   const push = new PushIntake({
-    ...{ clock, books, times: defaultTimes },
+    ...{ clock, loadStore, times: defaultTimes },
     instancesById: (id) => (id === '7' || id === '7012' ? [worker] : []),
     groupOf: () => group,
     tokenOf: () => new Secret(TOKEN),
@@ -24,10 +24,10 @@ function intake(overrides: Partial<PushOptions> = {}) {
     onWake: ({ metadata }) => woken.push(metadata.name),
     ...overrides,
   });
-  const book = () => books.get('uid-llm');
+  const loadState = () => loadStore.get('uid-llm');
   const send = (report: Record<string, unknown> = {}, path = '/worker_status/') =>
     push.take(path, { id: 7, mtoken: TOKEN, new_load: 0, cur_load: 0, ...report });
-  return { clock, book, push, send, woken };
+  return { clock, loadState, push, send, woken };
 }
 
 describe('who may report', () => {
@@ -48,15 +48,15 @@ describe('who may report', () => {
     ['nobody with an id that is no whole number', { id: 7.5 }, 401],
     ['nobody with a token that is a number', { mtoken: 7 }, 401],
   ])('%s', (_, report, status) => {
-    const { send, book } = intake();
+    const { send, loadState } = intake();
     expect(send(report).status).toBe(status);
-    expect(book().reporters.size).toBe(status === 200 ? 1 : 0);
+    expect(loadState().reporters.size).toBe(status === 200 ? 1 : 0);
   });
 
-  test('nobody while another replica leads', () => {
-    const { send, book } = intake({ isLeading: () => false });
+  test('no worker while another replica leads', () => {
+    const { send, loadState } = intake({ isLeading: () => false });
     expect(send()).toMatchObject({ status: 503, message: expect.stringContaining('another replica') });
-    expect(book().reporters.size).toBe(0);
+    expect(loadState().reporters.size).toBe(0);
   });
 
   test('no machine whose token is not known, and none without a group', () => {
@@ -66,14 +66,14 @@ describe('who may report', () => {
 
   test('each of two workers whose marketplaces gave them one id', () => {
     const both = ['v', 'w'].map((name) => workerObject(name));
-    const { send, book } = intake({
+    const { send, loadState } = intake({
       instancesById: () => both,
       tokenOf: ({ metadata }) => new Secret(`token of ${metadata.name}`),
     });
     expect(['v', 'w', 'x'].map((name) => send({ mtoken: `token of ${name}` }).status)).toEqual([
       200, 200, 401,
     ]);
-    expect(book().reporters.size).toBe(2);
+    expect(loadState().reporters.size).toBe(2);
   });
 
   test('no worker of a group that asks for its load itself', () => {
@@ -92,25 +92,25 @@ describe('who may report', () => {
   });
 });
 
-describe('what is heard', () => {
+describe('what is received', () => {
   test('the newer form: amounts since the last report that was taken', async () => {
-    const { send, clock, book } = intake();
+    const { send, clock, loadState } = intake();
     send({ new_load: 500 });
     await clock.advance(30_000);
     send({ new_load: 9000, rej_load: 600, cur_load: 40, max_perf: 120, num_requests_working: 3 });
-    expect(loadOver(book().history, clock.now(), 30_000)).toBeCloseTo(320);
-    const [reporter] = book().reporters.values();
+    expect(loadOver(loadState().history, clock.now(), 30_000)).toBeCloseTo(320);
+    const [reporter] = loadState().reporters.values();
     expect(reporter?.record).toMatchObject({ currentLoad: 40, maxPerf: 120, inFlight: 3 });
-    expect(book().lastActivity).toBe(clock.now());
+    expect(loadState().lastActivity).toBe(clock.now());
   });
 
   test('the older form: without new_load, cur_load is a rate', async () => {
-    const { send, clock, book } = intake();
+    const { send, clock, loadState } = intake();
     send({ new_load: undefined, cur_load: 80 });
     await clock.advance(10_000);
     send({ new_load: undefined, cur_load: 80 });
-    expect(loadOver(book().history, clock.now(), 20_000)).toBeCloseTo(80);
-    const [reporter] = book().reporters.values();
+    expect(loadOver(loadState().history, clock.now(), 20_000)).toBeCloseTo(80);
+    const [reporter] = loadState().reporters.values();
     expect(reporter?.record.currentLoad).toBe(0);
   });
 
@@ -122,16 +122,16 @@ describe('what is heard', () => {
     ['a wake without a cost', { wake: { cost: -5 } }, 'wake.cost is negative'],
     ['a wake that is none', { wake: 5 }, 'the body is not a worker report'],
   ])('not %s: it is named, and remembered as a problem', (_, report, message) => {
-    const { send, book } = intake();
+    const { send, loadState } = intake();
     expect(send(report)).toEqual({ status: 400, message });
-    expect(book().reporters.size).toBe(0);
-    expect([...book().problems.values()]).toMatchObject([
+    expect(loadState().reporters.size).toBe(0);
+    expect([...loadState().problems.values()]).toMatchObject([
       { kind: 'invalid', detail: `worker w: ${message}` },
     ]);
   });
 
   test('a flood only ten times a second', async () => {
-    const { send, clock, book } = intake();
+    const { send, clock, loadState } = intake();
     expect(send().status).toBe(200);
     const tooFast = { status: 429, message: 'reports come too fast; send one each second at most' };
     expect(send({ new_load: 1000 })).toEqual(tooFast);
@@ -139,11 +139,11 @@ describe('what is heard', () => {
     expect(send({ new_load: 1000 })).toEqual(tooFast);
     await clock.advance(1);
     expect(send({ new_load: 1000 }).status).toBe(200);
-    expect(book().history.arrivals).toHaveLength(1);
+    expect(loadState().history.arrivals).toHaveLength(1);
   });
 
   test('a report after our clock was set back is a new base, and the next one counts again', async () => {
-    const { send, clock, book } = intake();
+    const { send, clock, loadState } = intake();
     send();
     await clock.advance(10_000);
     send({ new_load: 100 });
@@ -151,7 +151,7 @@ describe('what is heard', () => {
     expect(send({ new_load: 100 }).status).toBe(200);
     await clock.advance(10_000);
     send({ new_load: 700 });
-    expect(loadOver(book().history, clock.now(), 10_000)).toBeCloseTo(70);
+    expect(loadOver(loadState().history, clock.now(), 10_000)).toBeCloseTo(70);
   });
 
   test('a wake, and that a request is gone', async () => {

@@ -75,7 +75,7 @@ export interface PushReply {
 
 export interface PushOptions {
   readonly clock: Clock;
-  readonly books: LoadStore;
+  readonly loadStore: LoadStore;
   readonly times: ScalingTimes;
   /** The GpuInstances that an instance id names: one for each marketplace that has such an id. */
   readonly instancesById: (id: string) => readonly GpuInstance[];
@@ -116,7 +116,7 @@ export class PushIntake {
   }
 
   #workerStatus(body: unknown): PushReply {
-    const { books, clock, times, onWake } = this.#options;
+    const { loadStore, clock, times, onWake } = this.#options;
     const sender = this.#sender(body);
     if (!sender) return DENIED;
     const { group, instance } = sender;
@@ -125,18 +125,18 @@ export class PushIntake {
     const uid = uidOf(group);
     const at = clock.now();
     const { reporter } = workerOf(instance, at);
-    const before = books.get(uid).reporters.get(reporter);
+    const before = loadStore.get(uid).reporters.get(reporter);
     if (before && isTooSoon(at - before.at))
       return { status: 429, message: 'reports come too fast; send one each second at most' };
     try {
       const pushed = readPushed(body);
-      books.report(uid, { reporter, record: pushed.record, at, times });
+      loadStore.report(uid, { reporter, record: pushed.record, at, times });
       if (pushed.wakeCost > 0) onWake(group);
       return OK;
     } catch (error) {
       if (!(error instanceof FigureError)) throw error;
       const detail = `worker ${instance.metadata.name}: ${error.message}`;
-      books.problem(uid, reporter, { kind: 'invalid', detail, at });
+      loadStore.problem(uid, reporter, { kind: 'invalid', detail, at });
       return { status: 400, message: error.message };
     }
   }

@@ -38,13 +38,13 @@ describe('a JSON reply', () => {
   const body = { new: 1, rejected: 2, current: 3, waiting: 4, perf: 5, requests: 6 };
   const read = (w: unknown) => readJsonReply(JSON.stringify({ w }), json, NOW);
 
-  test('tells each figure at its path, and its error to 256 letters', () => {
+  test('returns each figure at its path, and its error up to 256 letters', () => {
     const arrived = { type: 'amount', newLoad: 1, rejectedLoad: 2 };
     expect(read(body)).toEqual({ arrived, ...ALL });
     expect(read({ ...body, error: 'x'.repeat(300) })).toEqual({ arrived, ...ALL, error: 'x'.repeat(256) });
   });
 
-  test('need tell no more than what arrived', () => {
+  test('may contain only what arrived', () => {
     const arrived = { type: 'amount', newLoad: 1, rejectedLoad: 0 };
     expect(read({ new: 1 })).toEqual({ arrived, ...NONE });
     expect(read({ new: 1, error: { code: 7 }, perf: 0 })).toEqual({ arrived, ...NONE });
@@ -88,7 +88,7 @@ describe('a Prometheus reply', () => {
   });
   const read = (...more: readonly string[]) => readPrometheusReply(more.join('\n'), metrics, NOW);
 
-  test('tells each figure, and waiting requests by the mean work of finished ones', () => {
+  test('returns each figure, and waiting requests by the mean work of finished ones', () => {
     const arrived = counted({ w_new: 10, w_rejected: 2 });
     expect(read(...lines)).toEqual({ arrived, ...ALL, waitingLoad: 4, inFlight: 10 });
     expect(read(...lines, 'w_finished 2')).toMatchObject({ waitingLoad: 20, inFlight: 10 });
@@ -97,7 +97,7 @@ describe('a Prometheus reply', () => {
     expect(read(...lines, 'w_finished 40')).toMatchObject({ waitingLoad: 4 });
   });
 
-  test('need tell no more than what arrived', () => {
+  test('may contain only what arrived', () => {
     expect(read('w_new 10')).toEqual({ arrived: counted({ w_new: 10 }), ...NONE });
     expect(read('w_new 10', 'w_requests 6')).toMatchObject({ inFlight: 6, waitingLoad: undefined });
     const bare = plan({ newLoad: 'w_new' }, { format: 'Prometheus' });
@@ -132,7 +132,7 @@ describe('a Prometheus reply', () => {
     expect(() => read(`w_new 10 ${NOW + 60_001}`)).toThrow('w_new carries a time in the future');
   });
 
-  test('of a group that names no metric of its work tells nothing', () => {
+  test('of a group that names no metric of its work returns nothing', () => {
     const nameless = plan({}, { format: 'Prometheus' });
     expect(() => readPrometheusReply('newLoad 10', nameless, NOW)).toThrow('the reply has no newLoad');
   });
@@ -148,7 +148,7 @@ describe('a Prometheus reply', () => {
 });
 
 describe('a pushed report', () => {
-  test('tells each figure', () => {
+  test('returns each figure', () => {
     const body = {
       new_load: 1,
       rej_load: 2,
@@ -166,7 +166,7 @@ describe('a pushed report', () => {
     });
   });
 
-  test.each([undefined, null])('of the older form, whose new_load is %s, tells a rate', (new_load) => {
+  test.each([undefined, null])('of the older form, whose new_load is %s, returns a rate', (new_load) => {
     expect(readPushed({ new_load, cur_load: 3 })).toEqual({
       record: { arrived: { type: 'rate', load: 3 }, ...NONE },
       wakeCost: 0,

@@ -19,7 +19,7 @@ type Answer = (request: TransportRequest) => Reply | 'refused' | 'silent';
 
 function bench(answer: Answer, overrides: Partial<ReaderOptions> = {}) {
   const clock = createVirtualClock({ startMs: NOW });
-  const books = new LoadStore();
+  const loadStore = new LoadStore();
   const sent: TransportRequest[] = [];
   const transport: Transport = async (request) => {
     sent.push(request);
@@ -37,7 +37,7 @@ function bench(answer: Answer, overrides: Partial<ReaderOptions> = {}) {
     };
   };
   const readers = new LoadSources({
-    ...{ clock, books, transport, times: defaultTimes },
+    ...{ clock, loadStore, transport, times: defaultTimes },
     dial: (address) => address,
     allowPrivateAddresses: false,
     tokenOf: () => new Secret('the-token'),
@@ -56,10 +56,10 @@ function bench(answer: Answer, overrides: Partial<ReaderOptions> = {}) {
     await clock.advance(5000);
     return took;
   };
-  const book = () => books.get('uid-llm');
-  const problem = () => [...book().problems.values()][0];
-  const record = () => [...book().reporters.values()][0]?.record;
-  return { clock, sent, read, late, book, problem, record };
+  const loadState = () => loadStore.get('uid-llm');
+  const problem = () => [...loadState().problems.values()][0];
+  const record = () => [...loadState().reporters.values()][0]?.record;
+  return { clock, sent, read, late, loadState, problem, record };
 }
 
 const figures = (more: Record<string, unknown> = {}) =>
@@ -163,11 +163,11 @@ describe('an answer', () => {
       'a time in the future',
     ],
   ])('%s is a problem that is named', async (_, load, reply, kind, detail) => {
-    const { read, problem, book } = bench(() => reply);
+    const { read, problem, loadState } = bench(() => reply);
     await read(groupObject(load['type'] ? { load } : {}));
     expect(problem()).toMatchObject({ kind, detail: expect.stringContaining(detail) });
     expect(problem()?.detail).toContain('worker w: ');
-    expect(book().reporters.size).toBe(0);
+    expect(loadState().reporters.size).toBe(0);
   });
 
   test('in the text of Prometheus is summed over its labels, and its counters stay apart', async () => {
@@ -213,10 +213,10 @@ describe('slow workers', () => {
 
   test('hold a decision back for a tenth of a second, and what they say later causes another one', async () => {
     let asked = 0;
-    const { read, late, book } = bench(() => ({ body: figures(), afterMs: asked++ === 0 ? 0 : 400 }));
+    const { read, late, loadState } = bench(() => ({ body: figures(), afterMs: asked++ === 0 ? 0 : 400 }));
     expect(await read(groupObject(), two)).toBe(100);
     expect(late).toEqual([400]);
-    expect(book().reporters.size).toBe(2);
+    expect(loadState().reporters.size).toBe(2);
   });
 
   test('cause nothing where all answer at once', async () => {
@@ -363,7 +363,7 @@ describe('one source for the whole group', () => {
     ['heard nowhere, with the flag', false, '--worker-report-bind-address'],
     ['heard, by nothing', true, undefined],
   ])(
-    'workers that report by themselves are asked nothing; that they are %s, is told',
+    'sends no request to workers that push reports; reports that they are %s',
     async (_, takesReports, flag) => {
       const { read, problem, sent } = bench(() => 'refused', { takesReports });
       await read(groupObject({ load: { type: 'Push' } }));

@@ -18,7 +18,7 @@ import { groupRecord, staticRecord } from './static.ts';
 
 export interface ReaderOptions {
   readonly clock: Clock;
-  readonly books: LoadStore;
+  readonly loadStore: LoadStore;
   /** To workers, whose certificates it does not verify. */
   readonly transport: Transport;
   readonly times: ScalingTimes;
@@ -43,7 +43,7 @@ export interface Prometheus {
     | { readonly type: 'parameter'; readonly name: string };
 }
 
-/** Who is asked: for the book, and in words. */
+/** Who is asked: the reporter, and its name for people. */
 interface Asked {
   readonly reporter: string;
   readonly who: string;
@@ -118,7 +118,7 @@ export class LoadSources {
       case 'HTTPPull':
         return this.#ofEach(group, workers, async ({ object }) => this.#askWorker(group, object));
       case 'Push':
-        return this.#options.takesReports ? undefined : this.#ofEach(group, workers, nobodyHears);
+        return this.#options.takesReports ? undefined : this.#ofEach(group, workers, rejectUnserved);
     }
   }
 
@@ -139,14 +139,14 @@ export class LoadSources {
     { reporter, who }: Asked,
     read: () => Promise<LoadRecord>,
   ): Promise<void> {
-    const { books, clock, times } = this.#options;
+    const { loadStore, clock, times } = this.#options;
     const uid = uidOf(group);
     const key = `${uid}/${reporter}`;
     if (this.#asked.has(key)) return;
     this.#asked.add(key);
     try {
       const record = await read();
-      books.report(uid, { reporter, record, at: clock.now(), times });
+      loadStore.report(uid, { reporter, record, at: clock.now(), times });
     } catch (error) {
       this.#failed(group, { reporter, who }, error);
     } finally {
@@ -155,10 +155,10 @@ export class LoadSources {
   }
 
   #failed(group: EndpointGroup, { reporter, who }: Asked, error: unknown): void {
-    const { books, clock } = this.#options;
+    const { loadStore, clock } = this.#options;
     const kind = error instanceof FigureError ? 'invalid' : 'unreachable';
     const message = error instanceof Error ? error.message : 'unknown';
-    books.problem(uidOf(group), reporter, { kind, detail: `${who}${message}`, at: clock.now() });
+    loadStore.problem(uidOf(group), reporter, { kind, detail: `${who}${message}`, at: clock.now() });
   }
 
   async #askWorker(group: EndpointGroup, worker: GpuInstance): Promise<LoadRecord> {
@@ -243,7 +243,7 @@ export class LoadSources {
   }
 }
 
-async function nobodyHears(): Promise<never> {
+async function rejectUnserved(): Promise<never> {
   throw new SourceError('it cannot report, since the operator runs without --worker-report-bind-address');
 }
 

@@ -41,8 +41,8 @@ const rate = (load: number): Arrived => ({ type: 'rate', load });
 /** Reports of one worker, ten seconds apart, the last of them now. */
 const heard = (...arrived: readonly Arrived[]): LoadState =>
   arrived.reduce<LoadState>(
-    (book, one, index) =>
-      withReport(book, {
+    (loadState, one, index) =>
+      withReport(loadState, {
         ...{ reporter: 'w', record: record(one), times },
         at: NOW - (arrived.length - 1 - index) * 10 * SECOND,
       }),
@@ -82,10 +82,10 @@ describe('what arrived in the last ten seconds', () => {
     ['is a rate at its first word', [rate(50)], 50],
     ['is a rate over the time since the last', [rate(0), rate(50)], 50],
   ])('%s', (_, arrived, load) => {
-    const book = heard(...arrived);
-    expect(loadOver(book.history, NOW, 10 * SECOND)).toBe(load);
-    expect(book.reporters.get('w')?.rate).toBe(load);
-    expect(book.lastActivity).toBe(load > 0 ? NOW : undefined);
+    const loadState = heard(...arrived);
+    expect(loadOver(loadState.history, NOW, 10 * SECOND)).toBe(load);
+    expect(loadState.reporters.get('w')?.rate).toBe(load);
+    expect(loadState.lastActivity).toBe(load > 0 ? NOW : undefined);
   });
 });
 
@@ -99,9 +99,9 @@ describe('a report', () => {
   });
 
   test('from before the last, since our clock was set back, is a base alone', () => {
-    const book = report(NOW - 5 * SECOND);
-    expect(book.reporters.get('w')).toMatchObject({ at: NOW - 5 * SECOND, rate: 0 });
-    expect(loadOver(book.history, NOW, 60 * SECOND)).toBe(0);
+    const loadState = report(NOW - 5 * SECOND);
+    expect(loadState.reporters.get('w')).toMatchObject({ at: NOW - 5 * SECOND, rate: 0 });
+    expect(loadOver(loadState.history, NOW, 60 * SECOND)).toBe(0);
   });
 
   test.each<[string, Partial<LoadRecord>]>([
@@ -109,14 +109,19 @@ describe('a report', () => {
     ['work that waits', { waitingLoad: 1 }],
   ])('is activity by %s alone', (_, more) => {
     const idle = record(amount(0), more);
-    const book = withReport(first, { reporter: 'w', record: idle, at: NOW + SECOND, times });
-    expect(book.lastActivity).toBe(NOW + SECOND);
+    const loadState = withReport(first, { reporter: 'w', record: idle, at: NOW + SECOND, times });
+    expect(loadState.lastActivity).toBe(NOW + SECOND);
   });
 
   test('of no work takes back activity that a clock that was ahead has noted', () => {
     const ahead = { ...first, lastActivity: NOW + 3600 * SECOND };
-    const book = withReport(ahead, { reporter: 'w', record: record(amount(0)), at: NOW + SECOND, times });
-    expect(book.lastActivity).toBe(NOW + SECOND);
+    const loadState = withReport(ahead, {
+      reporter: 'w',
+      record: record(amount(0)),
+      at: NOW + SECOND,
+      times,
+    });
+    expect(loadState.lastActivity).toBe(NOW + SECOND);
   });
 
   test('ends the problem of its reporter, and no other', () => {
@@ -133,81 +138,86 @@ describe('reporters that are no more', () => {
   const both = withReport(heard(amount(0), amount(500)), {
     ...{ reporter: 'v', record: record(amount(0)), at: NOW, times },
   });
-  const book = withProblem(withProblem(both, 'w', problem), 'v', problem);
+  const loadState = withProblem(withProblem(both, 'w', problem), 'v', problem);
 
   test('are forgotten, and what arrived at them is not', () => {
-    const left = onlyReporters(book, new Set(['v']));
+    const left = onlyReporters(loadState, new Set(['v']));
     expect([...left.reporters.keys()]).toEqual(['v']);
     expect([...left.problems.keys()]).toEqual(['v']);
-    expect(left.history).toBe(book.history);
+    expect(left.history).toBe(loadState.history);
     expect(left.lastActivity).toBe(NOW);
   });
 
   test('are none where all exist', () => {
-    const left = onlyReporters(book, new Set(['v', 'w', 'x']));
-    expect(left.reporters).toBe(book.reporters);
-    expect(left.problems).toBe(book.problems);
+    const left = onlyReporters(loadState, new Set(['v', 'w', 'x']));
+    expect(left.reporters).toBe(loadState.reporters);
+    expect(left.problems).toBe(loadState.problems);
   });
 });
 
 describe('a clock that was set back', () => {
-  test('leaves nobody heard in the future: who is silent since is missed after its time', () => {
+  test('dates no report in the future: a reporter that is silent since counts as missing in time', () => {
     const ahead = withReport(heard(amount(0), amount(500)), {
       ...{ reporter: 'v', record: record(amount(0)), at: NOW - 3600 * SECOND, times },
     });
     const now = NOW - 1800 * SECOND;
-    const book = notAhead(ahead, now, times);
-    expect([...book.reporters].map(([name, { at, rate }]) => [name, at, rate])).toEqual([
+    const loadState = notAhead(ahead, now, times);
+    expect([...loadState.reporters].map(([name, { at, rate }]) => [name, at, rate])).toEqual([
       ['w', now - 10 * SECOND, 50],
       ['v', NOW - 3600 * SECOND, 0],
     ]);
-    expect(notAhead(book, now, times)).toBe(book);
-    const later = withReport(book, { reporter: 'w', record: record(amount(500)), at: now + SECOND, times });
+    expect(notAhead(loadState, now, times)).toBe(loadState);
+    const later = withReport(loadState, {
+      reporter: 'w',
+      record: record(amount(500)),
+      at: now + SECOND,
+      times,
+    });
     expect(later.reporters.get('w')?.rate).toBeCloseTo(500 / 11);
   });
 });
 
-describe('the books of a process', () => {
+describe('the load store of a process', () => {
   test('are apart for each group, and forgotten with it', () => {
-    const books = new LoadStore();
+    const store = new LoadStore();
     const problem = { kind: 'invalid', detail: 'negative', at: NOW } as const;
-    books.problem('a', 'w', problem);
-    books.report('b', { reporter: 'w', record: record(rate(50)), at: NOW, times });
-    expect([books.get('a').problems.size, books.get('b').problems.size]).toEqual([1, 0]);
-    expect([books.get('a').reporters.size, books.get('b').reporters.size]).toEqual([0, 1]);
-    books.forget('b');
-    expect(books.get('b')).toEqual(EMPTY_LOAD);
+    store.problem('a', 'w', problem);
+    store.report('b', { reporter: 'w', record: record(rate(50)), at: NOW, times });
+    expect([store.get('a').problems.size, store.get('b').problems.size]).toEqual([1, 0]);
+    expect([store.get('a').reporters.size, store.get('b').reporters.size]).toEqual([0, 1]);
+    store.forget('b');
+    expect(store.get('b')).toEqual(EMPTY_LOAD);
   });
 
   test('begin with the maxima that a status remembers', () => {
-    const books = new LoadStore();
-    expect(books.has('a')).toBe(false);
-    books.open('a', [{ at: NOW, load: 7 }]);
-    expect(books.has('a')).toBe(true);
-    expect(books.get('a')).toEqual({
+    const store = new LoadStore();
+    expect(store.has('a')).toBe(false);
+    store.open('a', [{ at: NOW, load: 7 }]);
+    expect(store.has('a')).toBe(true);
+    expect(store.get('a')).toEqual({
       ...EMPTY_LOAD,
       history: { ...EMPTY_LOAD.history, maxima: [{ at: NOW, load: 7 }] },
     });
   });
 
   test('begin with what was reported before the first look, too', () => {
-    const books = new LoadStore();
-    books.report('a', { reporter: 'w', record: record(amount(0)), at: NOW - SECOND, times });
-    books.open('a', [{ at: NOW - 60 * SECOND, load: 7 }]);
-    books.report('a', { reporter: 'w', record: record(amount(50)), at: NOW, times });
-    expect(books.get('a').reporters.get('w')?.rate).toBe(50);
-    expect(Math.max(...books.get('a').history.maxima.map(({ load }) => load))).toBe(50);
-    expect(books.get('a').history.maxima).toContainEqual({ at: NOW - 60 * SECOND, load: 7 });
+    const store = new LoadStore();
+    store.report('a', { reporter: 'w', record: record(amount(0)), at: NOW - SECOND, times });
+    store.open('a', [{ at: NOW - 60 * SECOND, load: 7 }]);
+    store.report('a', { reporter: 'w', record: record(amount(50)), at: NOW, times });
+    expect(store.get('a').reporters.get('w')?.rate).toBe(50);
+    expect(Math.max(...store.get('a').history.maxima.map(({ load }) => load))).toBe(50);
+    expect(store.get('a').history.maxima).toContainEqual({ at: NOW - 60 * SECOND, load: 7 });
   });
 
   test('hold what they are given, and the last activity that was seen anywhere', () => {
-    const books = new LoadStore();
-    books.put('a', heard(amount(0), amount(500)));
-    books.active('a', NOW + SECOND);
-    expect(books.get('a')).toMatchObject({ lastActivity: NOW + SECOND, reporters: { size: 1 } });
-    books.active('a', NOW - SECOND);
-    expect(books.get('a').lastActivity).toBe(NOW + SECOND);
-    books.active('b', NOW);
-    expect(books.get('b').lastActivity).toBe(NOW);
+    const store = new LoadStore();
+    store.put('a', heard(amount(0), amount(500)));
+    store.active('a', NOW + SECOND);
+    expect(store.get('a')).toMatchObject({ lastActivity: NOW + SECOND, reporters: { size: 1 } });
+    store.active('a', NOW - SECOND);
+    expect(store.get('a').lastActivity).toBe(NOW + SECOND);
+    store.active('b', NOW);
+    expect(store.get('b').lastActivity).toBe(NOW);
   });
 });

@@ -244,20 +244,20 @@ export interface Report {
  * Takes a report in. Amounts and counters count from the last accepted report of that reporter, so lost reports lose
  * no load; the first one only sets the base. A rate counts from its first report on.
  */
-export function withReport(book: LoadState, report: Report): LoadState {
+export function withReport(state: LoadState, report: Report): LoadState {
   const { reporter, record, at, times } = report;
-  const before = book.reporters.get(reporter);
+  const before = state.reporters.get(reporter);
   const spanMs = spanOf(before, report);
-  if (before && spanMs === 0) return book;
+  if (before && spanMs === 0) return state;
   const amount = arrivedAmount(record.arrived, { before: before?.record.arrived, spanMs });
   const history =
-    spanMs > 0 ? withArrivals(book.history, { at, spanMs, amount }) : observedFrom(book.history, at);
+    spanMs > 0 ? withArrivals(state.history, { at, spanMs, amount }) : observedFrom(state.history, at);
   const rate = spanMs > 0 ? (amount * 1000) / spanMs : 0;
   return {
-    reporters: new Map(book.reporters).set(reporter, { record: noted(record, before), at, rate }),
-    problems: without(book.problems, reporter),
+    reporters: new Map(state.reporters).set(reporter, { record: noted(record, before), at, rate }),
+    problems: without(state.problems, reporter),
     history: rolledTo(history, at, times),
-    lastActivity: isActive(record, amount) ? at : book.lastActivity && Math.min(book.lastActivity, at),
+    lastActivity: isActive(record, amount) ? at : state.lastActivity && Math.min(state.lastActivity, at),
   };
 }
 
@@ -272,29 +272,29 @@ function isActive({ currentLoad, waitingLoad = 0 }: LoadRecord, amount: number):
 }
 
 /** Notes a try that brought nothing. What was known of the reporter stays, and ages. */
-export function withProblem(book: LoadState, reporter: string, problem: LoadProblem): LoadState {
-  return { ...book, problems: new Map(book.problems).set(reporter, problem) };
+export function withProblem(state: LoadState, reporter: string, problem: LoadProblem): LoadState {
+  return { ...state, problems: new Map(state.problems).set(reporter, problem) };
 }
 
 /** Forgets reporters that are not among those that exist; what arrived at them stays in the history. */
-export function onlyReporters(book: LoadState, existing: ReadonlySet<string>): LoadState {
+export function onlyReporters(state: LoadState, existing: ReadonlySet<string>): LoadState {
   const keep = <T>(map: ReadonlyMap<string, T>) =>
     [...map.keys()].every((key) => existing.has(key))
       ? map
       : new Map([...map].filter(([key]) => existing.has(key)));
-  return { ...book, reporters: keep(book.reporters), problems: keep(book.problems) };
+  return { ...state, reporters: keep(state.reporters), problems: keep(state.problems) };
 }
 
 /**
  * What was heard by a clock that was ahead counts as heard one tick ago, so that who is silent since is missed in his
  * time, and work that he tells of next came in no less than a tick.
  */
-export function notAhead(book: LoadState, now: number, { tickMs }: ScalingTimes): LoadState {
-  if (![...book.reporters.values()].some(({ at }) => at > now)) return book;
-  const heard = [...book.reporters].map(
+export function notAhead(state: LoadState, now: number, { tickMs }: ScalingTimes): LoadState {
+  if (![...state.reporters.values()].some(({ at }) => at > now)) return state;
+  const reporters = [...state.reporters].map(
     ([name, one]) => [name, one.at > now ? { ...one, at: now - tickMs } : one] as const,
   );
-  return { ...book, reporters: new Map(heard) };
+  return { ...state, reporters: new Map(reporters) };
 }
 
 interface Before {
@@ -328,44 +328,44 @@ function without<T>(map: ReadonlyMap<string, T>, key: string): ReadonlyMap<strin
   return rest;
 }
 
-/** The load books of all groups in this process, by the uid of the group. */
+/** The load of all groups in this process, by the uid of the group. */
 export class LoadStore {
-  readonly #books = new Map<string, LoadState>();
+  readonly #states = new Map<string, LoadState>();
 
   get(uid: string): LoadState {
-    return this.#books.get(uid) ?? EMPTY_LOAD;
+    return this.#states.get(uid) ?? EMPTY_LOAD;
   }
 
   has(uid: string): boolean {
-    return this.#books.has(uid);
+    return this.#states.has(uid);
   }
 
-  /** Begins a book with what the status remembers; what was reported before is in it as well. */
+  /** Opens the state of a group with what its status records; earlier reports are kept. */
   open(uid: string, maxima: LoadHistory['maxima']): void {
-    const book = this.get(uid);
-    const history = { ...book.history, maxima: [...maxima, ...book.history.maxima] };
-    this.#books.set(uid, { ...book, history });
+    const state = this.get(uid);
+    const history = { ...state.history, maxima: [...maxima, ...state.history.maxima] };
+    this.#states.set(uid, { ...state, history });
   }
 
-  put(uid: string, book: LoadState): void {
-    this.#books.set(uid, book);
+  put(uid: string, state: LoadState): void {
+    this.#states.set(uid, state);
   }
 
   report(uid: string, report: Report): void {
-    this.#books.set(uid, withReport(this.get(uid), report));
+    this.#states.set(uid, withReport(this.get(uid), report));
   }
 
   problem(uid: string, reporter: string, problem: LoadProblem): void {
-    this.#books.set(uid, withProblem(this.get(uid), reporter, problem));
+    this.#states.set(uid, withProblem(this.get(uid), reporter, problem));
   }
 
   /** Work was seen otherwise than in a report. */
   active(uid: string, at: number): void {
-    const book = this.get(uid);
-    this.#books.set(uid, { ...book, lastActivity: Math.max(at, book.lastActivity ?? 0) });
+    const state = this.get(uid);
+    this.#states.set(uid, { ...state, lastActivity: Math.max(at, state.lastActivity ?? 0) });
   }
 
   forget(uid: string): void {
-    this.#books.delete(uid);
+    this.#states.delete(uid);
   }
 }

@@ -37,7 +37,7 @@ const both = (a: LoadState, b: LoadState): LoadState => ({
 });
 const view = (input: Partial<ViewInput>) =>
   loadView({
-    ...{ book: EMPTY_LOAD, workers: [], source: 'workers', everReady: true },
+    ...{ loadState: EMPTY_LOAD, workers: [], source: 'workers', everReady: true },
     ...{ now: NOW, times: defaultTimes },
     ...input,
   });
@@ -49,51 +49,56 @@ describe('figures of workers are', () => {
 
   test.each<[string, Partial<ViewInput>, string, LoadProblem | undefined]>([
     ['told where nobody should have told any', {}, 'told', undefined],
-    ['told where they came less than 90 s ago', { workers: a, book: told('a', 89.999) }, 'told', undefined],
-    ['missing after 90 s', { workers: a, book: told('a', 90) }, 'missing', undefined],
+    [
+      'told where they came less than 90 s ago',
+      { workers: a, loadState: told('a', 89.999) },
+      'told',
+      undefined,
+    ],
+    ['missing after 90 s', { workers: a, loadState: told('a', 90) }, 'missing', undefined],
     ['missing where none ever came', { workers: a }, 'missing', undefined],
     [
       'missing with the reason that is known',
-      { workers: a, book: problem('a', refusal) },
+      { workers: a, loadState: problem('a', refusal) },
       'missing',
       refusal,
     ],
     ['told while a worker is too young to tell any', { workers: [young('a')] }, 'told', undefined],
-    ['told where one of two tells them', { workers: two, book: told('b', 10) }, 'told', undefined],
-    ['missing where neither does', { workers: two, book: told('b', 90) }, 'missing', undefined],
+    ['told where one of two tells them', { workers: two, loadState: told('b', 10) }, 'told', undefined],
+    ['missing where neither does', { workers: two, loadState: told('b', 90) }, 'missing', undefined],
     [
       'doubtful where one lies',
-      { workers: two, book: both(told('b', 10), problem('a', lie)) },
+      { workers: two, loadState: both(told('b', 10), problem('a', lie)) },
       'doubtful',
       lie,
     ],
     [
       'doubtful less than 90 s after a lie',
-      { workers: two, book: both(told('b', 10), problem('a', { ...lie, at: NOW - 89_999 })) },
+      { workers: two, loadState: both(told('b', 10), problem('a', { ...lie, at: NOW - 89_999 })) },
       'doubtful',
       { ...lie, at: NOW - 89_999 },
     ],
     [
       'told where who lied 90 s ago has said nothing since, and another tells',
-      { workers: two, book: both(told('b', 10), problem('a', { ...lie, at: NOW - 90_000 })) },
+      { workers: two, loadState: both(told('b', 10), problem('a', { ...lie, at: NOW - 90_000 })) },
       'told',
       undefined,
     ],
     [
       'told where one is refused and another tells',
-      { workers: two, book: both(told('b', 10), problem('a', refusal)) },
+      { workers: two, loadState: both(told('b', 10), problem('a', refusal)) },
       'told',
       undefined,
     ],
     [
       'told whatever one says that is wanted cold',
-      { workers: [grown('a', { wanted: 'Cold' })], book: problem('a', lie) },
+      { workers: [grown('a', { desiredRole: 'Cold' })], loadState: problem('a', lie) },
       'told',
       undefined,
     ],
     [
       'told whatever one says that does not serve',
-      { workers: [grown('a', { isServing: false }), young('b')], book: problem('a', lie) },
+      { workers: [grown('a', { isServing: false }), young('b')], loadState: problem('a', lie) },
       'told',
       undefined,
     ],
@@ -109,8 +114,8 @@ describe('while no hot worker serves, figures are', () => {
 
   test.each<[string, Partial<ViewInput>, string]>([
     ['doubted while one is to come', { workers: [away('a')] }, 'doubtful'],
-    ['told while one tells them all the same', { workers: [away('a')], book: told('a', 89) }, 'told'],
-    ['doubted 90 s after one told them', { workers: [away('a')], book: told('a', 90) }, 'doubtful'],
+    ['told while one tells them all the same', { workers: [away('a')], loadState: told('a', 89) }, 'told'],
+    ['doubted 90 s after one told them', { workers: [away('a')], loadState: told('a', 90) }, 'doubtful'],
     ['told where another serves', { workers: [away('a'), young('b')] }, 'told'],
     ['told where none is to come any more', { workers: [away('a', { isOverdue: true })] }, 'told'],
     [
@@ -119,7 +124,7 @@ describe('while no hot worker serves, figures are', () => {
       'doubtful',
     ],
     ['told where it is being deleted', { workers: [away('a', { isDeleting: true })] }, 'told'],
-    ['told where it is wanted cold', { workers: [away('a', { wanted: 'Cold' })] }, 'told'],
+    ['told where it is wanted cold', { workers: [away('a', { desiredRole: 'Cold' })] }, 'told'],
     ['told in a group that has never served', { workers: [away('a')], everReady: false }, 'told'],
     ['those of the group, where that has figures', { workers: [away('a')], source: 'group' }, 'told'],
   ])('%s', (_, input, metrics) => {
@@ -131,7 +136,7 @@ describe('while no hot worker serves, figures are', () => {
     ['not before', [away('a', { readySince: ago(89.999) })], false],
     ['not while one was made after that', [away('a'), away('b', { createdAt: ago(80) })], false],
     ['not while one was woken after that', [away('a', { wokenAt: ago(80) })], false],
-    ['whatever is wanted cold', [away('a'), away('b', { wanted: 'Cold', createdAt: ago(80) })], true],
+    ['whatever is wanted cold', [away('a'), away('b', { desiredRole: 'Cold', createdAt: ago(80) })], true],
   ])('called missing %s', (_, workers, isTold) => {
     expect(view({ workers })).toMatchObject({
       metrics: 'doubtful',
@@ -150,9 +155,9 @@ describe('figures of a group are', () => {
     ['missing where the first try failed', problem(refusal), 'missing', refusal],
     ['told where only the last try failed', both(told('', 10), problem(refusal)), 'told', refusal],
     ['doubtful where the last is a lie', both(told('', 10), problem(lie)), 'doubtful', lie],
-  ])('%s', (_, book, metrics, why) => {
+  ])('%s', (_, loadState, metrics, why) => {
     // Workers say nothing there, and nothing is expected of them.
-    const seen = view({ source: 'group', workers: [grown('a')], book });
+    const seen = view({ source: 'group', workers: [grown('a')], loadState });
     expect(seen).toMatchObject({ metrics, problem: why });
     expect(seen.workers.get('a')?.isMissing).toBe(false);
   });
@@ -161,32 +166,35 @@ describe('figures of a group are', () => {
 describe('work that waits', () => {
   const two = [grown('a'), grown('b')];
 
-  test('is all work of the workers where none tells it apart', () => {
-    const book = both(told('a', 0, { currentLoad: 30 }), told('b', 0, { currentLoad: 12 }));
-    expect(view({ workers: two, book })).toMatchObject({ waiting: 42, tellsWaiting: false });
+  test('is all work of the workers when none reports it separately', () => {
+    const loadState = both(told('a', 0, { currentLoad: 30 }), told('b', 0, { currentLoad: 12 }));
+    expect(view({ workers: two, loadState })).toMatchObject({ waiting: 42, reportsWaiting: false });
   });
 
-  test('is told apart by one, and is all work of the other', () => {
-    const book = both(told('a', 0, { currentLoad: 30, waitingLoad: 2 }), told('b', 0, { currentLoad: 12 }));
-    expect(view({ workers: two, book })).toMatchObject({ waiting: 14, tellsWaiting: true });
+  test('is separate for one, and all work of the other', () => {
+    const loadState = both(
+      told('a', 0, { currentLoad: 30, waitingLoad: 2 }),
+      told('b', 0, { currentLoad: 12 }),
+    );
+    expect(view({ workers: two, loadState })).toMatchObject({ waiting: 14, reportsWaiting: true });
   });
 
   test('is forgotten 90 s after the last report', () => {
-    const book = told('a', 90, { currentLoad: 30, waitingLoad: 2, error: 'broken' });
-    expect(view({ workers: two, book })).toMatchObject({ waiting: 0, tellsWaiting: false });
-    const seen = view({ workers: two, book }).workers.get('a');
+    const loadState = told('a', 90, { currentLoad: 30, waitingLoad: 2, error: 'broken' });
+    expect(view({ workers: two, loadState })).toMatchObject({ waiting: 0, reportsWaiting: false });
+    const seen = view({ workers: two, loadState }).workers.get('a');
     expect(seen).toMatchObject({ currentLoad: 0, error: '', maxPerf: 100, isMissing: true });
   });
 
-  test('in front of a group is that of the group, whatever a worker had told', () => {
-    const book = both(told('', 0, { waitingLoad: 5 }), told('a', 0, { currentLoad: 30 }));
-    expect(view({ source: 'group', workers: two, book }).waiting).toBe(5);
+  test('in front of a group is that of the group, whatever a worker reported', () => {
+    const loadState = both(told('', 0, { waitingLoad: 5 }), told('a', 0, { currentLoad: 30 }));
+    expect(view({ source: 'group', workers: two, loadState }).waiting).toBe(5);
   });
 });
 
 describe('the rate of a reporter', () => {
   const load = (secondsAgo: number, rate = 50) => {
-    const { history } = view({ workers: [grown('a')], book: told('a', secondsAgo, {}, rate) });
+    const { history } = view({ workers: [grown('a')], loadState: told('a', secondsAgo, {}, rate) });
     return { arrived: history.arrivals, recently: loadOver(history, NOW, 10 * SECOND) };
   };
 
@@ -206,8 +214,8 @@ describe('the rate of a reporter', () => {
 });
 
 describe('of one worker', () => {
-  const of = (one: Worker, book = EMPTY_LOAD) =>
-    view({ workers: [one, grown('other')], book }).workers.get('a');
+  const of = (one: Worker, loadState = EMPTY_LOAD) =>
+    view({ workers: [one, grown('other')], loadState }).workers.get('a');
 
   test.each<[string, Partial<LoadRecord>, number]>([
     ['its requests are what it tells', { inFlight: 3, currentLoad: 500 }, 3],
@@ -220,7 +228,7 @@ describe('of one worker', () => {
   test.each<[string, Worker, boolean]>([
     ['silence is a fault once it should have told', grown('a'), true],
     ['silence is none before', young('a'), false],
-    ['silence is none where it is wanted cold', grown('a', { wanted: 'Cold' }), false],
+    ['silence is none where it is wanted cold', grown('a', { desiredRole: 'Cold' }), false],
     ['silence is none where it does not serve', grown('a', { isServing: false }), false],
   ])('%s', (_, one, isMissing) => {
     expect(of(one)).toEqual({

@@ -30,7 +30,7 @@ export interface LoadView {
   /** Work that waits, in units. */
   readonly waiting: number;
   /** Whether waiting work is told apart from running work. */
-  readonly tellsWaiting: boolean;
+  readonly reportsWaiting: boolean;
   readonly metrics: MetricsState;
   /** Why they are not `told`. */
   readonly problem: LoadProblem | undefined;
@@ -38,7 +38,7 @@ export interface LoadView {
 }
 
 export interface ViewInput {
-  readonly book: LoadState;
+  readonly loadState: LoadState;
   readonly workers: readonly Worker[];
   /** `workers` report for themselves; `group`: one source speaks for all. */
   readonly source: 'workers' | 'group';
@@ -53,14 +53,14 @@ export interface ViewInput {
  * nothing arrives at it and its work no longer counts.
  */
 export function loadView(input: ViewInput): LoadView {
-  const { book, workers, now, times } = input;
+  const { loadState, workers, now, times } = input;
   const speaking = input.source === 'group' ? [GROUP_REPORTER] : workers.map(({ reporter }) => reporter);
-  const known = speaking.flatMap((key) => book.reporters.get(key) ?? []);
+  const known = speaking.flatMap((key) => loadState.reporters.get(key) ?? []);
   const recent = known.filter((reporter) => now - reporter.at < times.missingMs);
   return {
-    history: known.reduce((history, reporter) => extended(history, reporter, input), book.history),
+    history: known.reduce((history, reporter) => extended(history, reporter, input), loadState.history),
     waiting: recent.reduce((sum, { record }) => sum + (record.waitingLoad ?? record.currentLoad), 0),
-    tellsWaiting: recent.some(({ record }) => record.waitingLoad !== undefined),
+    reportsWaiting: recent.some(({ record }) => record.waitingLoad !== undefined),
     ...(input.source === 'group' ? stateOfGroup(input) : stateOfWorkers(input)),
     workers: new Map(workers.map((worker) => [worker.name, workerLoad(worker, input)])),
   };
@@ -75,8 +75,8 @@ function extended(history: LoadHistory, reporter: Reporter, { now, times }: View
 }
 
 function workerLoad(worker: Worker, input: ViewInput): WorkerLoad {
-  const { book, now, times } = input;
-  const reporter = book.reporters.get(worker.reporter);
+  const { loadState, now, times } = input;
+  const reporter = loadState.reporters.get(worker.reporter);
   const recent = reporter && now - reporter.at < times.missingMs ? reporter.record : undefined;
   return {
     currentLoad: recent?.currentLoad ?? 0,
@@ -94,14 +94,14 @@ function requestsIn({ inFlight, currentLoad }: LoadRecord): number {
 
 /** A worker that has served for as long as a silence may last should have reported. */
 function isExpected(worker: Worker, { source, now, times }: ViewInput): boolean {
-  const isHot = worker.isServing && worker.wanted === 'Hot';
+  const isHot = worker.isServing && worker.desiredRole === 'Hot';
   // A time that lies ahead was noted by a clock that was ahead, long enough ago.
   return source === 'workers' && isHot && Math.abs(now - worker.readySince) >= times.missingMs;
 }
 
-function stateOfGroup({ book, now, times }: ViewInput): Pick<LoadView, 'metrics' | 'problem'> {
-  const problem = book.problems.get(GROUP_REPORTER);
-  const reporter = book.reporters.get(GROUP_REPORTER);
+function stateOfGroup({ loadState, now, times }: ViewInput): Pick<LoadView, 'metrics' | 'problem'> {
+  const problem = loadState.problems.get(GROUP_REPORTER);
+  const reporter = loadState.reporters.get(GROUP_REPORTER);
   if (reporter && now - reporter.at < times.missingMs) {
     return { metrics: problem?.kind === 'invalid' ? 'doubtful' : 'told', problem };
   }
@@ -109,10 +109,10 @@ function stateOfGroup({ book, now, times }: ViewInput): Pick<LoadView, 'metrics'
 }
 
 function stateOfWorkers(input: ViewInput): Pick<LoadView, 'metrics' | 'problem'> {
-  const { book, workers, now, times } = input;
+  const { loadState, workers, now, times } = input;
   if (isUnheard(input)) return { metrics: 'doubtful', problem: absence(input) };
-  const serving = workers.filter((worker) => worker.isServing && worker.wanted === 'Hot');
-  const problems = serving.flatMap((worker) => book.problems.get(worker.reporter) ?? []);
+  const serving = workers.filter((worker) => worker.isServing && worker.desiredRole === 'Hot');
+  const problems = serving.flatMap((worker) => loadState.problems.get(worker.reporter) ?? []);
   // Who reports by himself may lie once and then say nothing for ever: that is a silence, and no lie any more.
   const lie = problems.find(({ kind, at }) => kind === 'invalid' && now - at < times.missingMs);
   const expected = serving.filter((worker) => isExpected(worker, input));
@@ -121,8 +121,8 @@ function stateOfWorkers(input: ViewInput): Pick<LoadView, 'metrics' | 'problem'>
   return lie ? { metrics: 'doubtful', problem: lie } : { metrics: 'told', problem: undefined };
 }
 
-function isSilent({ reporter }: Worker, { book, now, times }: ViewInput): boolean {
-  return now - (book.reporters.get(reporter)?.at ?? 0) >= times.missingMs;
+function isSilent({ reporter }: Worker, { loadState, now, times }: ViewInput): boolean {
+  return now - (loadState.reporters.get(reporter)?.at ?? 0) >= times.missingMs;
 }
 
 /**
@@ -145,5 +145,5 @@ function absence(input: ViewInput): LoadProblem | undefined {
 }
 
 function hotOf({ workers }: ViewInput): readonly Worker[] {
-  return workers.filter(({ wanted, isDeleting }) => wanted === 'Hot' && !isDeleting);
+  return workers.filter(({ desiredRole, isDeleting }) => desiredRole === 'Hot' && !isDeleting);
 }

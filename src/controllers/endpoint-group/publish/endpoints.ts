@@ -56,7 +56,7 @@ export function endpointsOf(
   const problems: EndpointProblem[] = [];
   const declared = servicePorts(group);
   for (const worker of workers) {
-    if (!worker.isServing || worker.wanted !== 'Hot' || worker.isDeleting) continue;
+    if (!worker.isServing || worker.desiredRole !== 'Hot' || worker.isDeleting) continue;
     if (declared.length === 0) continue;
     const found = endpointOf(worker, declared, policy);
     if (typeof found === 'string') problems.push({ worker: worker.name, detail: found });

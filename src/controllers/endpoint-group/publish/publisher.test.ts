@@ -169,7 +169,7 @@ describe('order and effort', () => {
     expect((await slices()).map(({ metadata }) => metadata.name)).toEqual(['a-endpoint', 'b-endpoint']);
   });
 
-  test('what somebody took away is found at that look', async () => {
+  test('finds a deleted object at the next check', async () => {
     const { publish, slices, kube, clock } = publisherBench();
     await publish(group, [workerInDefault('a')]);
     await kube.delete(endpointSliceResource, { namespace: NAMESPACE, name: 'a-endpoint' });
@@ -178,7 +178,7 @@ describe('order and effort', () => {
     expect(await slices()).toHaveLength(1);
   });
 
-  test('a slice of the process before is mended, and made anew where the kind of address differs', async () => {
+  test('repairs a slice of a former process, and creates it again when its address type differs', async () => {
     const first = publisherBench();
     await first.publish(group, [workerInDefault('a')]);
     const later = new Publisher({ cluster: first.kube, clock: first.clock });
@@ -246,7 +246,7 @@ describe('a group that is being deleted', () => {
   test.each([
     [403, 'Forbidden'],
     [422, 'Invalid'],
-  ])('is not held up by a slice that may not be deleted: %i', async (status, reason) => {
+  ])('is not blocked by a slice that may not be deleted: %i', async (status, reason) => {
     const { publish, slices, answer } = publisherBench();
     await publish(group, served);
     answer(({ method, path }) =>
@@ -280,7 +280,7 @@ describe('a worker that leaves', () => {
   const both = [workerInDefault('a'), workerInDefault('b')];
   const names = (slices: readonly EndpointSliceObject[]) => slices.map(({ metadata }) => metadata.name);
 
-  test('is not held up by a slice that may not be deleted, and nor are the others', async () => {
+  test('is not blocked by a slice that may not be deleted, nor are the others', async () => {
     const { publish, slices, answer } = publisherBench();
     await publish(group, both);
     answer(({ method, path }) =>
@@ -317,7 +317,7 @@ describe('a Service that may not be given up', () => {
   test.each<[string, EndpointGroup]>([
     ['by a group that has another one', groupInDefault({ endpointName: 'other' })],
     ['by a group without ports', portless],
-  ])('%s is told of', async (_, later) => {
+  ])('%s is reported', async (_, later) => {
     const { publish, answer, declare, service } = publisherBench();
     const present = await declare(group);
     await publish(present, []);
@@ -351,7 +351,7 @@ describe('a slice of that name', () => {
   const served = { ...workerInDefault('a'), createdAt: 0 };
   const inDefault = { namespace: NAMESPACE, name: 'a-endpoint' };
 
-  test('that is somebody else’s is left alone, and the other workers are led to', async () => {
+  test('of another owner is left alone, and the other workers are published', async () => {
     const { publish, slices, kube } = publisherBench();
     await kube.create(endpointSliceResource, foreign);
     expect(await publish(group, [served, workerInDefault('b')])).toMatchObject({
@@ -369,7 +369,7 @@ describe('a slice of that name', () => {
     expect(await publish(group, [served, workerInDefault('b')])).toEqual({ type: 'done' });
   });
 
-  test('that is somebody else’s is not taken back with a worker, by no process', async () => {
+  test('of another owner is not deleted with a worker, by no process', async () => {
     const { publish, slices, kube, clock } = publisherBench();
     await kube.create(endpointSliceResource, foreign);
     await publish(group, [served]);
@@ -379,7 +379,7 @@ describe('a slice of that name', () => {
     expect(await slices()).toHaveLength(1);
   });
 
-  test('that is somebody else’s is told of whichever worker it is', async () => {
+  test('of another owner is reported whichever worker it is', async () => {
     const { publish, kube } = publisherBench();
     const metadata = { ...foreign.metadata, name: 'b-endpoint' };
     await kube.create(endpointSliceResource, { ...foreign, metadata });
@@ -404,7 +404,7 @@ describe('a slice of that name', () => {
       { endpoints: [{ addresses: ['203.0.113.7', '203.0.113.66'], conditions: { ready: true } }] },
     ],
     ['says not ready', { endpoints: [{ addresses: ['203.0.113.7'], conditions: { ready: false } }] }],
-  ])('that is ours and %s is mended', async (_what, body) => {
+  ])('that we own and %s is repaired', async (_what, body) => {
     const { publish, slices, kube, clock } = publisherBench();
     await publish(group, [served]);
     const [before] = await slices();
@@ -419,7 +419,7 @@ describe('a slice of that name', () => {
     });
   });
 
-  test('that is ours and shows no lists, as the API server shows empty ones, is mended', async () => {
+  test('that we own and shows no lists, as the API server shows empty ones, is repaired', async () => {
     const { publish, slices, kube, answer, clock } = publisherBench();
     await publish(group, [served]);
     const [before] = await slices();
@@ -434,7 +434,7 @@ describe('a slice of that name', () => {
     expect(await slices()).toMatchObject([{ endpoints: before?.endpoints, ports: before?.ports }]);
   });
 
-  test('is not deleted where somebody put another in its place since it was written', async () => {
+  test('is not deleted when another client replaced it since it was written', async () => {
     const { publish, slices, kube } = publisherBench();
     await publish(group, [served]);
     await kube.delete(endpointSliceResource, inDefault);
@@ -444,7 +444,7 @@ describe('a slice of that name', () => {
     expect(await slices()).toMatchObject([{ endpoints: foreign.endpoints }]);
   });
 
-  test('that is ours and of the other address family is made anew', async () => {
+  test('that we own and of the other address family is created again', async () => {
     const { publish, slices, kube, clock } = publisherBench();
     await publish(group, [served]);
     const [before] = await slices();
@@ -460,7 +460,7 @@ describe('a slice of that name', () => {
     expect(await slices()).toMatchObject([{ addressType: 'IPv4', endpoints }]);
   });
 
-  test('is not deleted where somebody put another in its place just then', async () => {
+  test('is not deleted when another client replaces it just then', async () => {
     const { publish, another, slices, kube, justBefore } = publisherBench();
     const replace = async () => {
       await kube.delete(endpointSliceResource, { namespace: NAMESPACE, name: 'a-endpoint' });
@@ -475,7 +475,7 @@ describe('a slice of that name', () => {
     expect(await slices()).toMatchObject([{ endpoints: foreign.endpoints }]);
   });
 
-  test('of the other address family is not deleted either where somebody replaced it just then', async () => {
+  test('of the other address family is not deleted either when another client replaces it just then', async () => {
     const { publish, slices, kube, justBefore } = publisherBench();
     await publish(group, [served]);
     justBefore('DELETE', async () => {

@@ -59,8 +59,8 @@ export class Publisher {
     if (outcome.status === 'fulfilled') this.#given = outcome.value;
     // Who is to leave was decided without knowing this, and may stay: it is decided again at once.
     if (problemOf(this.#given) !== problemOf(before)) return this.#given;
-    const wanted = new Set(endpoints.map(({ worker }) => worker.metadata.name));
-    const leaving = workers.filter((worker) => !wanted.has(worker.name));
+    const desired = new Set(endpoints.map(({ worker }) => worker.metadata.name));
+    const leaving = workers.filter((worker) => !desired.has(worker.name));
     const taken = await this.#takeBack(group, { leaving, workers });
     if (outcome.status === 'rejected') throw outcome.reason;
     return this.#given.type === 'problem' ? this.#given : taken;

@@ -23,7 +23,7 @@ export interface PublishPorts {
 }
 
 /** Somebody may have changed what was written: it is looked at again after this time. */
-const LOOK_AGAIN_MS = 600_000;
+const RECHECK_MS = 600_000;
 
 /** An object as this process last wrote it, as JSON, and when on `clock.now()`. */
 export interface Written {
@@ -33,7 +33,7 @@ export interface Written {
 
 /** Whether that very text was written a short while ago: then there is nothing to do. */
 export function isFresh(written: Written | undefined, text: string, now: number): boolean {
-  return written?.text === text && now - written.at < LOOK_AGAIN_MS;
+  return written?.text === text && now - written.at < RECHECK_MS;
 }
 
 export function notPermitted({ kind, metadata }: KubeObject, error: Error): Published {
@@ -83,13 +83,13 @@ export function isGroupService(service: KubeObject): boolean {
 /** Whether both lead by the same ports, in any order; what the API server fills in does not matter, and no list is an empty one. */
 export function samePorts(
   present: readonly ServicePort[] | null | undefined,
-  wanted: readonly ServicePort[],
+  desired: readonly ServicePort[],
 ): boolean {
   const plain = (ports: readonly ServicePort[]) =>
     ports
       .map(({ name, port, protocol }) => ({ name, port, protocol }))
       .sort((left, right) => (left.name < right.name ? -1 : 1));
-  return sameJson(plain(present ?? []), plain(wanted));
+  return sameJson(plain(present ?? []), plain(desired));
 }
 
 export function sliceName(workerName: string): string {
@@ -173,12 +173,12 @@ export class SharedService {
    */
   async ensure(group: EndpointGroup): Promise<Published> {
     this.#noteFormer(group);
-    const wanted = groupService(group);
-    const text = JSON.stringify(wanted ?? 'none');
+    const desired = groupService(group);
+    const text = JSON.stringify(desired ?? 'none');
     const now = this.#ports.clock.now();
     const known = this.#service;
     if (known && isFresh(known, text, now) && !this.#isDueAgain(known)) return known.published;
-    const published = await (wanted ? this.#writeService(group, wanted) : this.#goWithout(group));
+    const published = await (desired ? this.#writeService(group, desired) : this.#goWithout(group));
     this.#service = { text, at: this.#ports.clock.now(), published };
     return published;
   }
@@ -229,17 +229,17 @@ export class SharedService {
     return published.type === 'problem' && this.#ports.clock.now() - at >= TRY_AGAIN_MS;
   }
 
-  async #writeService(group: EndpointGroup, wanted: ServiceObject): Promise<Published> {
+  async #writeService(group: EndpointGroup, desired: ServiceObject): Promise<Published> {
     const { cluster } = this.#ports;
-    const { name } = wanted.metadata;
+    const { name } = desired.metadata;
     try {
       const outcome = await ensureChild<ServiceObject, ServiceObject>({
         client: cluster,
         resource: serviceResource,
-        child: wanted,
+        child: desired,
         mayExist: true,
         isOwned: isGroupService,
-        change: (present) => changeToJoin(cluster, group, { present, wanted }),
+        change: (present) => changeToJoin(cluster, group, { present, desired }),
       });
       switch (outcome.type) {
         case 'done':
@@ -259,7 +259,7 @@ export class SharedService {
       }
     } catch (error) {
       if (!isKubeError(error, 'forbidden', 'invalid')) throw error;
-      return notPermitted(wanted, error);
+      return notPermitted(desired, error);
     }
   }
 }
@@ -268,16 +268,16 @@ export class SharedService {
 async function changeToJoin(
   cluster: Pick<KubeClient, 'list'>,
   group: EndpointGroup,
-  { present, wanted }: { readonly present: ServiceObject; readonly wanted: ServiceObject },
+  { present, desired }: { readonly present: ServiceObject; readonly desired: ServiceObject },
 ): Promise<ChildChange> {
   const { resourceVersion, ownerReferences: owners = [] } = present.metadata;
   const isOwner = owners.some(({ uid }) => uid === group.metadata.uid);
-  const hasPorts = samePorts(present.spec.ports, wanted.spec.ports);
+  const hasPorts = samePorts(present.spec.ports, desired.spec.ports);
   if (!hasPorts && !(await doOthersAgree(cluster, group, present))) return { type: 'refuse' };
   if (isOwner && hasPorts) return { type: 'none' };
   const body = {
     metadata: { resourceVersion, ...(!isOwner && { ownerReferences: [...owners, sharedOwner(group)] }) },
-    ...(!hasPorts && { spec: { ports: wanted.spec.ports } }),
+    ...(!hasPorts && { spec: { ports: desired.spec.ports } }),
   };
   return { type: 'patch', body };
 }

@@ -35,7 +35,7 @@ const ownersOf = (service: ServiceObject | undefined) =>
   service?.metadata.ownerReferences?.map(({ name }) => name);
 
 describe('a Service of that name', () => {
-  test('that is somebody else’s is left alone, and looked at again after 15 s', async () => {
+  test('of another owner is left alone, and checked again after 15 s', async () => {
     const { publish, slices, kube, requests, clock } = publisherBench();
     await kube.create(serviceResource, foreign);
     const published = await publish(group, [workerInDefault('a')]);

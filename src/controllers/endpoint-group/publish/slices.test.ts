@@ -97,7 +97,7 @@ describe('a worker that is the group’s no more', () => {
     },
   );
 
-  test('keeps a slice that somebody else put in the place of ours', async () => {
+  test('keeps a slice with which another client replaced ours', async () => {
     const { publish, names, replace } = await published();
     await replace();
     await publish(group, [b]);
@@ -120,7 +120,7 @@ describe('a worker that is the group’s no more', () => {
     expect(await names()).toEqual(['a-endpoint', 'b-endpoint']);
   });
 
-  test('is led to no more by a slice that another process of ours made anew', async () => {
+  test('is no longer published by a slice that another process of ours created again', async () => {
     const { publish, another, names, kube } = await published();
     await kube.delete(endpointSliceResource, sliceOfA);
     await another().publish({ group, workers: [a], ...endpointsOf(group, [a], { allowPrivate: false }) });

@@ -80,16 +80,16 @@ export class WorkerSlices {
     if (known?.text === '' || (!known && isNew)) return;
     const { cluster, clock } = this.#ports;
     const ref = { namespace: worker.object.metadata.namespace, name: sliceName(worker.name) };
-    const uid = known?.uid ?? (await this.#uidOfOurs(worker, ref));
+    const uid = known?.uid ?? (await this.#uidOfOwned(worker, ref));
     // Where the delete is refused, as for another one under the name, the next pass looks.
     this.#slices.set(worker.name, UNSURE);
     if (uid !== undefined) await cluster.delete(endpointSliceResource, ref, { uid });
     this.#slices.set(worker.name, { text: '', at: clock.now(), uid: undefined });
   }
 
-  async #uidOfOurs(worker: Worker, ref: ObjectRef): Promise<string | undefined> {
+  async #uidOfOwned(worker: Worker, ref: ObjectRef): Promise<string | undefined> {
     const present = await this.#ports.cluster.get<KubeObject>(endpointSliceResource, ref);
-    return present && isOurs(present, worker.object.metadata.uid) ? uidOf(present) : undefined;
+    return present && isOwned(present, worker.object.metadata.uid) ? uidOf(present) : undefined;
   }
 
   /**
@@ -126,7 +126,7 @@ export class WorkerSlices {
       resource: endpointSliceResource,
       child: slice,
       mayExist,
-      isOwned: (present) => isOurs(present, ownerOf(slice)),
+      isOwned: (present) => isOwned(present, ownerOf(slice)),
       change: (present) => changeOf(present, slice),
     });
     return outcome.type === 'done' ? uidOf(outcome.object) : undefined;
@@ -145,7 +145,7 @@ function changeOf(present: PresentSlice, slice: EndpointSliceObject): ChildChang
 const ownerOf = ({ metadata }: KubeObject): string | undefined => metadata.ownerReferences?.[0]?.uid;
 
 /** Whether groups made it, for this worker or for one before it under the name; a person may have taken its labels off. */
-function isOurs(present: KubeObject, worker: string | undefined): boolean {
+function isOwned(present: KubeObject, worker: string | undefined): boolean {
   const isLabelled = present.metadata.labels?.[labels.managedBy] === OPERATOR_NAME;
   return isLabelled || (worker !== undefined && ownerOf(present) === worker);
 }
@@ -155,7 +155,7 @@ function isOfGroup(present: KubeObject, { metadata }: EndpointGroup, written: st
   const isKnown = uidOf(present) === written;
   const named = present.metadata.labels?.[labels.endpointGroup];
   if (named === undefined) return isKnown;
-  return named === metadata.name && (isKnown || isOurs(present, undefined));
+  return named === metadata.name && (isKnown || isOwned(present, undefined));
 }
 
 function nameTaken({ metadata }: KubeObject): Published {
@@ -164,8 +164,8 @@ function nameTaken({ metadata }: KubeObject): Published {
 }
 
 /** The Service that a slice belongs to stands in a label. */
-function hasLabels({ metadata }: KubeObject, wanted: KubeObject['metadata']['labels'] = {}): boolean {
-  return Object.entries(wanted).every(([name, value]) => metadata.labels?.[name] === value);
+function hasLabels({ metadata }: KubeObject, desired: KubeObject['metadata']['labels'] = {}): boolean {
+  return Object.entries(desired).every(([name, value]) => metadata.labels?.[name] === value);
 }
 
 /** What the API server fills in does not matter. */
@@ -173,12 +173,12 @@ function plainEndpoints({ endpoints }: PresentSlice): unknown {
   return endpoints?.map(({ addresses, conditions }) => ({ addresses, ready: conditions?.ready }));
 }
 
-function isSameSlice(present: PresentSlice, wanted: EndpointSliceObject): boolean {
+function isSameSlice(present: PresentSlice, desired: EndpointSliceObject): boolean {
   return (
-    present.addressType === wanted.addressType &&
-    ownerOf(present) === ownerOf(wanted) &&
-    hasLabels(present, wanted.metadata.labels) &&
-    sameJson(plainEndpoints(present), plainEndpoints(wanted)) &&
-    samePorts(present.ports, wanted.ports)
+    present.addressType === desired.addressType &&
+    ownerOf(present) === ownerOf(desired) &&
+    hasLabels(present, desired.metadata.labels) &&
+    sameJson(plainEndpoints(present), plainEndpoints(desired)) &&
+    samePorts(present.ports, desired.ports)
   );
 }

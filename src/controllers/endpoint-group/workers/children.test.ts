@@ -38,7 +38,7 @@ async function bench() {
   };
   const hear = (worker: GpuInstance) => void copy.set(objectKey(worker.metadata), worker);
   const names = async () => {
-    const look = await children.look(group);
+    const look = await children.read(group);
     return look.type === 'known' ? look.children.map(({ metadata: { name } }) => name) : look;
   };
   return { group, children, make, hear, names, clock, kube, copy };
@@ -68,8 +68,8 @@ describe('the workers of a group', () => {
     children.wrote(group, await make('a'));
     const other = { ...group, metadata: { ...group.metadata, name: 'other', uid: 'uid-other' } };
     const nobody = { children: [], orphans: [], takenNames: new Set() };
-    expect(await children.look(other)).toEqual({ type: 'known', ...nobody });
-    expect(await children.look(group)).toEqual({ type: 'behind', afterMs: 20 });
+    expect(await children.read(other)).toEqual({ type: 'known', ...nobody });
+    expect(await children.read(group)).toEqual({ type: 'behind', afterMs: 20 });
   });
 
   test('are gone when they are gone, although the copy missed that', async () => {

@@ -8,7 +8,7 @@ import type { Informer } from '../../../runtime/list-watch/informer.ts';
 import { Families, isChildOf } from './families.ts';
 
 /** The workers of a group as one pass sees them. */
-export type ChildrenLook =
+export type ChildrenRead =
   | {
       readonly type: 'known';
       readonly children: readonly GpuInstance[];
@@ -55,7 +55,7 @@ export class Children {
   }
 
   /** Rejects with a KubeError where the API server had to be asked and did not answer. */
-  async look(group: EndpointGroup): Promise<ChildrenLook> {
+  async read(group: EndpointGroup): Promise<ChildrenRead> {
     const known = this.#families
       .childrenOf(group)
       .map((child) => [objectKey(child.metadata), child] as const);

@@ -18,7 +18,7 @@ const MAX_ERROR = 160;
  * the operator nor their silence ends it. The recorded text stays, so that a changing one writes nothing.
  */
 export function failingWorkers(
-  { group, workers, book, source, now, times }: Observed,
+  { group, workers, loadState, source, now, times }: Observed,
   load: LoadView,
 ): readonly FailingWorker[] {
   const recorded = group.status?.failingWorkers ?? [];
@@ -26,9 +26,9 @@ export function failingWorkers(
     .flatMap(({ name, reporter, object: { status } }): FailingWorker[] => {
       const instanceId = status?.instanceId;
       const former = recorded.find((one) => one.worker === name && one.instanceId === instanceId);
-      const heard = book.reporters.get(reporter);
-      const isHeard = source === 'group' || (heard !== undefined && now - heard.at < times.missingMs);
-      const error = isHeard ? readableError(load.workers.get(name)?.error) : former?.error;
+      const report = loadState.reporters.get(reporter);
+      const isReporting = source === 'group' || (report !== undefined && now - report.at < times.missingMs);
+      const error = isReporting ? readableError(load.workers.get(name)?.error) : former?.error;
       if (instanceId === undefined || error === undefined) return [];
       const since = formatTime(Math.min(now, parseTime(former?.since) ?? now));
       return [{ worker: name, instanceId, since, error: former?.error ?? error }];

@@ -60,7 +60,7 @@ describe('a GpuInstance', () => {
   });
 });
 
-test('names that workers of a group might have are those beside it, whoever has them', () => {
+test('names that workers of a group might have are those beside it, whatever owns them', () => {
   const instances = [
     workerObject('llm-child', { metadata: owned() }),
     workerObject('llm-released'),

@@ -12,7 +12,7 @@ function loadOf(inFlight: { readonly count: number; readonly at: number } | unde
   return {
     history: { since: undefined, arrivals: [], maxima: [] },
     waiting: 0,
-    tellsWaiting: false,
+    reportsWaiting: false,
     metrics: 'told',
     problem: undefined,
     workers: new Map([['w', load]]),
@@ -38,15 +38,15 @@ const AWAY = { isServing: false };
 function ordered(actions: ReturnType<typeof actionsFor>): readonly string[] {
   return actions.map((action) => {
     if (action.type !== 'order') return action.type;
-    const { powerState, wanted, drainSince, wokenAt } = action.order;
+    const { powerState, desiredRole, drainSince, wokenAt } = action.order;
     const since = (name: string, at: number | undefined) => (at === undefined ? '' : ` ${name} ${at - NOW}`);
-    return `${wanted} ${powerState}${since('drains', drainSince)}${since('woken', wokenAt)}`;
+    return `${desiredRole} ${powerState}${since('drains', drainSince)}${since('woken', wokenAt)}`;
   });
 }
 
 describe('a change becomes', () => {
   test.each<[string, Partial<Worker>, Parameters<typeof actionsFor>[0][number], readonly string[]]>([
-    ['a new worker', {}, { type: 'rent', wanted: 'Cold' }, ['create']],
+    ['a new worker', {}, { type: 'rent', desiredRole: 'Cold' }, ['create']],
     [
       'a start of one that sleeps',
       { powerState: 'Stopped' },
@@ -83,7 +83,7 @@ describe('a change becomes', () => {
       'a destroy and a blame of the host that did not wake it',
       { isServing: false },
       { type: 'destroy', name: 'w', why: 'WakeTimedOut' },
-      ['blame', 'delete'],
+      ['reportHostFailure', 'delete'],
     ],
   ])('%s', (_, worker, change, actions) => {
     expect(ordered(actionsFor([change], input(worker)))).toEqual(actions);
@@ -91,7 +91,7 @@ describe('a change becomes', () => {
 
   test('new workers of the lowest numbers that are free', () => {
     const isTaken = (ordinal: number) => ordinal === 0 || ordinal === 2;
-    const rents = Array(3).fill({ type: 'rent', wanted: 'Hot' });
+    const rents = Array(3).fill({ type: 'rent', desiredRole: 'Hot' });
     const actions = actionsFor(rents, input({}, { isTaken }));
     expect(actions).toMatchObject([{ ordinal: 1 }, { ordinal: 3 }, { ordinal: 4 }]);
   });
@@ -102,14 +102,14 @@ describe('a change becomes', () => {
 });
 
 const DRAINING: Partial<Worker> = {
-  wanted: 'Cold',
+  desiredRole: 'Cold',
   powerState: 'Running',
   isServing: true,
   drainSince: NOW - 10_000,
 };
 const IDLE_SINCE = { count: 0, at: NOW };
 
-describe('a worker that was told to go', () => {
+describe('a worker that was ordered to leave', () => {
   test.each<[string, Partial<Worker>, Partial<OrdersInput>, readonly string[]]>([
     ['is stopped when it says that it is idle', DRAINING, { load: loadOf(IDLE_SINCE) }, ['Cold Stopped']],
     ['is not while requests are in it', DRAINING, { load: loadOf({ count: 1, at: NOW }) }, []],
@@ -181,27 +181,32 @@ describe('a worker that was told to go', () => {
     ],
     [
       'is stopped after its first boot, once it was ready',
-      { wanted: 'Cold', isServing: true, drainSince: undefined },
+      { desiredRole: 'Cold', isServing: true, drainSince: undefined },
       {},
       ['Cold Stopped'],
     ],
     [
       'is not stopped before it was ready once',
-      { wanted: 'Cold', isServing: false, drainSince: undefined },
+      { desiredRole: 'Cold', isServing: false, drainSince: undefined },
       {},
       [],
     ],
-    ['is not stopped twice', { wanted: 'Cold', powerState: 'Stopped', isServing: false }, {}, []],
+    ['is not stopped twice', { desiredRole: 'Cold', powerState: 'Stopped', isServing: false }, {}, []],
     [
       'is destroyed when it has finished',
-      { ...DRAINING, wanted: 'Gone' },
+      { ...DRAINING, desiredRole: 'Gone' },
       { load: loadOf(IDLE_SINCE) },
       ['delete'],
     ],
-    ['is not destroyed before', { ...DRAINING, wanted: 'Gone' }, { load: loadOf({ count: 2, at: NOW }) }, []],
+    [
+      'is not destroyed before',
+      { ...DRAINING, desiredRole: 'Gone' },
+      { load: loadOf({ count: 2, at: NOW }) },
+      [],
+    ],
     [
       'drains from now on where that was noted by a clock ahead of this one',
-      { ...DRAINING, wanted: 'Gone', drainSince: NOW + 1 },
+      { ...DRAINING, desiredRole: 'Gone', drainSince: NOW + 1 },
       { load: loadOf(IDLE_SINCE) },
       ['Gone Running drains 0'],
     ],
@@ -211,7 +216,7 @@ describe('a worker that was told to go', () => {
       {},
       ['Cold Stopped'],
     ],
-    ['is left where a person holds it', { ...DRAINING, isHeld: true }, { load: loadOf(IDLE_SINCE) }, []],
+    ['is left where a person holds it', { ...DRAINING, isOnHold: true }, { load: loadOf(IDLE_SINCE) }, []],
     [
       'is left where it is on its way out',
       { ...DRAINING, isDeleting: true },
@@ -220,7 +225,7 @@ describe('a worker that was told to go', () => {
     ],
     [
       'is not touched while it is wanted',
-      { wanted: 'Hot', isServing: true },
+      { desiredRole: 'Hot', isServing: true },
       { load: loadOf(IDLE_SINCE) },
       [],
     ],
@@ -228,14 +233,14 @@ describe('a worker that was told to go', () => {
     expect(ordered(afterDraining(input(worker, more), []))).toEqual(actions);
   });
 
-  test('does what it is told now, and not what it was told before', () => {
+  test('follows its present order, not the former one', () => {
     const idle = input(DRAINING, { load: loadOf(IDLE_SINCE) });
     expect(ordered(afterDraining(idle, [{ type: 'wake', name: 'w' }]))).toEqual([]);
     expect(
       ordered(
         afterDraining(idle, [
           { type: 'wake', name: 'other' },
-          { type: 'rent', wanted: 'Hot' },
+          { type: 'rent', desiredRole: 'Hot' },
         ]),
       ),
     ).toEqual(['Cold Stopped']);
@@ -251,10 +256,10 @@ describe('the event of a change', () => {
 
   test.each<[string, Change]>([
     ['Normal WorkersWoken (ScaleUp): 2 workers woken.', { type: 'wake', name: 'w' }],
-    ['Normal WorkersAdded (ScaleUp): 2 workers added to serve.', { type: 'rent', wanted: 'Hot' }],
+    ['Normal WorkersAdded (ScaleUp): 2 workers added to serve.', { type: 'rent', desiredRole: 'Hot' }],
     [
       'Normal WorkersAdded (ScaleUp): 2 workers added to the pool of cold ones.',
-      { type: 'rent', wanted: 'Cold' },
+      { type: 'rent', desiredRole: 'Cold' },
     ],
     ['Normal WorkersParked (ScaleDown): 2 workers drained and then stopped.', { type: 'park', name: 'w' }],
     [
@@ -295,12 +300,12 @@ describe('the event of a change', () => {
 });
 
 test('an order is written with the times that it has, and no others', () => {
-  const names = { wanted: 'x/wanted', drainSince: 'x/drains', wokenAt: 'x/woken' };
+  const names = { desiredRole: 'x/wanted', drainSince: 'x/drains', wokenAt: 'x/woken' };
   const times = { drainSince: NOW, wokenAt: NOW - 1 };
   const patch = (given: Partial<typeof times>) =>
     orderPatch(
       groupWorker({ name: 'w' }),
-      { powerState: 'Running', wanted: 'Cold', drainSince: undefined, wokenAt: undefined, ...given },
+      { powerState: 'Running', desiredRole: 'Cold', drainSince: undefined, wokenAt: undefined, ...given },
       names,
     );
   expect(patch({})).toMatchObject({ spec: { powerState: 'Running' } });

@@ -48,28 +48,28 @@ function actionsOn(
     case 'wake':
       return [{ type: 'order', worker, order: wakeOrder(worker, now) }];
     case 'park':
-      return [{ type: 'order', worker, order: { ...leaveOrder(worker, now), wanted: 'Cold' } }];
+      return [{ type: 'order', worker, order: { ...leaveOrder(worker, now), desiredRole: 'Cold' } }];
     case 'destroy':
-      return [...blameFor(worker, change.why), ending(worker, change.why, now)];
+      return [...hostReportFor(worker, change.why), ending(worker, change.why, now)];
   }
 }
 
 /** Who rents in its place keeps off the host for a while. */
-function blameFor(worker: Worker, why: string): readonly Action[] {
-  if (why === 'WakeTimedOut') return [{ type: 'blame', worker, reason: 'CannotStart' }];
-  return why === 'Broken' ? [{ type: 'blame', worker, reason: 'WorkersFailing' }] : [];
+function hostReportFor(worker: Worker, why: string): readonly Action[] {
+  if (why === 'WakeTimedOut') return [{ type: 'reportHostFailure', worker, reason: 'CannotStart' }];
+  return why === 'Broken' ? [{ type: 'reportHostFailure', worker, reason: 'WorkersFailing' }] : [];
 }
 
 function ending(worker: Worker, why: string, now: number): Action {
   if (why === 'WakeTimedOut' || !mayWork(worker)) return { type: 'delete', worker };
-  return { type: 'order', worker, order: { ...leaveOrder(worker, now), wanted: 'Gone' } };
+  return { type: 'order', worker, order: { ...leaveOrder(worker, now), desiredRole: 'Gone' } };
 }
 
 function wakeOrder(worker: Worker, now: number): WorkerOrder {
   const sleeps = worker.powerState === 'Stopped';
   return {
     powerState: 'Running',
-    wanted: 'Hot',
+    desiredRole: 'Hot',
     drainSince: undefined,
     wokenAt: sleeps ? now : worker.wokenAt,
   };
@@ -80,7 +80,7 @@ function mayWork({ isServing, isUp, drainSince }: Worker): boolean {
   return isServing || (isUp && drainSince !== undefined);
 }
 
-function leaveOrder(worker: Worker, now: number): Omit<WorkerOrder, 'wanted'> {
+function leaveOrder(worker: Worker, now: number): Omit<WorkerOrder, 'desiredRole'> {
   const { powerState } = worker;
   const drainSince = mayWork(worker) ? (worker.drainSince ?? now) : undefined;
   return { powerState, drainSince, wokenAt: undefined };
@@ -92,21 +92,21 @@ function leaveOrder(worker: Worker, now: number): Omit<WorkerOrder, 'wanted'> {
  */
 export function afterDraining(input: OrdersInput, changes: readonly Change[]): readonly Action[] {
   const changed = new Set(changes.flatMap((change) => (change.type === 'rent' ? [] : [change.name])));
-  const told = input.workers.filter(
-    ({ name, isDeleting, isHeld }) => !isDeleting && !isHeld && !changed.has(name),
+  const draining = input.workers.filter(
+    ({ name, isDeleting, isOnHold }) => !isDeleting && !isOnHold && !changed.has(name),
   );
-  return told.flatMap((worker): readonly Action[] => {
+  return draining.flatMap((worker): readonly Action[] => {
     if (isNotedAhead(worker, input.now)) {
-      const { powerState, wanted } = worker;
-      const order = { powerState, wanted, drainSince: input.now, wokenAt: undefined };
+      const { powerState, desiredRole } = worker;
+      const order = { powerState, desiredRole, drainSince: input.now, wokenAt: undefined };
       return [{ type: 'order', worker, order }];
     }
-    if (worker.wanted === 'Gone' && isDrained(worker, input)) return [{ type: 'delete', worker }];
-    if (worker.wanted !== 'Cold' || worker.powerState !== 'Running') return [];
+    if (worker.desiredRole === 'Gone' && isDrained(worker, input)) return [{ type: 'delete', worker }];
+    if (worker.desiredRole !== 'Cold' || worker.powerState !== 'Running') return [];
     if (!mayStop(worker) || !isDrained(worker, input)) return [];
     const order = {
       powerState: 'Stopped',
-      wanted: 'Cold',
+      desiredRole: 'Cold',
       drainSince: undefined,
       wokenAt: undefined,
     } as const;
@@ -116,8 +116,8 @@ export function afterDraining(input: OrdersInput, changes: readonly Change[]): r
 
 /** The clock was set back since: nobody would wait for its end otherwise until the clock has caught up. */
 function isNotedAhead(worker: Worker, now: number): boolean {
-  const { drainSince, wanted } = worker;
-  return wanted !== 'Hot' && mayWork(worker) && drainSince !== undefined && drainSince > now;
+  const { drainSince, desiredRole } = worker;
+  return desiredRole !== 'Hot' && mayWork(worker) && drainSince !== undefined && drainSince > now;
 }
 
 /** One that boots for the pool of cold workers is stopped after it was ready once, never before. */
@@ -133,24 +133,24 @@ function isDrained(worker: Worker, input: OrdersInput): boolean {
   const { drainSince } = worker;
   if (drainSince === undefined || !mayWork(worker)) return true;
   if (input.now >= drainSince + input.drainMs) return true;
-  const told = input.load.workers.get(worker.name)?.inFlight;
+  const reported = input.load.workers.get(worker.name)?.inFlight;
   const settled = drainSince + Math.min(input.settleMs ?? SETTLE_MS, SETTLE_MS);
-  if (told !== undefined && told.at >= settled && told.count === 0) return true;
-  return input.now >= drainSince + input.maxQueueMs && !isStillWorking(told, input);
+  if (reported !== undefined && reported.at >= settled && reported.count === 0) return true;
+  return input.now >= drainSince + input.maxQueueMs && !isStillWorking(reported, input);
 }
 
 /** It says so itself, and has said it lately. */
 function isStillWorking(
-  told: { readonly count: number; readonly at: number } | undefined,
+  reported: { readonly count: number; readonly at: number } | undefined,
   { now, silentMs }: OrdersInput,
 ): boolean {
-  return told !== undefined && told.count > 0 && now - told.at < silentMs;
+  return reported !== undefined && reported.count > 0 && now - reported.at < silentMs;
 }
 
 /** The metadata and spec fields of a worker that the group owns by server-side apply. */
 export function orderPatch(worker: Worker, order: WorkerOrder, names: OrderNames): object {
   const { apiVersion, kind, metadata } = worker.object;
-  const noted: Record<string, string> = { [names.wanted]: order.wanted };
+  const noted: Record<string, string> = { [names.desiredRole]: order.desiredRole };
   if (order.drainSince !== undefined) noted[names.drainSince] = formatExactTime(order.drainSince);
   if (order.wokenAt !== undefined) noted[names.wokenAt] = formatExactTime(order.wokenAt);
   return {
@@ -167,7 +167,7 @@ export function orderPatch(worker: Worker, order: WorkerOrder, names: OrderNames
 }
 
 interface OrderNames {
-  readonly wanted: string;
+  readonly desiredRole: string;
   readonly drainSince: string;
   readonly wokenAt: string;
 }
@@ -175,15 +175,15 @@ interface OrderNames {
 /** What a pass does, told once per kind of change. */
 export function eventsFor(changes: readonly Change[], because: string): readonly EventNote[] {
   const count = (holds: (change: Change) => boolean) => changes.filter(holds).length;
-  const told: readonly (readonly [number, Omit<EventNote, 'note'>, string])[] = [
+  const rows: readonly (readonly [number, Omit<EventNote, 'note'>, string])[] = [
     [count((c) => c.type === 'wake'), normal('WorkersWoken', 'ScaleUp'), 'woken'],
     [
-      count((c) => c.type === 'rent' && c.wanted === 'Hot'),
+      count((c) => c.type === 'rent' && c.desiredRole === 'Hot'),
       normal('WorkersAdded', 'ScaleUp'),
       'added to serve',
     ],
     [
-      count((c) => c.type === 'rent' && c.wanted === 'Cold'),
+      count((c) => c.type === 'rent' && c.desiredRole === 'Cold'),
       normal('WorkersAdded', 'ScaleUp'),
       'added to the pool of cold ones',
     ],
@@ -215,7 +215,7 @@ export function eventsFor(changes: readonly Change[], because: string): readonly
       'did not wake in time and are destroyed',
     ],
   ];
-  return told
+  return rows
     .filter(([number]) => number > 0)
     .map(([number, event, what]) => ({
       ...event,

@@ -18,7 +18,7 @@ const outline = (offers: GpuInstance['spec']['offers']) =>
     ...(regions ? [`in ${regions.join(' ')}`] : []),
   ]);
 
-describe('a worker that stands apart', () => {
+describe('a worker that is spread', () => {
   const siblings = [onMachine('a', '1'), onMachine('b', '2'), onMachine('c', '1')];
 
   test('shares no machine with its siblings while another offer matches', () => {
@@ -69,7 +69,7 @@ describe('a worker that stands apart', () => {
   });
 });
 
-describe('a worker that stands apart by region', () => {
+describe('a worker that is spread by region', () => {
   const regional = group('Region', [{ ...OFFER, regions: ['DE', 'FR', 'SE'] }]);
 
   test.each<[string, readonly GpuInstance[], string]>([

@@ -23,7 +23,7 @@ describe('the hash of a template', () => {
     ['nothing for a text', { args: [null] }, { args: ['null'] }],
     ['nothing for an empty object', { args: [null] }, { args: [{}] }],
     ['a value', { image: 'a' }, { image: 'b' }],
-  ])('tells %s', (_, a, b) => {
+  ])('distinguishes %s', (_, a, b) => {
     expect(hashOf(a)).not.toBe(hashOf(b));
   });
 
@@ -62,7 +62,7 @@ describe('a new worker', () => {
   describe('whose price the ceiling of the group limits (M1)', () => {
     const offersOf = (offers: readonly object[], maxPricePerHour?: number) =>
       workerManifest(groupObject({ template: { spec: { image: 'x', offers } } }), {
-        ...{ name: 'w', wanted: 'Hot', hash: 'v1:x', siblings: [], maxPricePerHour },
+        ...{ name: 'w', desiredRole: 'Hot', hash: 'v1:x', siblings: [], maxPricePerHour },
       }).spec.offers?.map((offer) => [offer.gpuNames?.[0], offer.maxPricePerHour]);
     const offers = [
       { gpuNames: ['a'], maxPricePerHour: '0.40' },
@@ -102,7 +102,12 @@ describe('a new worker', () => {
   });
 
   test('is a GpuInstance', () => {
-    const manifest = workerManifest(groupObject(), { name: 'w', wanted: 'Hot', hash: 'v1:x', siblings: [] });
+    const manifest = workerManifest(groupObject(), {
+      name: 'w',
+      desiredRole: 'Hot',
+      hash: 'v1:x',
+      siblings: [],
+    });
     expect(manifest).toMatchObject({ kind: 'GpuInstance', metadata: { name: 'w', namespace: 'team' } });
   });
 });
@@ -206,7 +211,7 @@ describe('a worker of another text than the template (M4)', () => {
     });
   });
 
-  test('stands apart from its siblings and not from itself when its text is updated', () => {
+  test('is spread from its siblings and not from itself when its text is updated', () => {
     const on = (name: string, machineId: string) =>
       workerObject(name, { status: { instanceId: '7', specHash: specHash(spec), machineId } as never });
     const own = on('w', '9');

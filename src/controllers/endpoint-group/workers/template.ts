@@ -8,7 +8,7 @@ import { trimmedOf } from '../../../api/v1alpha1/trimmed-spec.ts';
 import { canonicalJson, canonicalSha256 } from '../../../lib/json.ts';
 import { formatDollars, highestCap, type MicroDollars, parseDollars } from '../../../lib/money.ts';
 import { controllerReference, type KubeObject } from '../../../runtime/kube/kube-object.ts';
-import type { Wanted, Worker } from './worker.ts';
+import type { DesiredRole, Worker } from './worker.ts';
 
 /** Raised when what is hashed changes: a hash of another version says nothing. */
 const VERSION = 'v1';
@@ -71,7 +71,7 @@ export function workerName({ metadata: { name, uid } }: EndpointGroup, ordinal: 
 
 export interface NewWorker {
   readonly name: string;
-  readonly wanted: Exclude<Wanted, 'Gone'>;
+  readonly desiredRole: Exclude<DesiredRole, 'Gone'>;
   readonly hash: string;
   /** Workers of the group that it should not share with, while other offers match. */
   readonly siblings: readonly GpuInstance[];
@@ -96,7 +96,7 @@ export function workerManifest(group: EndpointGroup, worker: NewWorker): GpuInst
       annotations: {
         ...template.metadata?.annotations,
         [annotations.templateHash]: worker.hash,
-        [annotations.wanted]: worker.wanted,
+        [annotations.desiredRole]: worker.desiredRole,
       },
       ownerReferences: [controllerReference(group as KubeObject)],
     },
@@ -128,7 +128,7 @@ export function updatePatch(
   });
   const apart = withOffers(spreadOffers(group.spec, others));
   // Alternatives away from siblings must not rule out the machine that the worker has.
-  const wanted = driftOf(worker.status ?? {}, apart) ? withOffers(spec.offers) : apart;
+  const desired = driftOf(worker.status ?? {}, apart) ? withOffers(spec.offers) : apart;
   return {
     metadata: {
       uid: worker.metadata.uid,
@@ -140,7 +140,7 @@ export function updatePatch(
       },
       annotations: { ...metadata?.annotations, [annotations.templateHash]: templateHash(group) },
     },
-    spec: mergePatch(worker.spec, wanted),
+    spec: mergePatch(worker.spec, desired),
   };
 }
 
@@ -177,9 +177,9 @@ function cappedOffers(offers: Offers, most: MicroDollars | undefined): Offers {
 }
 
 /** The definition of GpuInstance takes no more alternatives. */
-const MOST_ALTERNATIVES = 8;
-const MOST_VALUES = 64;
-const MOST_FILTERS = 32;
+const MAX_ALTERNATIVES = 8;
+const MAX_VALUES = 64;
+const MAX_FILTERS = 32;
 
 /**
  * Alternatives for a worker that is to stand apart from its siblings: first each one away from them, then each one as
@@ -209,14 +209,14 @@ function idsOf(siblings: readonly GpuInstance[], field: 'machineId' | 'hostId'):
 
 function apartFrom(offers: NonNullable<Offers>, field: string, values: readonly string[]): Offers {
   if (values.length === 0) return offers;
-  const apart = { field, operator: 'NotIn' as const, values: values.slice(0, MOST_VALUES) };
+  const apart = { field, operator: 'NotIn' as const, values: values.slice(0, MAX_VALUES) };
   const away = offers.map(
     (offer): OfferRequirements => ({
       ...offer,
-      filters: [apart, ...(offer.filters ?? [])].slice(0, MOST_FILTERS),
+      filters: [apart, ...(offer.filters ?? [])].slice(0, MAX_FILTERS),
     }),
   );
-  return [...away, ...offers].slice(0, MOST_ALTERNATIVES);
+  return [...away, ...offers].slice(0, MAX_ALTERNATIVES);
 }
 
 /** Only regions that the template names can be told apart: a worker's first alternative says which it was meant for. */
@@ -231,5 +231,5 @@ function inLeastUsedRegion(offers: NonNullable<Offers>, siblings: readonly GpuIn
     const [least] = [...(offer.regions ?? [])].sort((a, b) => (uses.get(a) ?? 0) - (uses.get(b) ?? 0));
     return least === undefined ? [] : [{ ...offer, regions: [least] }];
   });
-  return [...away, ...offers].slice(0, MOST_ALTERNATIVES);
+  return [...away, ...offers].slice(0, MAX_ALTERNATIVES);
 }

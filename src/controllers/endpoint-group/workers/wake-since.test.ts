@@ -48,7 +48,7 @@ describe('a machine could have started', () => {
     expect(since(status, generation)).toBeUndefined();
   });
 
-  test('at no time where nobody woke it', () => {
+  test('at no time when it was not woken', () => {
     expect(wakeSinceOf(workerObject('w'), undefined)).toBeUndefined();
   });
 

@@ -26,7 +26,7 @@ const SERVING: readonly Row[] = [
   [
     'does not serve while it is to be stopped',
     { spec: STOPPED },
-    { isServing: false, isStopped: false, wanted: 'Cold' },
+    { isServing: false, isStopped: false, desiredRole: 'Cold' },
   ],
   [
     'does not serve while its machine does not run, whatever was said of it before',
@@ -142,28 +142,28 @@ const MARKS: readonly Row[] = [
     'is as it is wanted by nobody in particular',
     { metadata: { annotations: undefined } },
     {
-      wanted: 'Hot',
-      isHeld: false,
+      desiredRole: 'Hot',
+      isOnHold: false,
       isMarked: false,
       templateHash: undefined,
       isDeleting: false,
       isStalled: false,
     },
   ],
-  ['is wanted cold', noted('wanted', 'Cold'), { wanted: 'Cold' }],
+  ['is wanted cold', noted('desiredRole', 'Cold'), { desiredRole: 'Cold' }],
   [
     'is wanted cold where a person has stopped it',
-    { ...noted('wanted', 'Hot'), spec: STOPPED },
-    { wanted: 'Cold' },
+    { ...noted('desiredRole', 'Hot'), spec: STOPPED },
+    { desiredRole: 'Cold' },
   ],
   [
     'is wanted hot where a person has stopped it and holds it',
-    { annotations: { [annotations.wanted]: 'Hot', [annotations.hold]: '' }, spec: STOPPED },
-    { wanted: 'Hot' },
+    { annotations: { [annotations.desiredRole]: 'Hot', [annotations.hold]: '' }, spec: STOPPED },
+    { desiredRole: 'Hot' },
   ],
-  ['is wanted gone', noted('wanted', 'Gone'), { wanted: 'Gone' }],
-  ['is wanted as it is where the mark means nothing', noted('wanted', 'Warm'), { wanted: 'Hot' }],
-  ['is held, whatever the annotation says', noted('hold', ''), { isHeld: true }],
+  ['is wanted gone', noted('desiredRole', 'Gone'), { desiredRole: 'Gone' }],
+  ['is wanted as it is where the mark means nothing', noted('desiredRole', 'Warm'), { desiredRole: 'Hot' }],
+  ['is held, whatever the annotation says', noted('hold', ''), { isOnHold: true }],
   ['is to go first', noted('dropFirst', 'true'), { isMarked: true }],
   [
     'is not to go first where the annotation does not say so',
@@ -254,7 +254,7 @@ describe.each([
   });
 });
 
-test('a worker of which nothing is known yet serves nobody and costs nothing', () => {
+test('a worker of which nothing is known yet serves no requests and costs nothing', () => {
   const { status: _, ...object } = workerObject('w');
   expect(workerOf(object, NOW)).toMatchObject({
     ...{ isServing: false, isBooted: false, isRented: false, isStopped: false, isStalled: false },

@@ -7,7 +7,7 @@ import { parseDuration, parseTime } from '../../../lib/time.ts';
 import { findCondition } from '../../../runtime/conditions.ts';
 
 /** What a group wants of a worker. */
-export type Wanted = 'Hot' | 'Cold' | 'Gone';
+export type DesiredRole = 'Hot' | 'Cold' | 'Gone';
 
 /** A worker as its GpuInstance shows it. Times are epoch milliseconds. */
 export interface Worker {
@@ -15,7 +15,7 @@ export interface Worker {
   readonly uid: string;
   /** Names its machine among the reporters of load: another machine is another reporter. */
   readonly reporter: string;
-  readonly wanted: Wanted;
+  readonly desiredRole: DesiredRole;
   readonly powerState: 'Running' | 'Stopped';
   readonly isDeleting: boolean;
   /** Its machine runs and is ready to serve. */
@@ -34,7 +34,7 @@ export interface Worker {
   readonly isStalled: boolean;
   /** Its machine is gone, and it gets no other by itself. */
   readonly hasEnded: boolean;
-  readonly isHeld: boolean;
+  readonly isOnHold: boolean;
   readonly isMarked: boolean;
   readonly createdAt: number;
   /** Since when it has been ready, or has not. */
@@ -61,13 +61,13 @@ export function workerOf(object: GpuInstance, now: number): Worker {
   const { metadata, spec, status } = object;
   const times = timesOf(object, now);
   const wasWoken = times.wokenAt !== undefined;
-  const isServing = spec.powerState === 'Running' && saysReady(object, wasWoken);
+  const isServing = spec.powerState === 'Running' && reportsReady(object, wasWoken);
   const wasEverReady = isServing || spec.powerState === 'Stopped' || wasWoken;
   return {
     object,
     name: metadata.name,
     uid: metadata.uid ?? '',
-    wanted: wantedOf(object),
+    desiredRole: desiredRoleOf(object),
     powerState: spec.powerState,
     isDeleting: metadata.deletionTimestamp !== undefined,
     isServing,
@@ -119,10 +119,10 @@ function timesOf(
 }
 
 /** What people and the group have written on it. */
-function marksOf({ metadata }: GpuInstance): Pick<Worker, 'isHeld' | 'isMarked' | 'templateHash'> {
+function marksOf({ metadata }: GpuInstance): Pick<Worker, 'isOnHold' | 'isMarked' | 'templateHash'> {
   const noted = metadata.annotations ?? {};
   return {
-    isHeld: noted[annotations.hold] !== undefined,
+    isOnHold: noted[annotations.hold] !== undefined,
     isMarked: noted[annotations.dropFirst] === 'true',
     templateHash: noted[annotations.templateHash],
   };
@@ -147,7 +147,7 @@ function machineOf(
 }
 
 /** What is said of one that was woken counts once it was said after the wake: before it, it was being stopped. */
-function saysReady(object: GpuInstance, wasWoken: boolean): boolean {
+function reportsReady(object: GpuInstance, wasWoken: boolean): boolean {
   const { metadata, status } = object;
   if (status?.actualStatus !== 'running' || !isTrue(object, 'Ready')) return false;
   return !wasWoken || (status.observedGeneration ?? -1) >= (metadata.generation ?? 0);
@@ -161,10 +161,10 @@ function isTrue({ status }: GpuInstance, type: string): boolean {
  * A worker that nobody has marked, such as an adopted one, is wanted as it is. So is one that a person has stopped: as
  * a cold one it is woken where it is needed. One that is held stays hot, since nobody may take its place.
  */
-function wantedOf({ metadata, spec }: GpuInstance): Wanted {
-  const { [annotations.wanted]: wanted, [annotations.hold]: hold } = metadata.annotations ?? {};
-  if (wanted === 'Cold' || wanted === 'Gone') return wanted;
-  if (wanted === 'Hot' && hold !== undefined) return wanted;
+function desiredRoleOf({ metadata, spec }: GpuInstance): DesiredRole {
+  const { [annotations.desiredRole]: desiredRole, [annotations.hold]: hold } = metadata.annotations ?? {};
+  if (desiredRole === 'Cold' || desiredRole === 'Gone') return desiredRole;
+  if (desiredRole === 'Hot' && hold !== undefined) return desiredRole;
   return spec.powerState === 'Running' ? 'Hot' : 'Cold';
 }
 
@@ -204,11 +204,11 @@ const HOUR_MS = 3_600_000;
 export function hasEndedForGood(object: GpuInstance, now: number): boolean {
   const { instanceId, history } = object.status ?? {};
   if (instanceId !== undefined || !history?.length) return false;
-  return isLookedAt(object) && isOldEnough(object, now) && rentsNoOther(object);
+  return isStatusCurrent(object) && isOldEnough(object, now) && rentsNoOther(object);
 }
 
 /** What its status says is of its present spec. */
-function isLookedAt({ metadata, status }: GpuInstance): boolean {
+function isStatusCurrent({ metadata, status }: GpuInstance): boolean {
   return (status?.observedGeneration ?? -1) >= (metadata.generation ?? 0);
 }
 
@@ -254,8 +254,7 @@ function holdsSince({ status }: GpuInstance, wokenAt: number): boolean {
   return status?.instanceId !== undefined && (rentedAt === undefined || rentedAt + 1000 <= wokenAt);
 }
 
-function isAsked({ metadata, status }: GpuInstance): boolean {
-  const ready = findCondition(status?.conditions, 'Ready');
-  const isLookedAt = (status?.observedGeneration ?? -1) >= (metadata.generation ?? 0);
-  return isLookedAt && !(ready && NOT_ITS_OWN.has(ready.reason));
+function isAsked(object: GpuInstance): boolean {
+  const ready = findCondition(object.status?.conditions, 'Ready');
+  return isStatusCurrent(object) && !(ready && NOT_ITS_OWN.has(ready.reason));
 }

@@ -17,22 +17,22 @@ const report = fc.record(
 const spanMs = fc.constantFrom(1, 100, 10_000, 3_600_000);
 
 /** As the intake does it: what cannot be true is left out. */
-function taken(book: LoadState, body: object, at: number): LoadState {
+function taken(loadState: LoadState, body: object, at: number): LoadState {
   try {
     const { record } = readPushed(body);
-    return withReport(book, { reporter: 'uid-a/7', record, at, times: defaultTimes });
+    return withReport(loadState, { reporter: 'uid-a/7', record, at, times: defaultTimes });
   } catch (error) {
-    if (error instanceof FigureError) return book;
+    if (error instanceof FigureError) return loadState;
     throw error;
   }
 }
 
-test('whatever workers tell, the status that comes of it can be written', () => {
+test('writes a valid status whatever workers report', () => {
   fc.assert(
     fc.property(report, report, spanMs, (first, second, span) => {
-      const book = taken(taken(EMPTY_LOAD, first, NOW - span), second, NOW);
+      const loadState = taken(taken(EMPTY_LOAD, first, NOW - span), second, NOW);
       const group = groupObject({ minLoad: '0.001', minColdLoad: '999999999999', coldMultiplier: '100' });
-      const { status } = decide(observedGroup({ group, workers: [worker('a')], book, memory: calm(1) }));
+      const { status } = decide(observedGroup({ group, workers: [worker('a')], loadState, memory: calm(1) }));
       const written: unknown = JSON.parse(JSON.stringify(status));
       expect(endpointGroupStatus.safeParse(written).error).toBeUndefined();
     }),
