@@ -1,7 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { defineConfig } from 'oxlint';
 import type { RefusedImport } from './scripts/lint/dynamic-imports.ts';
-import type { WordsLeft } from './scripts/lint/vocabulary.ts';
 
 /** Layers from the top down. A layer imports what stands below it, minus its `refuses`. */
 const LAYERS = [
@@ -239,17 +237,8 @@ const controllerRules = CONTROLLERS.flatMap((name) => [
   })),
 ]);
 
-/** The rule of words, and of folders that still use refused ones what those are; see `scripts/lint/vocabulary.ts`. */
-const wordsLeft: Readonly<Record<string, WordsLeft>> = JSON.parse(
-  readFileSync(new URL('scripts/lint/words-left.json', import.meta.url), 'utf8'),
-);
-const vocabularyRules = [
-  { files: ['src/**', 'test/**'], rules: { 'vocabulary/words': ['error', {}] as ['error', object] } },
-  ...Object.entries(wordsLeft).map(([folder, left]) => ({
-    files: [folder.endsWith('.ts') ? folder : `${folder}/**`],
-    rules: { 'vocabulary/words': ['error', left] as ['error', object] },
-  })),
-];
+/** The refused words; see `scripts/lint/vocabulary.ts`. */
+const vocabularyRule = { files: ['src/**', 'test/**'], rules: { 'vocabulary/words': 'error' as const } };
 
 const noGlobals = (names: readonly string[], message: string) => names.map((name) => ({ name, message }));
 
@@ -290,7 +279,7 @@ export default defineConfig({
     ...layerRules,
     ...cliRules,
     ...controllerRules,
-    ...vocabularyRules,
+    vocabularyRule,
     {
       files: [
         'src/{api,marketplace,runtime,ownership,instance,accounts,controllers,simulator}/**/*.ts',

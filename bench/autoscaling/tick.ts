@@ -78,8 +78,8 @@ function groupAt({ perfs, load }: Situation, seed: number): GroupInput {
     return {
       ...{ name: `worker-${index}`, perf, pricePerHour, keepRank: index, coldPricePerHour: 20_000 },
       ...{ role: 'hot', isReady: true, wasEverReady: true, isOverdue: false, curLoad: perf, isRunning: true },
-      ...{ isCurrentTemplate: true, isHeld: false, hasWakeFailed: false, hasEnded: false },
-      ...{ hasRun: true, isUnreachable: false, isSpared: false },
+      ...{ isCurrentTemplate: true, isOnHold: false, hasWakeFailed: false, hasEnded: false },
+      ...{ hasRun: true, isUnreachable: false, isUpdateExempt: false },
     };
   });
   const capacity = workers.reduce((sum, { perf }) => sum + perf, 0);

@@ -1,7 +1,6 @@
 /**
  * The rule `vocabulary/words` of oxlint: refuses words that only this project used where Kubernetes has a term, in
- * the names that a source declares, in names of files, and in titles of tests. `words-left.json` lists what folders
- * still use; it only becomes shorter, which `test/lint` checks.
+ * the names that a source declares, in names of files, and in titles of tests.
  */
 import { basename } from 'node:path';
 
@@ -72,12 +71,6 @@ function insteadOf(
 /** Maxima and minima are MAX_ and MIN_. */
 const SUPERLATIVE = /^(MOST|LEAST|LONGEST|DEAREST)_/;
 
-/** What a folder still uses. */
-export interface WordsLeft {
-  readonly names: readonly string[];
-  readonly titles: readonly string[];
-}
-
 /** A refused word and what to say instead. */
 export interface Refused {
   readonly word: string;
@@ -123,16 +116,12 @@ interface Node {
 
 interface RuleContext {
   readonly filename: string;
-  readonly options: readonly Partial<WordsLeft>[];
   report(finding: { readonly node: Node; readonly message: string }): void;
 }
 
 function create(context: RuleContext) {
-  const { names = [], titles = [] } = context.options[0] ?? {};
   const report = (node: Node, refused: readonly Refused[], where: 'name' | 'title') => {
-    const left = where === 'name' ? names : titles;
     for (const { word, instead } of refused) {
-      if (left.includes(word)) continue;
       context.report({ node, message: `"${word}" in a ${where}: use ${instead}, see docs/glossary.md.` });
     }
   };

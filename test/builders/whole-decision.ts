@@ -1,4 +1,4 @@
-import type { Action, Decision, Says, Step } from '../../src/controllers/gpu-instance/types.ts';
+import type { Action, ConditionState, Decision, Step } from '../../src/controllers/gpu-instance/types.ts';
 
 const CONDITIONS = [
   'Ready',
@@ -42,7 +42,7 @@ function conditions({ status }: Decision): readonly string[] {
   if (!status) return [];
   const { verdict } = status;
   const lines = CONDITIONS.flatMap((type) => {
-    const condition: Says | undefined = verdict[type];
+    const condition: ConditionState | undefined = verdict[type];
     return condition ? [`${type} ${condition.status} ${condition.reason}: ${condition.message}`] : [];
   });
   return [`phase ${verdict.phase}`, ...lines];

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { refusedInName, refusedInTitle } from '../../scripts/lint/vocabulary.ts';
-import { readWordsLeft, wordsInUse } from '../../scripts/lint/words-left.ts';
 
 const wordsOf = (refused: readonly { readonly word: string }[]) => refused.map(({ word }) => word);
 
@@ -37,13 +36,4 @@ describe('refused words of titles', () => {
       expect(refusedInTitle(title)).toEqual([]);
     },
   );
-});
-
-test('lists as left only words that their folder still uses (`node scripts/lint/words-left.ts` removes others)', () => {
-  const used = wordsInUse();
-  const gone = Object.entries(readWordsLeft()).flatMap(([folder, { names, titles }]) => [
-    ...names.filter((word) => !used[folder]?.names.includes(word)).map((word) => `${folder}: ${word}`),
-    ...titles.filter((word) => !used[folder]?.titles.includes(word)).map((word) => `${folder}: ${word}`),
-  ]);
-  expect(gone).toEqual([]);
 });

@@ -90,7 +90,7 @@ function accountFacts({ metadata }: GpuInstance, reading: AccountReading): Accou
     limits: limitsOf(account),
     breaker,
     openSpans: [],
-    blames: breaker.type === 'closed',
+    countsHostFailures: breaker.type === 'closed',
     labelEcho: echoOf(account.status?.labelsEchoed),
     permitted: mayUse(account, metadata.namespace ?? ''),
     adoption: account.spec.adoption,

@@ -12,7 +12,7 @@ import type { Offer } from '../../marketplace/offers/offers.ts';
 import { inDollars } from '../output/amounts.ts';
 
 /** What one alternative is judged by. */
-export type Alternative = Omit<ChoiceInput, 'offers' | 'mustTell'>;
+export type Alternative = Omit<ChoiceInput, 'offers' | 'mustState'>;
 
 /** An offer and what became of it. */
 export interface Candidate {

@@ -51,7 +51,7 @@ export async function planObject(planned: PlannedObject, means: Means): Promise<
   const { diskGB } = await import('../../api/v1alpha1/machine-drift.ts');
   const show = numberOption(input.options, '--show', { min: 1, max: 1000, whole: true }) ?? 8;
   const alternatives = (spec.offers ?? []).map(
-    (requirements): Alternative => ({ requirements, ...view, diskGB: diskGB(spec), wanted: spec }),
+    (requirements): Alternative => ({ requirements, ...view, diskGB: diskGB(spec), requiredPorts: spec }),
   );
   const nothing = nothingOf(planned, view);
   const priced = alternatives.filter(({ requirements, limits }) => hasPriceRule(requirements, limits, spec));

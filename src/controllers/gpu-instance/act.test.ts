@@ -100,7 +100,7 @@ function situation(
       },
     },
   };
-  const book: AccountStatusWriter = {
+  const statusWriter: AccountStatusWriter = {
     recordDeleted: async (departed) => {
       asked.push(departed);
       done.push('folded');
@@ -128,7 +128,7 @@ function situation(
       },
     } as unknown as KubeClient,
     session: options.without ? undefined : (session as unknown as AccountSession),
-    book,
+    statusWriter,
     memory,
     metrics: {
       ...silentInstanceMetrics,
@@ -165,9 +165,9 @@ const fails =
     throw new MarketplaceError('told to fail', { kind, outcome, ...more });
   };
 /** Every field of a receipt, made by nobody. */
-/** The book of an account that fails in one respect. */
-const bookOf = ({ book }: ActDeps, change: Partial<AccountStatusWriter>) =>
-  ({ ...book, ...change }) as AccountStatusWriter;
+/** The status writer of an account that fails in one respect. */
+const bookOf = ({ statusWriter }: ActDeps, change: Partial<AccountStatusWriter>) =>
+  ({ ...statusWriter, ...change }) as AccountStatusWriter;
 const lookalike = (fields: object): Receipt<GpuInstance> => fields as Receipt<GpuInstance>;
 const rent: Action = { type: 'rent', purchase: PURCHASE };
 
@@ -194,7 +194,7 @@ describe('a rent', () => {
     expect(memory.instanceApiKey?.attempt).toBe(1);
   });
 
-  test('is of the offer that stands in the intent', async () => {
+  test('is of the offer in the intent', async () => {
     const { ports, sent, receipt } = situation({ offer: '101' });
     await act({ observed: given(), action: rent, receipt }, ports);
     expect(sent).toEqual(['rent 101']);
@@ -303,7 +303,7 @@ describe('a call that waits for its place', () => {
   };
 
   test.for(waiting)(
-    '$type is not sent once another wish, or the end of the lease, is known',
+    '$type is not sent once another desired state, or the end of the lease, is known',
     async (action) => {
       const { ports, memory } = situation({ calls, isTakenBack: true });
       const acted = await act(
@@ -431,7 +431,7 @@ describe('letting go', () => {
     if (looks) expect(done.indexOf('looked')).toBeLessThan(done.indexOf('finalizers []'));
   });
 
-  test('tells the brake once, however often the guard has to be removed', async () => {
+  test('reports to the brake once, however often the guard has to be removed', async () => {
     const { ports, done } = situation();
     const observed = given(withMachine({}, { deleting: true }));
     for (let pass = 0; pass < 2; pass++) {
@@ -440,7 +440,7 @@ describe('letting go', () => {
     expect(done.filter((each) => each === 'folded')).toHaveLength(1);
   });
 
-  test('is tried again where another write came first, whether or not that one is ever heard of', async () => {
+  test('is tried again when another write came first, whether or not its event arrives', async () => {
     const { ports, done } = situation();
     const observed = given(withMachine({}, { deleting: true }));
     const error = new KubeError('late', {
@@ -458,12 +458,14 @@ describe('letting go', () => {
     expect(done).toEqual(['folded', 'InstanceDestroyed']);
   });
 
-  test('keeps the guard where the brake could not be told, and tells it again', async () => {
+  test('keeps the guard when the report to the brake failed, and reports again', async () => {
     const { ports, done } = situation();
     const recordDeleted = () => Promise.reject(new Error('no'));
     const observed = given(withMachine({}, { deleting: true }));
     const recorded = { observed, action: release, receipt: receiptOf(observed.object) };
-    await expect(act(recorded, { ...ports, book: bookOf(ports, { recordDeleted }) })).rejects.toThrow('no');
+    await expect(act(recorded, { ...ports, statusWriter: bookOf(ports, { recordDeleted }) })).rejects.toThrow(
+      'no',
+    );
     expect(done).toEqual([]);
     await act(recorded, ports);
     expect(done[0]).toBe('folded');
@@ -508,7 +510,7 @@ describe('letting go', () => {
       { intent: intent() },
       { uid: UID, rentals: [], spentThisMonth: 0, newestRentalAt: at(-301) },
     ],
-  ])('tells the brake %s', async ([, object, departed]) => {
+  ])('reports to the brake %s', async ([, object, departed]) => {
     const { ports, asked } = situation();
     const observed = given({ deleting: true, ...object });
     await act({ observed, action: release, receipt: receiptOf(observed.object) }, ports);
@@ -542,7 +544,7 @@ describe('letting go', () => {
     const keptBy = (recordRetained: AccountStatusWriter['recordRetained']) =>
       act(
         { observed: given(withMachine()), action: keep, receipt },
-        { ...ports, book: bookOf(ports, { recordRetained }) },
+        { ...ports, statusWriter: bookOf(ports, { recordRetained }) },
       );
     await expect(keptBy(() => Promise.reject(new RangeError('full')))).rejects.toThrow('full');
     expect(done, 'people are told why the object stays').toEqual(['NotRetained']);
@@ -718,7 +720,7 @@ describe('without a session of its account', () => {
       action: { type: 'release', note },
       receipt: receiptOf(observed.object),
     } as const;
-    await act(recorded, { ...ports, book: undefined });
+    await act(recorded, { ...ports, statusWriter: undefined });
     expect(done).toEqual(['Released', 'finalizers []', 'cached ']);
   });
 });

@@ -20,7 +20,16 @@ import type { Action, Observed, Purchase, RentedFacts } from './types.ts';
 
 export type ActDeps = Pick<
   Deps,
-  'clock' | 'steady' | 'log' | 'cluster' | 'session' | 'book' | 'memory' | 'metrics' | 'showEvent' | 'wrote'
+  | 'clock'
+  | 'steady'
+  | 'log'
+  | 'cluster'
+  | 'session'
+  | 'statusWriter'
+  | 'memory'
+  | 'metrics'
+  | 'showEvent'
+  | 'wrote'
 > & {
   /** Whether this process may still act, and would decide the same on what is known at this moment. */
   readonly isStillDecided: () => boolean;
@@ -258,7 +267,7 @@ async function retain(
   receipt: Receipt<GpuInstance>,
   deps: QueuedDeps,
 ): Promise<void> {
-  const { session, book, log, showEvent, mayLeave } = deps;
+  const { session, statusWriter, log, showEvent, mayLeave } = deps;
   const { object } = receipt;
   try {
     if (session && action.label !== undefined)
@@ -268,7 +277,7 @@ async function retain(
     log.warn('Kept machine could not be relabelled', { instanceId: action.instanceId, kind: error.kind });
   }
   try {
-    await book?.recordRetained({
+    await statusWriter?.recordRetained({
       instanceId: action.instanceId,
       objectUid: uidOf(object),
       owner: objectKey(object.metadata),
@@ -305,10 +314,10 @@ async function release(
   if (written.type === 'written') deps.wrote(written.object);
 }
 
-async function fold(observed: Observed, { book, memory }: ActDeps): Promise<void> {
+async function fold(observed: Observed, { statusWriter, memory }: ActDeps): Promise<void> {
   const hasRented = observed.intent.type !== 'none' || (observed.object.status?.attempt ?? 0) > 0;
-  if (!book || memory.folded || !hasRented) return;
-  await book.recordDeleted(departed(observed));
+  if (!statusWriter || memory.folded || !hasRented) return;
+  await statusWriter.recordDeleted(departed(observed));
   memory.folded = true;
 }
 

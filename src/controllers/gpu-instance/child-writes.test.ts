@@ -103,7 +103,7 @@ describe('a child that is there', () => {
     ['a Secret with another host', secretResource, secret, { data: { host: 'eA==' } }],
     ['a Secret with more in it', secretResource, secret, { data: { more: 'eA==' } }],
     ['a Secret without its data', secretResource, secret, { data: null }],
-  ])('and somebody changed is mended: %s', async (_, resource, child, patch) => {
+  ])('and another client changed is repaired: %s', async (_, resource, child, patch) => {
     const { write, present } = await clusterWith(resource, child, patch);
     expect(await write()).toBeUndefined();
     const { apiVersion: _version, kind: _kind, metadata: _meta, ...parts } = child;
@@ -111,13 +111,13 @@ describe('a child that is there', () => {
     expect((await present())?.['data']).toEqual(child === secret ? secret.data : undefined);
   });
 
-  test('and that nobody knew of is found by making it', async () => {
+  test('and was unknown is found by creating it', async () => {
     const { write, verbs } = await clusterWith(secretResource, secret);
     expect(await write(false)).toBeUndefined();
     expect(verbs()).toEqual(['POST', 'GET']);
   });
 
-  test('and that is somebody else’s is named, and left alone', async () => {
+  test('and has another owner is named, and left alone', async () => {
     const { write, verbs } = await clusterWith(serviceResource, service, {
       metadata: { ownerReferences: [] },
     });
@@ -127,7 +127,7 @@ describe('a child that is there', () => {
     expect(verbs()).toEqual(['GET', 'POST', 'GET']);
   });
 
-  test('and is replaced meanwhile by somebody else’s is not deleted for its addresses', async () => {
+  test('and is replaced meanwhile by that of another owner is not deleted for its addresses', async () => {
     const { cluster, write, present } = await clusterWith(endpointSliceResource, slice, {
       addressType: 'FQDN',
     });

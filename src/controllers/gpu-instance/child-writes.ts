@@ -78,7 +78,7 @@ interface Present extends KubeObject {
 function changesTo(present: Present, child: KubeObject): Record<string, unknown> | undefined {
   const before: Readonly<Record<string, unknown>> = { ...present };
   const parts = Object.entries(child).filter(([part]) => !GIVEN_ONCE.has(part));
-  const differing = parts.filter(([part, wanted]) => !contains(before[part], wanted));
+  const differing = parts.filter(([part, desired]) => !contains(before[part], desired));
   const data = isConnectionSecret(child) ? dataChanges(present.data ?? {}, child.data) : {};
   const metadata = markChanges(present, child);
   const changes = { ...Object.fromEntries(differing), ...data, ...(metadata && { metadata }) };
@@ -88,54 +88,54 @@ function changesTo(present: Present, child: KubeObject): Record<string, unknown>
 /** Our mark, where an earlier version made the child without one. */
 function markChanges(
   { metadata: before }: KubeObject,
-  { metadata: wanted }: KubeObject,
+  { metadata: desired }: KubeObject,
 ): Record<string, unknown> | undefined {
-  const mark = wanted.labels?.[labels.instanceUid];
+  const mark = desired.labels?.[labels.instanceUid];
   const isMarked = before.labels?.[labels.instanceUid] === mark;
   return isMarked ? undefined : { labels: { [labels.instanceUid]: mark } };
 }
 
-/** What a child is made with and never changes, and its data, of which some may stay that is not wanted. */
+/** What a child is made with and never changes, and its data, of which some may stay that is not desired. */
 const GIVEN_ONCE: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata', 'type', 'data']);
 
 /** Keys that went away are removed; the machine's own key stays while the machine does, since it is given out once. */
 function dataChanges(
   present: Readonly<Record<string, string>>,
-  wanted: ConnectionSecret['data'],
+  desired: ConnectionSecret['data'],
 ): { readonly data?: Readonly<Record<string, string | null>> } {
-  const sameMachine = present[connectionKeys.instanceId] === wanted[connectionKeys.instanceId];
-  const stays = (key: string) => key in wanted || (key === connectionKeys.instanceApiKey && sameMachine);
-  const changed = Object.entries(wanted).filter(([key, value]) => present[key] !== value);
+  const sameMachine = present[connectionKeys.instanceId] === desired[connectionKeys.instanceId];
+  const stays = (key: string) => key in desired || (key === connectionKeys.instanceApiKey && sameMachine);
+  const changed = Object.entries(desired).filter(([key, value]) => present[key] !== value);
   const gone = Object.keys(present).filter((key) => !stays(key));
   if (changed.length + gone.length === 0) return {};
   return { data: { ...Object.fromEntries(changed), ...Object.fromEntries(gone.map((key) => [key, null])) } };
 }
 
-/** Whether `present` says all that `wanted` does; defaults that the API server filled in do not matter. */
-function contains(present: unknown, wanted: unknown): boolean {
-  if (typeof wanted !== 'object' || wanted === null) return present === wanted;
+/** Whether `present` has all that `desired` has; defaults that the API server filled in do not matter. */
+function contains(present: unknown, desired: unknown): boolean {
+  if (typeof desired !== 'object' || desired === null) return present === desired;
   if (typeof present !== 'object' || present === null) return false;
-  if (Array.isArray(wanted) && Object.keys(present).length !== wanted.length) return false;
+  if (Array.isArray(desired) && Object.keys(present).length !== desired.length) return false;
   const before: Readonly<Record<string, unknown>> = { ...present };
-  return Object.entries(wanted).every(([key, value]) => contains(before[key], value));
+  return Object.entries(desired).every(([key, value]) => contains(before[key], value));
 }
 
 type Child = readonly [resource: Resource, child: KubeObject];
 type Place = readonly [resource: Resource, ref: ObjectRef];
 
 /**
- * Deletes what of an object's Service and slices is not wanted now: a former machine, spec, or version of the operator
+ * Deletes what of an object's Service and slices is not desired now: a former machine, spec, or version of the operator
  * may have left it, and it would lead to a machine that is somebody else's by now. A process asks once for each and
  * remembers that there is none; nothing was left by an object that never published. Objects of other owners stay.
  * Undefined where that worked, or what keeps it from it.
  */
 export async function removeLeftOver(
   owner: GpuInstance,
-  { wanted, serving }: { readonly wanted: readonly Child[] } & Pick<Publication, 'serving'>,
+  { desired, serving }: { readonly desired: readonly Child[] } & Pick<Publication, 'serving'>,
   { cluster, memory }: { readonly cluster: KubeClient; readonly memory: ObjectMemory },
 ): Promise<Published | undefined> {
   if (owner.status?.binding === undefined) return undefined;
-  const kept = new Set(wanted.map(([resource, { metadata }]) => keyOf(resource, metadata)));
+  const kept = new Set(desired.map(([resource, { metadata }]) => keyOf(resource, metadata)));
   for (const key of kept) memory.absentChildren.delete(key);
   const goes = (child: KubeObject) => isOwnedBy(child, owner) || isOrphanOf(child, owner);
   for (const place of mayBeThere(owner, serving)) {

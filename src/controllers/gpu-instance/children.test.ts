@@ -95,7 +95,7 @@ describe('the children of an instance', () => {
     expect(others).toEqual([]);
   });
 
-  test('a machine whose way in by SSH nobody tells is reached by the port that it publishes', () => {
+  test('reaches a machine by its published port when its SSH address is unknown', () => {
     const published = [{ containerPort: 22, protocol: 'TCP' as const, publicPort: 20_022 }];
     const { ssh: _untold, ...direct } = { ...fields, ports: published };
     const [slice] = endpointSlices(owner, { fields: direct, serving: true, ready: true }, PUBLIC);
@@ -231,7 +231,7 @@ describe('the Service leads to a machine', () => {
     );
   });
 
-  test('a machine without a Service is told to go without a word to anybody else', () => {
+  test('destroys a machine without a Service without publishing anything', () => {
     const situation = { annotations: asked, spec: { service: { enabled: false } } };
     expect(written(told('True'), situation)).toBe('nothing');
   });
@@ -369,7 +369,7 @@ describe('what a status says of the children', () => {
     expect(step.type === 'decision' && step.status?.fields.binding).toBeUndefined();
   });
 
-  test('an address that may not be published is told by an event, and holds nothing back', () => {
+  test('reports an address that may not be published by an event, and delays nothing', () => {
     const said = 'its address 10.1.2.3 is a private or cluster address';
     const done = { type: 'done' as const, bindingName: 'job-connection', unpublished: said };
     const step = decide(given({ ...withMachine({}, { observed: { published: done } }), status: bare }));

@@ -195,8 +195,10 @@ function directPorts(owner: GpuInstance, fields: StatusFields): readonly Service
 }
 
 function sshPort(owner: GpuInstance, fields: StatusFields): ServicePort | undefined {
-  const wanted = servicePorts(owner).some(isSsh);
-  return wanted && fields.ssh ? { name: SSH_PORT_NAME, port: fields.ssh.port, protocol: 'TCP' } : undefined;
+  const declaresSsh = servicePorts(owner).some(isSsh);
+  return declaresSsh && fields.ssh
+    ? { name: SSH_PORT_NAME, port: fields.ssh.port, protocol: 'TCP' }
+    : undefined;
 }
 
 /** The port whose public address the marketplace tells by itself; another one may be called ssh, too. */

@@ -20,7 +20,7 @@ function input(
     requirements: requirements(change),
     limits: {},
     diskGB: 10,
-    wanted: {},
+    requiredPorts: {},
     offers,
     excluded: { offers: new Set(), machines: new Set(), hosts: new Set() },
     ...more,
@@ -194,7 +194,7 @@ test('the search asks for exactly what is checked, in the order wanted', () => {
       regions: ['SE', 'NO'],
       minReliability: '99%',
     }),
-    { limits: {}, diskGB: 32, wanted: {} },
+    { limits: {}, diskGB: 32, requiredPorts: {} },
     'exact',
   );
   expect(query).toEqual({

@@ -36,7 +36,7 @@ describe.each([
     });
   });
 
-  test('a machine of which nobody says when it began costs from now by that clock', () => {
+  test('a machine without a start date costs from now by that clock', () => {
     const bare = { startedAt: undefined };
     expect(costOf(bare, clockOff(skew, { status: { cost: undefined } }))?.since).toBe(time(0));
   });

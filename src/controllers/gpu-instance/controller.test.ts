@@ -114,7 +114,7 @@ describe('objects that are there at the start', () => {
     expect(await within(10)).toEqual(['write a', 'write b']);
   });
 
-  test('wait in a replica that waits for the lease, whatever it hears', async () => {
+  test('wait in a replica that waits for the lease, whatever event it receives', async () => {
     const { controller, within, hear } = situation([]);
     hear(objectOf('a'));
     expect([await within(1_000), controller.queue.length()]).toEqual([[], 0]);

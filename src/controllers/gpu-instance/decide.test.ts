@@ -419,7 +419,7 @@ describe('a rental whose answer is missing', () => {
   ]);
 });
 
-describe('scenario 63: a guard that someone removed', () => {
+describe('scenario 63: a guard that a person removed', () => {
   const bare = { finalizers: [] };
   table([
     [
@@ -759,7 +759,7 @@ describe('a machine that is wanted stopped', () => {
     [
       'is left alone while it is stopped',
       withMachine({ actualStatus: 'stopped' }, { spec: stopped }),
-      { rule: 'stopped-as-wanted', phase: 'Stopped', says: 'Ready' },
+      { rule: 'stopped-as-desired', phase: 'Stopped', says: 'Ready' },
     ],
     [
       'is left alone when it has ended',

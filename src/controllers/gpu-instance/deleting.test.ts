@@ -252,12 +252,12 @@ describe('the deletion of an object', () => {
     [
       'scenario 76: keeps its hands off an intent of another version',
       { intent: '{"v":9}' },
-      { rule: 'hands-off', phase: 'Deleting', says: 'stalled: IntentUnknown' },
+      { rule: 'record-unusable', phase: 'Deleting', says: 'stalled: IntentUnknown' },
     ],
     [
       'scenario 32: destroys nothing with a key of another login',
       withMachine({}, { facts: { login: { ...LOGIN, userId: '8' } } }),
-      { rule: 'hands-off', phase: 'Deleting', says: 'stalled: LoginChanged' },
+      { rule: 'record-unusable', phase: 'Deleting', says: 'stalled: LoginChanged' },
     ],
     [
       'waits after a destroy that failed',

@@ -55,13 +55,13 @@ export interface Deps extends SharedDeps, ObjectDeps {
   /** Undefined if the login of the account was never proven in this process. */
   readonly session: AccountSession | undefined;
   /** Undefined if there is no such account. */
-  readonly book: AccountStatusWriter | undefined;
+  readonly statusWriter: AccountStatusWriter | undefined;
   /** Puts our own write into the cache, so that no reconcile judges the past. */
   readonly wrote: (object: GpuInstance) => void;
   readonly showEvent: (note: EventNote) => void;
 }
 
-/** The dependencies of one reconcile of `object`, with the session and the book of the account that it names now. */
+/** The dependencies of one reconcile of `object`, with the session and the status writer of the account that it names now. */
 export function depsOf(object: GpuInstance, shared: SharedDeps, own: ObjectDeps): Deps {
   const { accounts, instances, events } = shared;
   const ref = accountRefOf(object);
@@ -69,7 +69,7 @@ export function depsOf(object: GpuInstance, shared: SharedDeps, own: ObjectDeps)
     ...shared,
     ...own,
     session: sessionOf(accounts.get(ref)),
-    book: accounts.statusWriter(ref),
+    statusWriter: accounts.statusWriter(ref),
     wrote: (written) => instances.wrote(written),
     showEvent: (note) => events.record({ regarding: object, ...note }),
   };

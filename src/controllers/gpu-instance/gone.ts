@@ -75,7 +75,7 @@ export function destroyRepeatsAt({ constants }: Facts, mark: DestroyMark): numbe
 }
 
 /** Whether that machine was destroyed so lately that the list may only lag behind. */
-export function isDestroyAwaited(facts: Facts, instanceId: string): boolean {
+export function isDestroyPending(facts: Facts, instanceId: string): boolean {
   const mark = facts.memory.destroys.find((each) => each.instanceId === instanceId);
   return mark !== undefined && (facts.list?.begunSteady ?? 0) <= destroyRepeatsAt(facts, mark);
 }

@@ -73,10 +73,12 @@ describe('a machine that ended', () => {
     expect(avoidTarget(given({ status: holding() }), reason)).toEqual(target);
   });
 
-  test('blames no host and no machine if many failed together (C2)', () => {
+  test('reports no host failure if many machines failed together (C2)', () => {
     const status = holding();
-    expect(avoidTarget(given({ status, facts: { blames: false } }), 'HostOffline')).toBeUndefined();
-    expect(avoidTarget(given({ status, facts: { blames: false } }), 'Exited')).toBeUndefined();
+    expect(
+      avoidTarget(given({ status, facts: { countsHostFailures: false } }), 'HostOffline'),
+    ).toBeUndefined();
+    expect(avoidTarget(given({ status, facts: { countsHostFailures: false } }), 'Exited')).toBeUndefined();
   });
 
   test('without a record of its machine or host is not kept off', () => {
@@ -102,7 +104,7 @@ describe('a machine that ended', () => {
     expect(ended(Array.from({ length: 70 }, (_, id) => ({ ...namesake, id: String(id) })))).toHaveLength(64);
   });
 
-  test('for a reason that is nobody’s fault leaves the list as it was, without what is over', () => {
+  test('for a reason without a fault leaves the list as it was, without what is over', () => {
     const chosen = { ...ending, reason: 'SpecChanged' as const };
     const fieldsWith = (avoid: readonly { kind: 'Machine' | 'Host'; id: string; until: string }[]) =>
       endedFields(given(withMachine({}, { status: { avoid: [...avoid] } })), chosen);
@@ -111,7 +113,7 @@ describe('a machine that ended', () => {
     expect(endedFields(given(withMachine()), chosen).avoid ?? []).toEqual([]);
   });
 
-  test('is dated by its money where nobody knows since when it was rented', () => {
+  test('is dated by its cost when the time of its rental is unknown', () => {
     const minutes = (status: NonNullable<Parameters<typeof holding>[0]>) =>
       endedFields(given(withMachine({}, { status })), ending).history?.[0]?.minutes;
     expect(minutes({ rentedAt: time(-180) })).toBe(2);

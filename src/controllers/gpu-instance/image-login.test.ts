@@ -168,7 +168,7 @@ describe('what is no docker configuration', () => {
     ['null', 'null'],
     ['logins without auths, as in .dockercfg', JSON.stringify({ 'registry.example': { auth: 'c2VjcmV0' } })],
     ['auths that are a list', config(['secret'])],
-  ])('is told without naming a value: %s', (_, text) => {
+  ])('is reported without naming a value: %s', (_, text) => {
     expect(imageLogin(text, 'registry.example/x')).toEqual({ type: 'problem', problem: NO_CONFIG });
   });
 

@@ -129,7 +129,7 @@ describe('what led to a machine', () => {
   test.each([
     ['Secret', secretResource, 'job-connection'],
     ['Service', serviceResource, 'job'],
-  ])('goes where the %s of the object is somebody else’s by now', async (kind, resource, name) => {
+  ])('is deleted when the %s of the object has another owner by now', async (kind, resource, name) => {
     const { again, kube, slices } = await published(machineAt('203.0.113.5', '198.51.100.7'));
     await kube.delete(resource, { namespace: 'team', name });
     const foreign = kind === 'Service' ? { spec: { ports: [{ name: 'http', port: 80 }] } } : {};
@@ -158,7 +158,7 @@ describe('what led to a machine', () => {
     expect(await slices()).toEqual(left);
   });
 
-  test('is made anew where only its owner reference went, and marked where an earlier version did not (L7)', async () => {
+  test('is created again when only its owner reference is gone, and marked when an earlier version did not (L7)', async () => {
     const { again, kube } = await published(machineAt('203.0.113.5'));
     const ref = { namespace: 'team', name: 'job-direct' };
     const read = async () => (await kube.get<EndpointSliceObject>(endpointSliceResource, ref))?.metadata;
@@ -193,7 +193,7 @@ describe('what led to a machine', () => {
     expect(await bench.slices()).toEqual(['job-direct']);
   });
 
-  test('is made anew where the next machine has an address of the other family', async () => {
+  test('is created again when the next machine has an address of the other family', async () => {
     const { again, kube, sent } = await published(machineAt('203.0.113.5'));
     await again(machineAt('2606:4700::1'));
     expect(sent.filter((line) => line.startsWith('DELETE'))).toHaveLength(1);
@@ -202,7 +202,7 @@ describe('what led to a machine', () => {
   });
 });
 
-test('what belongs to someone else stays, whatever it is called', async () => {
+test('keeps what belongs to another owner, whatever its name', async () => {
   const { kube } = await clusterWithTeam();
   const { object } = given(withMachine({}, { spec: WITH_SSH }));
   const other = { ...object, metadata: { ...object.metadata, uid: 'someone-else' } };

@@ -29,7 +29,7 @@ test('an object without limits is looked at for none', () => {
   expect(limitToApply(given(withMachine()))).toEqual({ type: 'within', reachedInMs: undefined });
 });
 
-test('a price of nobody knows how much has not risen', () => {
+test('an unknown price has not risen', () => {
   const observed = given(withMachine({}, { status: { offerPricePerHour: '0.10' } }));
   expect(priceRise(observed, undefined, 1)).toBeUndefined();
   expect(

@@ -123,12 +123,12 @@ export function unreadableReplaceAt(facts: Facts): readonly EventNote[] {
  */
 export function nextDeadline(facts: Facts): Requeue {
   const limits = limitToApply(facts);
-  const isClockAwaited =
+  const isClockPending =
     facts.confirmedNow === undefined &&
     facts.object.metadata.annotations?.[annotations.replaceAt] !== undefined;
   const times = [
     limits.type === 'within' ? limits.reachedInMs : undefined,
-    isClockAwaited ? CLOCK_RETRY_MS : replaceIsDueIn(facts),
+    isClockPending ? CLOCK_RETRY_MS : replaceIsDueIn(facts),
   ]
     .filter((time) => time !== undefined)
     .filter((time) => time > 0);

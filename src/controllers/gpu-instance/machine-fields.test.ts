@@ -92,12 +92,12 @@ describe('what a machine is made of', () => {
     expect(fieldsOf(change, { status: { gpu } }).gpu).toEqual(expected);
   });
 
-  test('is one GPU where nobody counts', () => {
+  test('is one GPU when no count is given', () => {
     const bare = { gpuCount: undefined, gpuMemoryMB: undefined };
     expect(fieldsOf(bare).gpu).toEqual({ name: 'RTX 4090', count: 1 });
   });
 
-  test('is not told where the row names no GPU', () => {
+  test('is absent when the row names no GPU', () => {
     expect(fieldsOf({ gpuName: undefined }, { status: { gpu } }).gpu).toEqual(gpu);
     expect(fieldsOf({ gpuName: undefined })).not.toHaveProperty('gpu');
   });
@@ -137,7 +137,7 @@ describe('what a machine costs', () => {
     expect(fresh).toEqual({ accrued: '0.00', since: time(-300), pricePerHour: '0.50', priceAssumed: true });
   });
 
-  test('counts at the highest allowed price while nobody names one, and is corrected by the row that does (S4)', () => {
+  test('counts at the highest allowed price while no row names one, and is corrected by the row that does (S4)', () => {
     const unknown = { status: { cost: undefined, offerPricePerHour: undefined } };
     const bare = fieldsOf({ pricePerHour: undefined, storagePricePerHour: undefined }, unknown).cost;
     expect(bare).toMatchObject({ pricePerHour: '1.00', priceAssumed: true, since: time(-300) });
@@ -177,7 +177,7 @@ describe('the service’s word', () => {
     expect(actualStatusOf(row({ actualStatusText: 'x'.repeat(99) }))).toHaveLength(64);
   });
 
-  test('stands since it was first written down, or else since the list that showed it', () => {
+  test('counts since it was first recorded, or else since the list that showed it', () => {
     const running = given(withMachine());
     expect(statusSince(running, row())).toBe(at(-240));
     expect(statusSince(given(withMachine({}, { status: { actualStatusSince: undefined } })), row())).toBe(
@@ -196,7 +196,7 @@ describe('the service’s word', () => {
     ['the record', { memory: { seenStatus: { actualStatus: 'exited', since: at(-30) } } }, at(-240)],
     ['the list', { status: { actualStatus: 'exited' } }, at(-2)],
     ['this moment', { status: { actualStatus: 'exited' }, list: 'none' }, NOW],
-  ])('stands in steady time since %s', (_, situation, since) => {
+  ])('counts in steady time since %s', (_, situation, since) => {
     const list = situation.list ?? { begunSteady: at(-2) };
     expect(statusSeenSince(given(withMachine({}, { ...situation, list })), row())).toBe(since);
   });

@@ -25,7 +25,7 @@ describe('machines by the uid in their label', () => {
     expect(ids(list, 'def')).toEqual([]);
   });
 
-  test('are told with what their label proves', () => {
+  test('are returned with what their label proves', () => {
     const list = listOf(
       row({ id: '1', label: labelOf(2) }),
       row({ id: '2', label: labelOf(2), startedAt: undefined }),

@@ -31,7 +31,7 @@ const rentedFor = (seconds: number, instanceId = '1') =>
     ],
   });
 
-describe('how long a machine has been held', () => {
+describe('how long a machine has been rented', () => {
   test('is known from the record, and how long it was watched from the first look', async () => {
     const { clock, look } = watching();
     expect(look(rentedFor(300))).toMatchObject({ rentedSince: at(-300), watchedSince: NOW });
@@ -53,7 +53,7 @@ describe('how long a machine has been held', () => {
     expect(look(rentedFor(300)).rentedSince).toBe(at(-300));
   });
 
-  test('begins anew with the next machine, and is nothing without one', async () => {
+  test('begins again with the next machine, and is nothing without one', async () => {
     const { clock, look } = watching();
     look(rentedFor(300));
     await clock.advance(5_000);

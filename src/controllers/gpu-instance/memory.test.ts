@@ -105,7 +105,7 @@ describe('what an account refused', () => {
     expect(memory.view().failures).toBe(3);
   });
 
-  test('of an object that nobody remembers is nothing', () => {
+  test('of an unknown object is nothing', () => {
     const memories = new Memories();
     memories.accountChanged('a');
     memories.of('a').refusedByAccount(0, 10_000, REFUSAL);

@@ -184,7 +184,7 @@ describe('the account of an object', () => {
     },
   );
 
-  test('tells for how long its breaker was open, on the clock of lists', () => {
+  test('shows for how long its breaker was open, on the clock of lists', () => {
     const openSpans = [
       { from: 0, until: 5_000 },
       { from: 9_000, until: undefined },
@@ -198,7 +198,7 @@ describe('the account of an object', () => {
     expect(open?.until).toBeUndefined();
   });
 
-  test('that is out of sight is told apart from one that is missing', () => {
+  test('that is not watched is distinguished from one that is missing', () => {
     const accountOf = (found: AccountLookup) =>
       seen({ sources: { accounts: { get: () => found, permits: () => undefined } } })?.account;
     expect(accountOf({ type: 'missing', isUnwatched: true })).toEqual({
@@ -276,13 +276,13 @@ describe('the account of an object', () => {
       });
     });
 
-    test('who may use it is told all', () => {
+    test('is shown in full to an object that may use it', () => {
       expect(accountOf({ permits: true, lookup: 'neverReady' })).toMatchObject({ message: 'Not tried yet.' });
       expect(seen({ lookup: 'missing' })?.account).toEqual({ state: 'missing' });
     });
   });
 
-  test('decides nothing while nobody knows the identity of this installation', () => {
+  test('decides nothing while the identity of this installation is unknown', () => {
     expect(seen({ lookup: 'missing', sources: { identity: () => undefined } })).toBeUndefined();
     expect(seen({ sources: { identity: () => undefined } })?.identity).toBe(identity);
   });
@@ -320,7 +320,7 @@ describe('the latest complete list', () => {
     expect(seen({ rows: own })?.list?.formerSelf).toBeUndefined();
   });
 
-  test('does not take a machine of somebody else, who has copied its label, for that machine', () => {
+  test('does not take another owner’s machine with a copied label for that machine', () => {
     const copied = row({ id: '6', label: labelOf(1, undefined, OTHER_UID), startedAt: at(-9_000) });
     const former = row({ id: '7', label: labelOf(1, undefined, OTHER_UID) });
     const formerIn = (...rows: readonly Instance[]) =>
@@ -359,7 +359,7 @@ describe('a machine that is to be adopted', () => {
     ['has a claim that proves nothing', { ...status, claim: 'a'.repeat(64) }],
     ['has a claim of another purchase', { ...status, attempt: undefined }],
     ['records nothing', {}],
-  ])('is nobody’s where another object %s', (_, recorded) => {
+  ])('has no owner when another object %s', (_, recorded) => {
     expect(target([other({ status: recorded })])).toEqual({ type: 'unlabelled' });
   });
 
@@ -521,19 +521,19 @@ describe('how long ago an intent was issued', () => {
       session: { serviceClock: { now: () => serviceTime } },
     })?.memory.intentDeadline?.at ?? 0) - NOW;
 
-  test('is told by the clock of the service', () => {
+  test('is read from the clock of the service', () => {
     expect(left({ type: 'known', at: at(-4), isConfirmed: true })).toBe(24_000);
   });
 
-  test('is told by our own clock when the service lists machines and never says its time', () => {
+  test('is read from our own clock when the service lists machines and never says its time', () => {
     expect(left({ type: 'unknown' })).toBe(20_000);
   });
 
-  test('is not told before the first list: our own clock may be an hour ahead of the service (H2)', () => {
+  test('is unknown before the first list: our own clock may be an hour ahead of the service (H2)', () => {
     expect(left({ type: 'unknown' }, 'missing')).toBe(30_000);
   });
 
-  test('is not told at all while our clocks have parted: then it has all of its time', () => {
+  test('is unknown while our clocks have parted: then it has all of its time', () => {
     expect(left({ type: 'stale' })).toBe(30_000);
   });
 });

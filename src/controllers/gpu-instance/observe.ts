@@ -160,7 +160,7 @@ function accountFacts(session: AccountSession, object: GpuInstance, deps: Snapsh
     limits: session.limits,
     breaker: session.observer.breaker,
     openSpans: session.observer.openSpans.map((span) => steadySpan(span, deps.steady)),
-    blames: session.observer.countsHostFailures,
+    countsHostFailures: session.observer.countsHostFailures,
     labelEcho: session.observer.labelEcho,
     permitted: session.permits(object.metadata.namespace ?? ''),
     adoption: session.adoption(),

@@ -10,7 +10,7 @@ function requirements(change: Record<string, unknown>): OfferRequirements {
   return first;
 }
 
-const context = { limits: {}, diskGB: 32, wanted: {} };
+const context = { limits: {}, diskGB: 32, requiredPorts: {} };
 
 const missed = (change: Record<string, unknown>, candidate: Offer) =>
   offerChecks(requirements(change), context)
@@ -65,7 +65,7 @@ describe('what an offer misses', () => {
     ]);
   });
 
-  test('is nothing that the service does not tell, but for the price', () => {
+  test('is nothing that the service does not state, but for the price', () => {
     expect(missed(EVERYTHING, NOTHING_TOLD)).toEqual(['allowUnknownPrice false']);
     expect(missed({ ...EVERYTHING, allowUnknownPrice: true }, NOTHING_TOLD)).toEqual([]);
   });
@@ -218,8 +218,11 @@ describe('the price of an interruptible machine', () => {
 });
 
 describe('direct ports (S6, D-op1)', () => {
-  const missing = (wanted: Parameters<typeof offerChecks>[1]['wanted'], directPorts: number | undefined) =>
-    offerChecks(requirements({}), { ...context, wanted })
+  const missing = (
+    wanted: Parameters<typeof offerChecks>[1]['requiredPorts'],
+    directPorts: number | undefined,
+  ) =>
+    offerChecks(requirements({}), { ...context, requiredPorts: wanted })
       .filter((check) => !check.passes({ ...offer({ diskGB: 100 }), directPorts }))
       .map(({ label }) => label);
   const ports = [{ containerPort: 8080, protocol: 'TCP' as const }];
@@ -238,7 +241,7 @@ describe('direct ports (S6, D-op1)', () => {
 
   test('scenario 107: are asked of the search, the larger of both numbers', () => {
     const asked = (change: Record<string, unknown>) =>
-      offerQuery(requirements(change), { ...context, wanted: { ports, ssh: true } }, 'exact').filters;
+      offerQuery(requirements(change), { ...context, requiredPorts: { ports, ssh: true } }, 'exact').filters;
     const least = (value: number) => ({ field: 'direct_port_count', operator: 'gte', value });
     expect(asked({})).toContainEqual(least(2));
     expect(asked({ minDirectPorts: 1 })).toContainEqual(least(2));
@@ -246,7 +249,7 @@ describe('direct ports (S6, D-op1)', () => {
   });
 });
 
-describe('whether an offer tells what a check asks for', () => {
+describe('whether an offer states what a check asks for', () => {
   const tells = (change: Record<string, unknown>, candidate: Offer) =>
     offerChecks(requirements(change), context)
       .filter((check) => check.isKnown(candidate))

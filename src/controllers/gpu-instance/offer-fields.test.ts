@@ -41,7 +41,7 @@ describe('nothing is wrong', () => {
   });
 });
 
-describe('a field that no offer has is told with its place and the remedy', () => {
+describe('a field that no offer has is reported with its place and the remedy', () => {
   test.each<[string, readonly Named[], string]>([
     [
       'a slip in a filter is asked about, as a question',

@@ -31,11 +31,11 @@ export interface ChoiceInput {
   readonly limits: AccountLimits;
   readonly diskGB: number;
   /** Ports that have to be reached from outside. */
-  readonly wanted: DeclaredPorts;
+  readonly requiredPorts: DeclaredPorts;
   readonly offers: readonly Offer[];
   readonly excluded: Exclusions;
   /** The search was wider than the requirements: what an offer does not tell does not count as asked for. */
-  readonly mustTell?: boolean;
+  readonly mustState?: boolean;
 }
 
 /** The offer to rent, or why none of those found will do. */
@@ -47,8 +47,8 @@ export type Choice =
 
 /** The first offer by the wanted order that passes every check and is not excluded. Ties go to the lowest id. */
 export function chooseOffer(input: ChoiceInput): Choice {
-  const found = input.mustTell
-    ? chooseOffer({ ...input, offers: telling(input), mustTell: false })
+  const found = input.mustState
+    ? chooseOffer({ ...input, offers: telling(input), mustState: false })
     : undefined;
   if (found?.type === 'chosen') return found;
   const checks = offerChecks(input.requirements, input);
@@ -150,13 +150,13 @@ interface Context {
   readonly limits: AccountLimits;
   readonly diskGB: number;
   /** What has to be reached from outside, and so needs direct ports. */
-  readonly wanted: DeclaredPorts;
+  readonly requiredPorts: DeclaredPorts;
 }
 
 /** The requirements of one alternative, in the order of its fields. */
 export function offerChecks(requirements: OfferRequirements, context: Context): readonly OfferCheck[] {
   return [
-    ...checksOf(machineRequirements(requirements, context.wanted)),
+    ...checksOf(machineRequirements(requirements, context.requiredPorts)),
     ...diskCheck(context),
     ...checksOf(hostRequirements(requirements)),
     ...priceChecks(requirements, context),

@@ -116,7 +116,7 @@ describe('a probe', () => {
     expect(await ask({ host: '203.0.113.5', port, timeoutMs: PATIENCE_MS, http })).toBe(problem);
   });
 
-  test('fails where nobody listens, by TCP and by HTTP', async () => {
+  test('fails when no process listens, by TCP and by HTTP', async () => {
     const { port } = await door();
     for (const close of closing.splice(0)) await close();
     const { ask } = prober({ mapAddress: simulated });
@@ -141,7 +141,7 @@ describe('a probe', () => {
     await closed.promise;
   });
 
-  test('by HTTPS takes any certificate: nobody could verify one of a rented machine', async () => {
+  test('by HTTPS accepts any certificate: that of a rented machine cannot be verified', async () => {
     const day = 86_400_000;
     const [notBefore, notAfter] = [new Date(Date.now() - day), new Date(Date.now() + day)];
     const server = createHttpsServer(selfSigned({ notBefore, notAfter }), (_, response) => response.end());

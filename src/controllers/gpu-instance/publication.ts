@@ -4,7 +4,7 @@ import { canonicalJson } from '../../lib/json.ts';
 import type { EventNote } from '../../runtime/events.ts';
 import { instanceService } from './children.ts';
 import type { Facts } from './facts.ts';
-import { say } from './status.ts';
+import { conditionState } from './status.ts';
 import type { Action, Decision, Publication, Published, StatusFields, Step } from './types.ts';
 
 const ADDRESS_FIELDS = [
@@ -24,14 +24,14 @@ export function publishFirst(facts: Facts, step: Step): Step {
   const { verdict } = step.status;
   const serving = verdict.Booted.status === 'True';
   const fields = announced(step.status.fields, serving);
-  const wanted = { ...step, status: { ...step.status, fields } };
+  const announcing = { ...step, status: { ...step.status, fields } };
   const ready = isReady((type) => verdict[type]) && !step.actions.some(({ type }) => ENDS_SERVICE.has(type));
   const publication = { fields, serving, ready };
   // Someone may have deleted or changed a child since it was written.
   const isDue = serving && (facts.memory.childrenDueAt ?? Number.POSITIVE_INFINITY) <= facts.steadyNow;
-  if (!isDue && !needsPublishing(facts, publication)) return untilChildrenCheck(facts, wanted);
+  if (!isDue && !needsPublishing(facts, publication)) return untilChildrenCheck(facts, announcing);
   if (!facts.published) return { type: 'publish', publication };
-  return untilChildrenCheck(facts, afterPublishing(facts, wanted, publication));
+  return untilChildrenCheck(facts, afterPublishing(facts, announcing, publication));
 }
 
 /**
@@ -43,7 +43,7 @@ export function withdraw({ object, published }: Facts): Step | undefined {
   return { type: 'publish', publication: { fields: {}, serving: false, ready: false } };
 }
 
-type Told = (
+type ConditionLookup = (
   type: 'Booted' | 'Reachable' | 'Reconciling',
 ) => { readonly status: string; readonly reason: string } | undefined;
 
@@ -58,13 +58,13 @@ const LEAVING: ReadonlySet<string> = new Set<Reason>([
 /** What is done to a machine that says nothing of it, as one that is kept beyond a limit. */
 const ENDS_SERVICE: ReadonlySet<string> = new Set<Action['type']>(['stop', 'destroy']);
 
-function isLeaving(told: Told): boolean {
-  return LEAVING.has(told('Reconciling')?.reason ?? '');
+function isLeaving(lookup: ConditionLookup): boolean {
+  return LEAVING.has(lookup('Reconciling')?.reason ?? '');
 }
 
 /** Whether conditions, as they are or as they will be, let a Service lead to the machine. */
-function isReady(told: Told): boolean {
-  return told('Booted')?.status === 'True' && told('Reachable')?.status === 'True' && !isLeaving(told);
+function isReady(lookup: ConditionLookup): boolean {
+  return lookup('Booted')?.status === 'True' && lookup('Reachable')?.status === 'True' && !isLeaving(lookup);
 }
 
 /** At the latest when the children are to be looked at. */
@@ -116,14 +116,14 @@ function afterPublishing(
   const { binding: _none, endpoint: _unsaid, ...fields } = step.status.fields;
   const reason = published.type === 'nameTaken' ? 'NameTaken' : 'NotPermitted';
   const { detail } = published;
-  const told = {
+  const blocked = {
     ...verdict,
-    Ready: say('False', reason, detail),
-    Reconciling: say('True', reason, detail),
+    Ready: conditionState('False', reason, detail),
+    Reconciling: conditionState('True', reason, detail),
   };
   return {
     ...step,
-    status: { fields, verdict: told },
+    status: { fields, verdict: blocked },
     requeue: { ...step.requeue, afterMs: Math.min(60_000, step.requeue.afterMs ?? 60_000) },
   };
 }

@@ -70,7 +70,7 @@ describe('the connection Secret', () => {
     expect(sent).toEqual(['create Secret job-connection']);
   });
 
-  test('of someone else is never written', async () => {
+  test('of another owner is never written', async () => {
     for (const owner of [unbound, bound]) {
       const { cluster, sent } = clusterWith(foreign);
       const published = await publish(owner, { fields, serving: true, ready: true }, portsTo(cluster));
@@ -148,7 +148,7 @@ describe('the key of a machine', () => {
     expect(JSON.stringify(bodies)).not.toContain('host');
   });
 
-  test('is not written into a Secret of someone else', async () => {
+  test('is not written into a Secret of another owner', async () => {
     const { cluster, sent } = clusterWith(foreign);
     const ports = portsTo(cluster, { attempt: 2 });
     await keepInstanceKey(bound, { instanceId: '2', attempt: 2 }, ports);
@@ -176,7 +176,7 @@ describe('the key of a machine', () => {
     expect(JSON.stringify(bodies)).not.toContain(Buffer.from('k').toString('base64'));
   });
 
-  test('whose Secret someone deleted meanwhile is written with the address', async () => {
+  test('whose Secret was deleted meanwhile is written with the address', async () => {
     const first = clusterWith();
     const ports = portsTo(first.cluster, { attempt: 1 });
     await keepInstanceKey(unbound, machine, ports);

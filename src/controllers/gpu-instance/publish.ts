@@ -58,15 +58,15 @@ async function writeChildren(
   const { cluster, memory } = ports;
   const mayExist = owner.status?.binding !== undefined;
   const isKept = memory.keptKeyOf !== undefined && memory.keptKeyOf === publication.fields.attempt;
-  const wanted = childrenOf(owner, publication, ports);
-  const stuck = await removeLeftOver(owner, { wanted, serving: publication.serving }, ports);
+  const desired = childrenOf(owner, publication, ports);
+  const stuck = await removeLeftOver(owner, { desired, serving: publication.serving }, ports);
   if (stuck) return stuck;
-  for (const [resource, child] of wanted) {
+  for (const [resource, child] of desired) {
     if (isKept && isConnectionSecret(child) && (await completeSecret(child, cluster))) continue;
     const problem = await writeChild(resource, child, { cluster, owner, mayExist });
     if (!problem) continue;
     // The status announces nothing then, and slices from before would follow no machine any more.
-    await removeLeftOver(owner, { wanted: [], serving: false }, ports);
+    await removeLeftOver(owner, { desired: [], serving: false }, ports);
     return problem;
   }
   return undefined;

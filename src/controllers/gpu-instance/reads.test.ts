@@ -125,7 +125,7 @@ describe('a search', () => {
     expect(seen.broadOffers).toEqual({ type: 'found', offers: [found] });
   });
 
-  test('that nobody can make finds nothing', async () => {
+  test('that cannot be sent finds nothing', async () => {
     expect((await look(search, 'no account')).offers.get(1)).toEqual({ type: 'found', offers: [] });
   });
 
@@ -155,7 +155,7 @@ test.for([read, search])(
   },
 );
 
-test('what is decided after a look is dated anew, by all three clocks', async () => {
+test('what is decided after a read is dated again, by all three clocks', async () => {
   const seen = await look(read, { read: () => null });
   expect(seen).toMatchObject({
     now: NOW + 2_000,

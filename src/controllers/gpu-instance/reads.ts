@@ -107,7 +107,7 @@ async function readOne(observed: Observed, request: ReadRequest, reader: Reader)
     }
     case 'confirmLost': {
       const { instanceId } = request;
-      return { confirmed: { instanceId, says: conditionOf(await rowOrFailure(instanceId, reader)) } };
+      return { confirmed: { instanceId, state: stateOf(await rowOrFailure(instanceId, reader)) } };
     }
     case 'loginProof':
       return { loginProven: await reader.proveLogin() };
@@ -126,7 +126,7 @@ async function rowOrFailure(instanceId: string, reader: Reader): Promise<Instanc
 }
 
 /** A list may be minutes old, and a host that answers again does not lose its machine. */
-function conditionOf(row: Instance | null | 'failed'): ConfirmedView['says'] {
+function stateOf(row: Instance | null | 'failed'): ConfirmedView['state'] {
   if (row === 'failed') return 'failed';
   return row === null ? 'absent' : isLost(row.actualStatus) ? 'lost' : 'well';
 }

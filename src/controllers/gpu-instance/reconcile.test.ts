@@ -181,7 +181,7 @@ function situation(setting: Setting = {}) {
   const copy = generation ? { ...observed.object, metadata: { ...metadata, generation } } : observed.object;
   const newest = isGone ? undefined : copy;
   const instances = { list: () => [], get: () => newest, wrote() {} } as never;
-  const book: AccountStatusWriter = {
+  const statusWriter: AccountStatusWriter = {
     recordDeleted: () => Promise.resolve(),
     recordRetained: () => Promise.reject(new RangeError('the list of kept machines is full')),
     recordSwept: () => Promise.resolve(),
@@ -189,7 +189,12 @@ function situation(setting: Setting = {}) {
   const accounts = (
     setting.identityKnown === false
       ? { get: () => ({ type: 'missing' }), statusWriter: () => undefined, sessions: () => [] }
-      : { get: () => lookup, statusWriter: () => book, sessions: () => [session], permits: () => true }
+      : {
+          get: () => lookup,
+          statusWriter: () => statusWriter,
+          sessions: () => [session],
+          permits: () => true,
+        }
   ) as never;
   const withoutStart = new Set<string>();
   let waitsForList = false;
@@ -335,7 +340,7 @@ describe('a pass that buys', () => {
     expect(left.done[0]).toBe('leave the queue');
   });
 
-  test('keeps nobody waiting where the marketplace lets it wait, but for a rental, whose place is there', async () => {
+  test('delays no other object when the marketplace lets it wait, but for a rental, whose slot is there', async () => {
     const buying: string[] = [];
     await situation({ aside: buying }).run();
     expect(buying, 'the search').toHaveLength(1);
@@ -344,7 +349,7 @@ describe('a pass that buys', () => {
     expect(leaving, 'the destroy').toHaveLength(1);
   });
 
-  test('rents nothing where someone else wrote first', async () => {
+  test('rents nothing when another client wrote first', async () => {
     const { run, done } = situation({ conflict: 'patch' });
     expect(await run()).toEqual(conflict(50));
     expect(done).toEqual(['patch']);
@@ -693,7 +698,7 @@ describe('whether labels come back', () => {
     return made.run().then(() => made.done.filter((line) => line.startsWith('read back')));
   };
 
-  test('is told by the first machine of a login', async () => {
+  test('is learned from the first machine of a login', async () => {
     expect(await readBack({ object, echo: 'unknown' })).toEqual([`read back ${shown} as of somebody`]);
   });
 
@@ -709,7 +714,7 @@ describe('whether labels come back', () => {
     ],
     ['that is not listed', { object: { ...object, machines: [] }, echo: 'unknown' }],
     ['without its intent', { object: { ...object, intent: '{}' }, echo: 'unknown' }],
-  ])('is not told by a machine %s', async ([, setting]) => {
+  ])('is not learned from a machine %s', async ([, setting]) => {
     expect(await readBack(setting)).toEqual([]);
   });
 });

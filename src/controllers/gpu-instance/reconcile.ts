@@ -18,7 +18,7 @@ import { observe } from './observe.ts';
 import { keepInstanceKey, publish } from './publish.ts';
 import { decideWithReads, readerOf } from './reads.ts';
 import { record } from './record.ts';
-import { sayQueued } from './rules/purchase.ts';
+import { waitInQueue } from './rules/purchase.ts';
 import { saveRented } from './rules/rented.ts';
 import { classify } from './stage.ts';
 import type { Action, Decision, Observed, Publication, RentedFacts, Requeue } from './types.ts';
@@ -156,7 +156,7 @@ async function waitForSlot(observed: Observed, afterMs: number, deps: Deps): Pro
   const stage = classify(facts);
   const place = deps.session?.queue.place(uid, object.metadata.generation ?? 0);
   if (stage.type !== 'unrented' || !place) return requeueAfter(afterMs);
-  const waits = sayQueued(facts, stage, place);
+  const waits = waitInQueue(facts, stage, place);
   const recorded = await record(observed, waits, deps);
   if (recorded.type === 'lost') return LOST_RACE;
   applyDecision(observed, waits, deps);

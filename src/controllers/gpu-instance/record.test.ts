@@ -121,7 +121,7 @@ describe('the record of a purchase', () => {
     });
   });
 
-  test('is told to the cache, so that no later pass judges the object without it', async () => {
+  test('is put into the cache, so that no later pass judges the object without it', async () => {
     const { ports, sent, cached } = situation();
     const { observed, decision } = purchase();
     await record(observed, decision, ports);
@@ -135,7 +135,7 @@ describe('the record of a purchase', () => {
     expect(sent).toEqual([]);
   });
 
-  test('is remembered, in case someone takes the annotation away', async () => {
+  test('is remembered, in case the annotation is removed', async () => {
     const { ports, memory } = situation();
     const { observed, decision } = purchase();
     await record(observed, decision, ports);
@@ -198,7 +198,7 @@ describe('the record of a purchase', () => {
 describe('the guard that is put back', () => {
   const bare: Given = { ...withMachine(), intent: intent(), finalizers: ['other'] };
 
-  test('stands beside the guards of others, on the very version that was judged, and in the cache', async () => {
+  test('is written beside the guards of others, on the very version that was judged, and into the cache', async () => {
     const { ports, sent, cached } = situation();
     const { observed, decision } = purchase(bare);
     expect(decision.rule).toBe('restore-guard');

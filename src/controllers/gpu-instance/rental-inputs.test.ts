@@ -269,7 +269,7 @@ describe('refuses a Secret that no machine may get (M2)', () => {
     }
   });
 
-  test('and only the credentials of a connection Secret: where a machine is reached may be told to another', async () => {
+  test('and only the credentials of a connection Secret: the address of a machine may be shown to another', async () => {
     const cluster = {
       marks: { 'a-connection': { type: 'servicebinding.io/gpu-instance', metadata: label } },
     };
@@ -303,7 +303,7 @@ describe('a Secret that cannot be read', () => {
     return readInputs(given({ spec }).object, cluster);
   };
 
-  test('for want of a right is told as that', async () => {
+  test('for want of a permission is reported as that', async () => {
     expect(await readWhere('forbidden')).toMatchObject({ type: 'problem', reason: 'NotPermitted' });
   });
 

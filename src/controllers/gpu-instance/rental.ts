@@ -54,8 +54,8 @@ interface NamedField {
 export function wrongOfferFields({ offers = [] }: Pick<GpuInstanceSpec, 'offers'>): string | undefined {
   const wrong = offers.flatMap(namedFields).filter(({ name }) => findOfferField(name).type === 'unknown');
   if (wrong.length === 0) return undefined;
-  const told = wrong.map(({ path, name }) => `${path}: ${unknownFieldMessage(name)}`).join('; ');
-  return told.endsWith('?') ? told : `${told}.`;
+  const text = wrong.map(({ path, name }) => `${path}: ${unknownFieldMessage(name)}`).join('; ');
+  return text.endsWith('?') ? text : `${text}.`;
 }
 
 function namedFields(

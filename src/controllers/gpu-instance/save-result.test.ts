@@ -113,7 +113,7 @@ describe('the result of a rental', () => {
     expect(memory).toMatchObject({ failures: 0, notBefore: 0 });
   });
 
-  test('is tried again on the newer version where someone else wrote in between', async () => {
+  test('is tried again on the newer version when another client wrote in between', async () => {
     const { save, memory, statuses, events } = situation({ conflicts: 3 });
     expect(await save()).toEqual({ type: 'done', onNextList: true });
     expect(statuses.map(({ version }) => version)).toEqual(['5', '6', '7', '8']);

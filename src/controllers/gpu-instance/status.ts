@@ -29,7 +29,7 @@ import type { Instance } from '../../marketplace/instances/instance.ts';
 import { setConditions } from '../../runtime/conditions.ts';
 import type { Facts, OwnedMachine } from './facts.ts';
 import { unknownPrice } from './offers.ts';
-import type { Decision, Says, StatusFields, Verdict } from './types.ts';
+import type { ConditionState, Decision, StatusFields, Verdict } from './types.ts';
 
 /** What a rule found, in as few words as it takes; {@link verdict} makes the conditions of it. */
 export interface Finding {
@@ -55,10 +55,14 @@ export type MachineFinding =
       readonly origin: Reason;
       readonly reason: Reason;
     }
-  | { readonly type: 'running'; readonly origin: Reason; readonly reachable: Says };
+  | { readonly type: 'running'; readonly origin: Reason; readonly reachable: ConditionState };
 
 /** One statement: the given detail or the catalogue's sentence, and what a person can do. */
-export function say(status: Says['status'], reason: Reason, detail?: string): Says {
+export function conditionState(
+  status: ConditionState['status'],
+  reason: Reason,
+  detail?: string,
+): ConditionState {
   const entry: { sentence: string; remedy?: string } = reasons[reason];
   const sentence = detail ?? entry.sentence;
   return { status, reason, message: entry.remedy === undefined ? sentence : `${sentence} ${entry.remedy}` };
@@ -69,7 +73,7 @@ export function verdict(finding: Finding): Verdict {
   const { phase, reason, detail, ready = false } = finding;
   return {
     phase,
-    Ready: say(ready ? 'True' : 'False', reason, detail),
+    Ready: conditionState(ready ? 'True' : 'False', reason, detail),
     ...machineConditions(finding),
     WithinBudget: budgetCondition(finding),
     ...workConditions(finding),
@@ -77,10 +81,10 @@ export function verdict(finding: Finding): Verdict {
 }
 
 /** What the object is stalled or replaced for is also what it exceeds; a price only while its machine is there. */
-function budgetCondition({ reason, detail, budget, machine }: Finding): Says {
-  if (budget) return say('False', budget.reason, budget.detail);
+function budgetCondition({ reason, detail, budget, machine }: Finding): ConditionState {
+  if (budget) return conditionState('False', budget.reason, budget.detail);
   const exceeds = reason === 'LimitReached' || (reason === 'PriceRaised' && machine.type !== 'none');
-  return exceeds ? say('False', reason, detail) : say('True', 'WithinLimits');
+  return exceeds ? conditionState('False', reason, detail) : conditionState('True', 'WithinLimits');
 }
 
 /** Reconciling while something is done or waited for, Stalled where only a person gets on; neither where all is well. */
@@ -91,9 +95,9 @@ function workConditions({
   atWork,
 }: Finding): Pick<Verdict, 'Reconciling' | 'Stalled'> {
   if (ready) return {};
-  if (atWork) return { Reconciling: say('True', atWork.reason, atWork.detail) };
-  const says = say('True', reason, detail);
-  return reasons[reason].kind === 'terminal' ? { Stalled: says } : { Reconciling: says };
+  if (atWork) return { Reconciling: conditionState('True', atWork.reason, atWork.detail) };
+  const state = conditionState('True', reason, detail);
+  return reasons[reason].kind === 'terminal' ? { Stalled: state } : { Reconciling: state };
 }
 
 function machineConditions({
@@ -104,29 +108,29 @@ function machineConditions({
   switch (machine.type) {
     case 'none':
       return {
-        Rented: say('False', reason, detail),
-        Booted: say('False', 'NotRented'),
-        Reachable: say('False', 'NotRented'),
+        Rented: conditionState('False', reason, detail),
+        Booted: conditionState('False', 'NotRented'),
+        Reachable: conditionState('False', 'NotRented'),
       };
     case 'running':
       return {
-        Rented: say('True', machine.origin),
-        Booted: say('True', 'Running'),
+        Rented: conditionState('True', machine.origin),
+        Booted: conditionState('True', 'Running'),
         Reachable: machine.reachable,
       };
     case 'silent':
       return {
-        Rented: say('True', machine.origin),
-        Booted: say('Unknown', machine.reason),
-        Reachable: say('False', 'NotRunning'),
+        Rented: conditionState('True', machine.origin),
+        Booted: conditionState('Unknown', machine.reason),
+        Reachable: conditionState('False', 'NotRunning'),
       };
     case 'booting':
     case 'failing':
     case 'stopped':
       return {
-        Rented: say('True', machine.origin),
-        Booted: say('False', machine.reason),
-        Reachable: say('False', 'NotRunning'),
+        Rented: conditionState('True', machine.origin),
+        Booted: conditionState('False', machine.reason),
+        Reachable: conditionState('False', 'NotRunning'),
       };
   }
 }
@@ -134,23 +138,23 @@ function machineConditions({
 /** The status that a decision wants: its fields, and its verdict as conditions of the object's generation. */
 export function statusOf(
   object: GpuInstance,
-  wanted: NonNullable<Decision['status']>,
+  desired: NonNullable<Decision['status']>,
   now: number,
 ): GpuInstanceStatus {
-  const { phase, ...said } = wanted.verdict;
+  const { phase, ...states } = desired.verdict;
   const types = Object.keys(gpuInstanceConditions) as GpuInstanceCondition[];
   const conditions = setConditions({
     previous: object.status?.conditions,
     desired: types.flatMap((type) => {
-      const says = said[type];
-      return says ? [withPage({ type, ...says })] : [];
+      const state = states[type];
+      return state ? [withPage({ type, ...state })] : [];
     }),
-    absent: types.filter((type) => said[type] === undefined),
+    absent: types.filter((type) => states[type] === undefined),
     generation: object.metadata.generation,
     now: formatTime(now),
   });
   return {
-    ...wanted.fields,
+    ...desired.fields,
     observedGeneration: object.metadata.generation,
     phase,
     conditions: conditions.map((condition) => ({ ...condition })),
@@ -299,11 +303,11 @@ function costFields(fields: StatusFields, facts: Facts, row: Instance): Pick<Sta
       : { storagePricePerHour: formatDollars(row.storagePricePerHour) };
   const startedAt = beganAt(facts, row);
   const cost = fields.cost ?? beginCost(undefined, startedAt ?? facts.serviceNow ?? facts.now, price);
-  const told =
+  const updated =
     fields.rentedAt === undefined && startedAt !== undefined
       ? corrected(cost, startedAt, price)
       : atPrice(cost, price, pricedFrom(facts, row));
-  return { cost: { ...withAssumedPrice(told, assumedPrice(facts, fields)), ...storage } };
+  return { cost: { ...withAssumedPrice(updated, assumedPrice(facts, fields)), ...storage } };
 }
 
 function atPrice(cost: Cost, price: number | undefined, from: number | undefined): Cost {
@@ -400,7 +404,7 @@ const AVOID_KIND: Partial<Readonly<Record<Reason, 'machine' | 'host'>>> = {
 
 /** What the account should keep off after such an end; undefined if the machine is not to blame, or many failed together. */
 export function avoidTarget(facts: Facts, reason: Reason): AvoidTarget | undefined {
-  if (facts.accountFacts?.blames === false) return undefined;
+  if (facts.accountFacts?.countsHostFailures === false) return undefined;
   const { status } = facts.object;
   const kind = AVOID_KIND[reason];
   if (kind === 'host' && status?.hostId !== undefined) return { type: 'host', id: status.hostId };

@@ -1,6 +1,6 @@
 import { decision } from './decision.ts';
 import type { Facts } from './facts.ts';
-import { isDestroyAwaited } from './gone.ts';
+import { isDestroyPending } from './gone.ts';
 import type { ListedMachine, Step } from './types.ts';
 
 /**
@@ -39,7 +39,7 @@ function wasGivenUp({ object }: Facts, instanceId: string): boolean {
  * says that an older purchase is over.
  */
 export function destroySurplus(facts: Facts): Step | undefined {
-  const listed = surplusMachines(facts).filter(({ row }) => !isDestroyAwaited(facts, row.id));
+  const listed = surplusMachines(facts).filter(({ row }) => !isDestroyPending(facts, row.id));
   if (listed.length === 0 || facts.memory.destroyNotBefore > facts.steadyNow) return undefined;
   const ids = listed.map(({ row }) => row.id);
   return decision({

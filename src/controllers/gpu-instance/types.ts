@@ -30,7 +30,7 @@ export interface AccountFacts {
   /** When the breaker was open, in steady time. */
   readonly openSpans: readonly OpenSpan[];
   /** Whether the end of a machine blames its host or machine: not if many failed together. */
-  readonly blames: boolean;
+  readonly countsHostFailures: boolean;
   readonly labelEcho: LabelEcho;
   /** Whether the account may be used from the object's namespace; undefined while that is being found out. */
   readonly permitted: boolean | undefined;
@@ -204,7 +204,7 @@ export type ProbeFailureReason = 'ProbeFailing' | 'ProbeError';
 /** What the single read of a machine said that is to be destroyed since it was lost. */
 export interface ConfirmedView {
   readonly instanceId: string;
-  readonly says: 'lost' | 'absent' | 'well' | 'failed';
+  readonly state: 'lost' | 'absent' | 'well' | 'failed';
 }
 
 /** What the readiness probe said last; undefined while it has not been asked. */
@@ -373,7 +373,7 @@ export type Action =
 export type StatusFields = Omit<GpuInstanceStatus, 'conditions' | 'observedGeneration' | 'phase'>;
 
 /** One statement about an object. */
-export interface Says {
+export interface ConditionState {
   readonly status: 'True' | 'False' | 'Unknown';
   readonly reason: Reason;
   readonly message: string;
@@ -382,13 +382,13 @@ export interface Says {
 /** What a rule says to people. Conditions that are left out are not there. */
 export interface Verdict {
   readonly phase: GpuInstancePhase;
-  readonly Ready: Says;
-  readonly Rented: Says;
-  readonly Booted: Says;
-  readonly Reachable: Says;
-  readonly WithinBudget: Says;
-  readonly Reconciling?: Says;
-  readonly Stalled?: Says;
+  readonly Ready: ConditionState;
+  readonly Rented: ConditionState;
+  readonly Booted: ConditionState;
+  readonly Reachable: ConditionState;
+  readonly WithinBudget: ConditionState;
+  readonly Reconciling?: ConditionState;
+  readonly Stalled?: ConditionState;
 }
 
 /** When to reconcile again. Changes of the object, the account and its rows enqueue it by themselves. */

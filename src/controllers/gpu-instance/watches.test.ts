@@ -167,7 +167,7 @@ describe('a complete list', () => {
     expect(steady.listTimes(session.feed as never, [NOW - 1_000])).toEqual([NOW - 1_000]);
   });
 
-  test('that failed wakes nobody', () => {
+  test('that failed enqueues no object', () => {
     const session = sessionOf('default');
     const object = objectOf({ uid: uidOf('a') });
     const { waking, wokenBy } = situation([object], [session]);
@@ -207,7 +207,7 @@ describe('an account that changed', () => {
   });
 });
 
-test('after its stop nobody is woken', () => {
+test('enqueues no object after its stop', () => {
   const session = sessionOf('default');
   const { waking, wokenBy, accountChanges } = situation(
     [objectOf({ uid: uidOf('a'), machine: '4' })],

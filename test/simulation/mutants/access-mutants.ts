@@ -36,7 +36,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     name: 'drain-cuts-requests',
     loses: 'the time that a leaving worker has to finish the requests that it reports',
     file: 'controllers/endpoint-group/workers/orders.ts',
-    find: 'return told !== undefined && told.count > 0 && now - told.at < silentMs;',
-    replace: 'return told !== undefined && told.count > 0 && now - told.at < -silentMs;',
+    find: 'return reported !== undefined && reported.count > 0 && now - reported.at < silentMs;',
+    replace: 'return reported !== undefined && reported.count > 0 && now - reported.at < -silentMs;',
   },
 ];

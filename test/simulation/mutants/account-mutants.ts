@@ -131,8 +131,8 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     name: 'breaker-not-asked',
     loses: 'the breaker before a replacement',
     file: 'controllers/gpu-instance/rules/ending.ts',
-    find: "return hasTurn ? undefined : says('BreakerOpen', breaker.message);",
-    replace: "return hasTurn || breaker.message !== '' ? undefined : says('BreakerOpen');",
+    find: "return hasTurn ? undefined : blocker('BreakerOpen', breaker.message);",
+    replace: "return hasTurn || breaker.message !== '' ? undefined : blocker('BreakerOpen');",
   },
   {
     name: 'lease-end-ignored',
@@ -181,8 +181,8 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     name: 'kept-machine-destroyed',
     loses: 'the machine that the deletion policy keeps',
     file: 'controllers/gpu-instance/rules/deleting.ts',
-    find: 'filter((id) => id !== kept && !isDestroyAwaited(facts, id))',
-    replace: 'filter((id) => id !== -(kept ?? 0) && !isDestroyAwaited(facts, id))',
+    find: 'filter((id) => id !== kept && !isDestroyPending(facts, id))',
+    replace: 'filter((id) => id !== -(kept ?? 0) && !isDestroyPending(facts, id))',
   },
   {
     name: 'sweep-by-cache',

@@ -45,8 +45,8 @@ export const BROKEN_MUTANTS: readonly Mutant[] = [
     name: 'error-counts-from-restart',
     loses: 'the record of the time since which a worker reports an error',
     file: `${GROUP}/workers/failing.ts`,
-    find: '{ group, workers, book, source, now, times }: Observed,',
-    replace: '{ group, workers, book, source, now, times, memory }: Observed,',
+    find: '{ group, workers, loadState, source, now, times }: Observed,',
+    replace: '{ group, workers, loadState, source, now, times, memory }: Observed,',
     also: [
       {
         file: `${GROUP}/workers/failing.ts`,

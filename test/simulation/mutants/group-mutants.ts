@@ -87,8 +87,8 @@ export const GROUP_MUTANTS: readonly Mutant[] = [
     name: 'lowered-maximum-ignored',
     loses: 'the end of workers beyond a lowered `maxWorkers`, where the load needs them',
     file: 'controllers/endpoint-group/autoscale/choose-workers.ts',
-    find: 'return held.length + cover.length > maxWorkers ? [] :',
-    replace: 'return held.length + cover.length > 1_000 * maxWorkers ? [] :',
+    find: 'return onHold.length + cover.length > maxWorkers ? [] :',
+    replace: 'return onHold.length + cover.length > 1_000 * maxWorkers ? [] :',
   },
   {
     name: 'group-drops-who-serves',

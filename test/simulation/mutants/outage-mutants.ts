@@ -72,7 +72,7 @@ export const OUTAGE_MUTANTS: readonly Mutant[] = [
     name: 'outage-blames-hosts',
     loses: 'the innocence of hosts that fail together',
     file: `${GPU}/status.ts`,
-    find: '  if (facts.accountFacts?.blames === false) return undefined;\n',
+    find: '  if (facts.accountFacts?.countsHostFailures === false) return undefined;\n',
     replace: '  facts.accountFacts;\n',
   },
   {

@@ -64,7 +64,7 @@ export const OUTSIDE_MUTANTS: readonly Mutant[] = [
     name: 'departed-not-counted',
     loses: 'the rentals of objects that are gone, in the sums of an account',
     file: `${GPU}/act.ts`,
-    find: '  await book.recordDeleted(departed(observed));\n',
+    find: '  await statusWriter.recordDeleted(departed(observed));\n',
     replace: '',
   },
   {

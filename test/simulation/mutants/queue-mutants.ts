@@ -34,8 +34,8 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     name: 'place-told-once',
     loses: 'the position, time and cause of a wait that are other than what was said',
     file: 'controllers/gpu-instance/rules/purchase.ts',
-    find: 'if (said.reason !== now.reason || said.isSerial !== now.isSerial) return false;',
-    replace: 'if (now.at - said.at < 60_000) return true;',
+    find: 'if (previous.reason !== now.reason || previous.isSerial !== now.isSerial) return false;',
+    replace: 'if (now.at - previous.at < 60_000) return true;',
   },
   {
     name: 'joined-search-asks-alone',

@@ -8,7 +8,7 @@ export const RESTRAINT_MUTANTS: readonly Mutant[] = [
     name: 'paused-is-replaced',
     loses: 'the pause before a replacement',
     file: `${RULES}/ending.ts`,
-    find: "  if (object.spec.paused) return says('Paused');\n",
+    find: "  if (object.spec.paused) return blocker('Paused');\n",
     replace: '',
   },
   {
@@ -22,7 +22,7 @@ export const RESTRAINT_MUTANTS: readonly Mutant[] = [
     name: 'held-is-replaced',
     loses: 'the annotation that holds a machine',
     file: `${RULES}/ending.ts`,
-    find: "  if (object.metadata.annotations?.[annotations.hold] !== undefined) return says('Held');\n",
+    find: "  if (object.metadata.annotations?.[annotations.hold] !== undefined) return blocker('Held');\n",
     replace: '',
   },
   {

@@ -105,7 +105,7 @@ describe('what a machine was before it was taken over', () => {
     expect(decide(given(later))).toMatchObject({ rule: 'run', actions: [] });
   });
 
-  test('is told apart by the clock of the service', () => {
+  test('is distinguished by the clock of the service', () => {
     const fields = adopted({ facts: { serviceTime: { type: 'known', at: at(-3600), isConfirmed: true } } });
     expect(fields).toMatchObject({ firstRentedAt: time(-3600), cost: { since: time(-3600) } });
   });

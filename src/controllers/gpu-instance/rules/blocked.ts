@@ -2,10 +2,10 @@ import { accountKey, accountRefOf } from '../../../instance/account-ref.ts';
 import { decision } from '../decision.ts';
 import type { Facts } from '../facts.ts';
 import type { Stage } from '../stage.ts';
-import { carriedFields, say } from '../status.ts';
+import { carriedFields, conditionState } from '../status.ts';
 import type { Outsider, Step } from '../types.ts';
-import { outOfSight } from './deleting.ts';
-import { news } from './purchase.ts';
+import { notWatched } from './deleting.ts';
+import { waitingEvents } from './purchase.ts';
 
 /** Says why nothing may be done before a person has looked, and does nothing. */
 export function hold(facts: Facts, stage: Extract<Stage, { type: 'blocked' }>): Step {
@@ -38,7 +38,7 @@ export function turnAway(facts: Facts, outsider: Outsider): Step {
     rule: 'namespace-not-allowed',
     fields: carriedFields(facts),
     finding: { phase: 'Pending', reason: 'NamespaceNotAllowed', machine: { type: 'none' } },
-    events: news(facts, say('False', 'NamespaceNotAllowed')),
+    events: waitingEvents(facts, conditionState('False', 'NamespaceNotAllowed')),
   });
 }
 
@@ -56,11 +56,11 @@ export function waitForAccount(facts: Facts): Step {
     fields: carriedFields(facts),
     finding: { phase: 'Pending', reason, detail, machine: { type: 'none' } },
     // An account that is applied together with its machines is not ready for a moment, and has its own events.
-    events: isMissing ? news(facts, say('False', reason, detail)) : [],
+    events: isMissing ? waitingEvents(facts, conditionState('False', reason, detail)) : [],
   });
 }
 
 function whyUnusable(account: Facts['account'], namespace: string): string {
   if (account.state === 'notReady') return `is not ready: ${account.message}`;
-  return account.state === 'missing' && account.isUnwatched ? `${outOfSight(namespace)}.` : 'does not exist.';
+  return account.state === 'missing' && account.isUnwatched ? `${notWatched(namespace)}.` : 'does not exist.';
 }

@@ -47,7 +47,7 @@ function isProvisioned({ object }: Facts, row: Instance): boolean {
   const { actualStatus, runningAt } = object.status ?? {};
   const wasLoading = runningAt === undefined && actualStatus !== undefined;
   return [actualStatusOf(row), ...(wasLoading ? [actualStatus] : [])].some(
-    (word) => bootReason(word) === 'Loading',
+    (status) => bootReason(status) === 'Loading',
   );
 }
 

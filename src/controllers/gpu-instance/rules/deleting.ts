@@ -11,12 +11,12 @@ import { startsInWindow } from '../../../ownership/ownership.ts';
 import type { EventNote } from '../../../runtime/events.ts';
 import { decision, firstOf, type Rule } from '../decision.ts';
 import { attemptOf, type Facts, type OwnedMachine } from '../facts.ts';
-import { goneProof, isDestroyAwaited } from '../gone.ts';
+import { goneProof, isDestroyPending } from '../gone.ts';
 import { withdraw } from '../publication.ts';
 import { blockedByRecord, newestLabelled } from '../stage.ts';
 import { actualStatusOf, carriedFields } from '../status.ts';
 import type { Action, Decision, ListedMachine, ListView, Step } from '../types.ts';
-import { askToStop, destroyRetryMs, FAILURES_WORTH_SAYING, failingDetail } from './ending.ts';
+import { askToStop, destroyRetryMs, failingDetail, MIN_REPORTED_FAILURES } from './ending.ts';
 import { whatIsMissing } from './pending.ts';
 
 /**
@@ -42,9 +42,9 @@ const RULES: readonly Rule<undefined>[] = [
     decide: giveUp,
   },
   {
-    name: 'hands-off',
+    name: 'record-unusable',
     because: 'A newer version wrote the record; only it knows what stands behind it.',
-    decide: handsOff,
+    decide: recordUnusable,
   },
   {
     name: 'settled-before',
@@ -92,7 +92,7 @@ function neverRented(facts: Facts): Step | undefined {
   return release(noteGone('Nothing was rented.'));
 }
 
-function handsOff(facts: Facts): Step | undefined {
+function recordUnusable(facts: Facts): Step | undefined {
   const blocked = blockedByRecord(facts);
   if (blocked?.reason !== 'IntentUnknown' && blocked?.reason !== 'LoginChanged') return undefined;
   return waiting(facts, { reason: blocked.reason, detail: blocked.detail });
@@ -140,7 +140,7 @@ function destroyAll(facts: Facts): Step | undefined {
   if (ids.length === 0) return undefined;
   const wait = facts.memory.destroyNotBefore - facts.steadyNow;
   if (wait > 0) {
-    if (facts.memory.destroyFailures < FAILURES_WORTH_SAYING) return decision({ requeue: { afterMs: wait } });
+    if (facts.memory.destroyFailures < MIN_REPORTED_FAILURES) return decision({ requeue: { afterMs: wait } });
     return waiting(facts, {
       reason: 'DestroyFailing',
       detail: failingDetail(facts, ids[0] ?? ''),
@@ -167,8 +167,8 @@ function confirmGone(facts: Facts): Step | undefined {
 }
 
 function letGo(facts: Facts): Step {
-  const stranger = facts.list?.recorded;
-  if (stranger && !facts.ownedMachine) return release(noteUnproven(stranger.id));
+  const unproven = facts.list?.recorded;
+  if (unproven && !facts.ownedMachine) return release(noteUnproven(unproven.id));
   const mark = facts.memory.destroys.at(-1);
   const cost = totalCost(facts.object.status?.cost, mark?.endedAt ?? facts.now);
   return release(noteGone(`Nothing is left; all machines of this object cost $${formatDollars(cost)}.`));
@@ -324,7 +324,7 @@ function machinesToDestroy(facts: Facts): readonly string[] {
   const { list } = facts;
   if (!list) return [];
   const kept = machineToKeep(facts)?.instanceId;
-  return [...ownMachines(facts, list)].filter((id) => id !== kept && !isDestroyAwaited(facts, id));
+  return [...ownMachines(facts, list)].filter((id) => id !== kept && !isDestroyPending(facts, id));
 }
 
 function ownMachines(facts: Facts, list: ListView): ReadonlySet<string> {
@@ -426,11 +426,11 @@ function waitingForKey(facts: Facts, requeue: Decision['requeue'] = {}): Decisio
   const isUnwatched = account.state === 'missing' && account.isUnwatched === true;
   return waiting(facts, {
     reason: account.state === 'missing' ? 'AccountMissing' : 'AccountNotReady',
-    detail: `MarketplaceAccount ${accountKey(ref)} ${isUnwatched ? outOfSight(ref.namespace) : 'cannot be used'}, so nothing can be done about its machine.${account.state === 'notReady' ? ` ${account.message}` : ''}`,
+    detail: `MarketplaceAccount ${accountKey(ref)} ${isUnwatched ? notWatched(ref.namespace) : 'cannot be used'}, so nothing can be done about its machine.${account.state === 'notReady' ? ` ${account.message}` : ''}`,
     requeue,
   });
 }
 
 /** Of an account: why this installation does not see it. */
-export const outOfSight = (namespace: string): string =>
+export const notWatched = (namespace: string): string =>
   `is in namespace ${namespace}, which this operator does not watch (--watch-namespace)`;

@@ -75,7 +75,7 @@ describe('in a namespace that may no longer use the account (H3)', () => {
   });
 });
 
-describe('a machine whose replacement is held back', () => {
+describe('a machine whose replacement is blocked', () => {
   table([
     ['goes on with its work', waiting({}), { rule: 'run', phase: 'Running', says: 'Ready', afterMs: 60_000 }],
     [
@@ -110,7 +110,7 @@ describe('a machine whose replacement is held back', () => {
     [
       'is as ready as any other while it is stopped',
       waiting({ actualStatus: 'stopped' }, { spec: { powerState: 'Stopped' } }),
-      { rule: 'stopped-as-wanted', phase: 'Stopped', says: 'Ready', afterMs: 60_000 },
+      { rule: 'stopped-as-desired', phase: 'Stopped', says: 'Ready', afterMs: 60_000 },
     ],
     [
       'is started where that is wanted',
@@ -231,13 +231,13 @@ describe('a machine beyond a limit that may not be destroyed', () => {
   ]);
 });
 
-describe('while its end is held back', () => {
+describe('while its end is blocked', () => {
   const fieldsOf = (situation: Given) => {
     const step = decide(given(situation));
     return step.type === 'decision' ? step.status?.fields : undefined;
   };
 
-  test('a machine tells where it is reached once it runs', () => {
+  test('shows the address of a machine once it runs', () => {
     const status = { ...isBooting, rentedAt: undefined };
     expect(fieldsOf(waiting({}, { status }))).toMatchObject({
       endpoint: '203.0.113.5:20022',

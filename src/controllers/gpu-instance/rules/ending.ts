@@ -9,10 +9,10 @@ import { destroyRepeatsAt, goneProof } from '../gone.ts';
 import {
   avoidTarget,
   carriedFields,
+  conditionState,
   endedFields,
   type Finding,
   type MachineFinding,
-  say,
   withRow,
 } from '../status.ts';
 import type { Decision, DestroyMark, Step, Verdict } from '../types.ts';
@@ -49,7 +49,7 @@ export function endMachine(facts: Facts, planned: PlannedEnd): Step {
 function destroy(facts: Facts, planned: PlannedEnd, reason: 'Replacing' | 'OldMachineNotGone'): Decision {
   const { machine } = planned;
   const wait = facts.memory.destroyNotBefore - facts.steadyNow;
-  const failing = facts.memory.destroyFailures >= FAILURES_WORTH_SAYING;
+  const failing = facts.memory.destroyFailures >= MIN_REPORTED_FAILURES;
   const atWork = failing ? 'DestroyFailing' : reason;
   const detail = failing
     ? failingDetail(facts, machine.instanceId)
@@ -89,12 +89,12 @@ function endingFinding(
   };
 }
 
-function isSaidToStay({ object }: Facts): boolean {
+function isReportedRemaining({ object }: Facts): boolean {
   return object.status?.conditions?.some(({ reason }) => reason === 'OldMachineNotGone') ?? false;
 }
 
 /** How many refused destroys in a row are no longer a hiccup. */
-export const FAILURES_WORTH_SAYING = 3;
+export const MIN_REPORTED_FAILURES = 3;
 
 /** One destroy that does not succeed, with what it costs, and what is missing if that is known. */
 export function failingDetail(facts: Facts, instanceId: string): string {
@@ -135,7 +135,7 @@ function stillThere(facts: Facts, planned: PlannedEnd, mark: DestroyMark): Decis
     fields: carriedFields(facts),
     finding: endingFinding(
       planned,
-      isSaidToStay(facts) ? 'OldMachineNotGone' : 'Replacing',
+      isReportedRemaining(facts) ? 'OldMachineNotGone' : 'Replacing',
       `Machine ${planned.machine.instanceId} goes first.`,
     ),
     requeue: { onList: true, afterMs: Math.max(1000, overdueAt - facts.steadyNow) },
@@ -200,7 +200,7 @@ interface Blocker {
   readonly detail?: string | undefined;
 }
 
-const says = (reason: Reason, detail?: string): Blocker => ({ reason, detail });
+const blocker = (reason: Reason, detail?: string): Blocker => ({ reason, detail });
 
 /** How soon it is looked again whether the end is still held back. */
 const BLOCKED_RETRY_MS = 60_000;
@@ -210,21 +210,21 @@ export function blockedBy(facts: Facts, planned: PlannedEnd): Blocker | undefine
   const { object, account } = facts;
   // A budget that an annotation lifts is none: to keep the machine, raise the limit in the spec.
   if (planned.kind === 'limit') return undefined;
-  if (object.metadata.annotations?.[annotations.hold] !== undefined) return says('Held');
-  if (object.spec.paused) return says('Paused');
+  if (object.metadata.annotations?.[annotations.hold] !== undefined) return blocker('Held');
+  if (object.spec.paused) return blocker('Paused');
   if (planned.kind === 'lost' && object.spec.replacement.policy === 'Never')
-    return says('ReplacementOff', planned.detail);
-  if (planned.kind === 'unwanted' && !canRent(object.spec)) return says('ReplacementOff', NOTHING_TO_RENT);
-  if (planned.kind === 'unwanted' && account.outsider === 'refused') return says('NamespaceNotAllowed');
+    return blocker('ReplacementOff', planned.detail);
+  if (planned.kind === 'unwanted' && !canRent(object.spec)) return blocker('ReplacementOff', NOTHING_TO_RENT);
+  if (planned.kind === 'unwanted' && account.outsider === 'refused') return blocker('NamespaceNotAllowed');
   return blockedByAccount(facts, planned);
 }
 
 function blockedByAccount({ account, uid }: Facts, { kind }: PlannedEnd): Blocker | undefined {
-  if (account.state !== 'ready') return says('AccountNotReady');
+  if (account.state !== 'ready') return blocker('AccountNotReady');
   const { breaker } = account.facts;
   if (breaker.type === 'closed') return undefined;
   const hasTurn = breaker.type === 'slow' && breaker.turn === uid && kind === 'lost';
-  return hasTurn ? undefined : says('BreakerOpen', breaker.message);
+  return hasTurn ? undefined : blocker('BreakerOpen', breaker.message);
 }
 
 const NOTHING_TO_RENT = 'No other machine can be rented: spec.offers or spec.image is missing.';
@@ -270,12 +270,18 @@ function waiting(verdict: Verdict, planned: PlannedEnd, { reason, detail }: Bloc
   const exceeded = excess(planned);
   const common = {
     ...verdict,
-    ...(exceeded && { WithinBudget: say('False', exceeded.reason, exceeded.detail) }),
+    ...(exceeded && { WithinBudget: conditionState('False', exceeded.reason, exceeded.detail) }),
   };
   const why = whyOf(planned);
   return verdict.Ready.status === 'True'
-    ? { ...common, Ready: { ...verdict.Ready, message: `${why} ${say('True', reason, detail).message}` } }
-    : { ...common, Reconciling: say('True', reason, `${why} ${detail ?? reasons[reason].sentence}`) };
+    ? {
+        ...common,
+        Ready: { ...verdict.Ready, message: `${why} ${conditionState('True', reason, detail).message}` },
+      }
+    : {
+        ...common,
+        Reconciling: conditionState('True', reason, `${why} ${detail ?? reasons[reason].sentence}`),
+      };
 }
 
 /** The limit or price that the machine is to end for: it is exceeded, whatever holds the end back. */

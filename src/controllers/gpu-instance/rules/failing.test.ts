@@ -65,9 +65,9 @@ describe('a host that a single list shows to be away, where minutes lie between 
   ]);
 });
 
-describe('a machine that nobody sees', () => {
+describe('a machine that no list shows', () => {
   const says = (word: 'lost' | 'absent' | 'well' | 'failed') => ({
-    confirmed: { instanceId: '1', says: word },
+    confirmed: { instanceId: '1', state: word },
   });
   table([
     [

@@ -8,7 +8,7 @@ import type { Decision, Step } from '../types.ts';
 import { endMachine } from './ending.ts';
 import { machineFinding, type RecordedMachine, type StateIn } from './machine-finding.ts';
 import { byRules } from './replacing.ts';
-import { asWanted } from './stopped.ts';
+import { asDesired } from './stopped.ts';
 
 const RULES: readonly Rule<RecordedMachine<StateIn<'failing'>>>[] = [
   {
@@ -16,14 +16,14 @@ const RULES: readonly Rule<RecordedMachine<StateIn<'failing'>>>[] = [
     because: 'A container that ended runs as little as a stopped one.',
     decide: (facts, recorded) =>
       facts.object.spec.powerState === 'Stopped' && recorded.state.reason === 'Exited'
-        ? asWanted(facts, recorded)
+        ? asDesired(facts, recorded)
         : undefined,
   },
   {
     name: 'unseen-while-stopped-wanted',
     because: 'A machine that should be stopped is not replaced by one that runs.',
     decide: (facts, recorded) =>
-      facts.object.spec.powerState === 'Stopped' ? say(facts, recorded) : undefined,
+      facts.object.spec.powerState === 'Stopped' ? stayLost(facts, recorded) : undefined,
   },
   { name: 'lost', because: 'The tolerance is over.', decide: lost },
   { name: 'tolerate', because: 'A single look, or a short silence, proves nothing.', decide: tolerate },
@@ -84,7 +84,7 @@ function confirmed(
 ): Step | undefined {
   if (seen?.instanceId !== instanceId)
     return { type: 'read', requests: [{ type: 'confirmLost', instanceId }] };
-  return seen.says === 'lost' || seen.says === 'absent' ? destroy : undefined;
+  return seen.state === 'lost' || seen.state === 'absent' ? destroy : undefined;
 }
 
 function tolerate(facts: Facts, recorded: RecordedMachine<StateIn<'failing'>>): Decision {
@@ -94,7 +94,7 @@ function tolerate(facts: Facts, recorded: RecordedMachine<StateIn<'failing'>>): 
   const requeue = recorded.state.reason === 'Exited' ? { onList: true } : untilTimeIsUp(facts, until);
   if (isFlapping(facts))
     return decision({ fields: carriedFields(facts), requeue: { ...requeue, onList: true } });
-  return { ...say(facts, recorded), requeue };
+  return { ...stayLost(facts, recorded), requeue };
 }
 
 /** Why it is not replaced, if that is not its own tolerance. */
@@ -107,7 +107,7 @@ function whyTolerated(
   return holds ? { reason: 'BreakerOpen', detail: breaker.message } : { reason: state.reason };
 }
 
-function say(facts: Facts, recorded: RecordedMachine<StateIn<'failing'>>): Decision {
+function stayLost(facts: Facts, recorded: RecordedMachine<StateIn<'failing'>>): Decision {
   return decision({
     fields: withRow(facts, recorded.state.row),
     finding: {

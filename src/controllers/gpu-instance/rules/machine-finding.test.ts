@@ -25,7 +25,7 @@ describe('a running machine with declared ports (S8, D-op1)', () => {
     expect(says({ ports: { '8080/tcp': 20_001, '53/udp': 20_002 } }).reason).toBe('Running');
   });
 
-  test('is not judged where the service tells no address', () => {
+  test('is not judged when the service returns no address', () => {
     expect(says({ ports: {}, publicAddress: undefined }).reason).toBe('Running');
   });
 });

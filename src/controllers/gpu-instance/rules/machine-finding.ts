@@ -5,8 +5,8 @@ import type { Instance } from '../../../marketplace/instances/instance.ts';
 import type { Facts, OwnedMachine } from '../facts.ts';
 import { asHandled, replaceIsHandled } from '../limits.ts';
 import type { MachineState } from '../stage.ts';
-import { actualStatusOf, type MachineFinding, say, withRow } from '../status.ts';
-import type { Says, StatusFields } from '../types.ts';
+import { actualStatusOf, conditionState, type MachineFinding, withRow } from '../status.ts';
+import type { ConditionState, StatusFields } from '../types.ts';
 
 /** Whether the object's machine was rented, or taken over. */
 export function originOf(facts: Facts): Reason {
@@ -35,25 +35,26 @@ export function machineFinding(facts: Facts, state: MachineState): MachineFindin
 }
 
 /** Which step of the boot a word stands for. */
-export function bootReason(word: string): Reason {
-  return word === 'provisioning' || word === 'created' ? 'Provisioning' : 'Loading';
+export function bootReason(status: string): Reason {
+  return status === 'provisioning' || status === 'created' ? 'Provisioning' : 'Loading';
 }
 
 /** Whether the machine answers: by its probe where it has one, by running where it has none. */
-export function reachable(facts: Facts): Says {
+export function reachable(facts: Facts): ConditionState {
   const { object, probe } = facts;
   const unmapped = unmappedPorts(facts);
   if (unmapped.length > 0)
-    return say(
+    return conditionState(
       'False',
       'PortsNotMapped',
       `The machine runs, and maps no public port to ${unmapped.join(', ')}.`,
     );
-  if (object.spec.readinessProbe === undefined) return say('True', 'Running');
-  if (probe === undefined) return say('False', 'ProbeFailing', 'The readiness probe has not answered yet.');
+  if (object.spec.readinessProbe === undefined) return conditionState('True', 'Running');
+  if (probe === undefined)
+    return conditionState('False', 'ProbeFailing', 'The readiness probe has not answered yet.');
   return probe.ready
-    ? say('True', 'ProbeSucceeded')
-    : say('False', probe.reason ?? 'ProbeFailing', probe.detail);
+    ? conditionState('True', 'ProbeSucceeded')
+    : conditionState('False', probe.reason ?? 'ProbeFailing', probe.detail);
 }
 
 /** Declared ports that a running machine does not have. A service that tells no address tells no ports either. */

@@ -18,9 +18,10 @@ import {
 } from '../offers.ts';
 import { rentRequest } from '../rental.ts';
 import type { Stage } from '../stage.ts';
-import { carriedFields, say } from '../status.ts';
+import { carriedFields, conditionState } from '../status.ts';
 import type {
   AccountFacts,
+  ConditionState,
   Decision,
   InputsView,
   OffersView,
@@ -28,7 +29,6 @@ import type {
   ReadRequest,
   Refusal,
   Requeue,
-  Says,
   Step,
 } from '../types.ts';
 
@@ -38,7 +38,7 @@ type Requirements = NonNullable<GpuInstanceSpec['offers']>[number];
 /** Requests what a rental needs, inputs and the first search together, and then names the offer. */
 export function purchase(facts: Facts, stage: Unrented): Step | undefined {
   if (facts.account.state !== 'ready') return undefined;
-  if (facts.place) return sayQueued(facts, stage, facts.place);
+  if (facts.place) return waitInQueue(facts, stage, facts.place);
   if (facts.inputs === undefined) return { type: 'read', requests: firstRequests(facts) };
   if (facts.inputs.type === 'problem') {
     return idle(facts, stage, {
@@ -84,7 +84,7 @@ function firstChoice(facts: Facts, stage: Unrented, means: Means): Step {
     if (!hasPriceRule(requirements, account.limits, facts.object.spec)) continue;
     const found = facts.offers.get(index);
     if (found === undefined) return searching(facts, { index, account, scope: 'shared' });
-    if (found.type === 'queued') return sayQueued(facts, stage, found.place);
+    if (found.type === 'queued') return waitInQueue(facts, stage, found.place);
     if (found.type === 'failed') return withoutReply(facts, stage, found);
     const input = choiceInput(facts, { index, requirements, account }, found);
     const choice = chooseOffer(input);
@@ -118,12 +118,12 @@ function search(facts: Facts, { index, account, scope }: Search): ReadRequest {
   return { type: 'offers', index, scope, queries, ...(isPatient && { patient: true }) };
 }
 
-function searching(facts: Facts, wanted: Search): Step {
-  return { type: 'read', requests: [search(facts, wanted)] };
+function searching(facts: Facts, target: Search): Step {
+  return { type: 'read', requests: [search(facts, target)] };
 }
 
 function searchContext({ object: { spec } }: Facts, { limits }: AccountFacts) {
-  return { limits, diskGB: diskGB(spec), wanted: spec };
+  return { limits, diskGB: diskGB(spec), requiredPorts: spec };
 }
 
 function explain(facts: Facts, stage: Unrented, account: AccountFacts): Step {
@@ -184,7 +184,7 @@ function choiceInput(
     ...searchContext(facts, account),
     offers,
     excluded: exclusions(facts, account),
-    ...(isShared && { mustTell: true }),
+    ...(isShared && { mustState: true }),
   };
 }
 
@@ -272,8 +272,8 @@ export const FOUND_NOTHING: ReadonlySet<Reason> = new Set<Reason>([
 
 /** Milliseconds for which an object may wait without saying why. */
 const SILENCE_MS = 1_000;
-/** What was said of position and time is kept this long, and then while both are within a quarter of what they are. */
-const SAY_AGAIN_MS = 10_000;
+/** A message about position and time is kept this long, and then while both are within a quarter of their values. */
+const NOTICE_HOLD_MS = 10_000;
 const FAR_MS = 10_000;
 const FAR_AHEAD = 2;
 const FAR_SHARE = 0.25;
@@ -284,7 +284,7 @@ const MAX_RETRY_MS = 60_000;
  * Says that the object waits in the queue of its login, behind how many, and for how long about. The queue calls it;
  * it looks again only to tell a position that has changed much.
  */
-export function sayQueued(
+export function waitInQueue(
   facts: Facts,
   stage: Extract<Stage, { type: 'unrented' }>,
   place: QueuePosition | undefined,
@@ -295,12 +295,12 @@ export function sayQueued(
   const requeue = { afterMs: retryMs(place) };
   const { refusal } = facts.memory;
   if (place.for === 'search' && refusal && FOUND_NOTHING.has(refusal.reason)) {
-    // That it searches again is no news: nothing matched, and that is what it waits for.
+    // That it searches again is no change: nothing matched, and that is what it waits for.
     return { ...idle(facts, stage, { ...refusal, requeue }), waits: {} };
   }
-  const said = facts.memory.queued;
+  const previous = facts.memory.queued;
   const now = noticeOf(facts, place);
-  const notice = said && isStillTrue(said, now) ? said : now;
+  const notice = previous && isStillTrue(previous, now) ? previous : now;
   const waiting = idle(facts, stage, { reason: notice.reason, detail: notice.detail, requeue });
   return { ...waiting, ...unhandled(facts, waiting), waits: { notice } };
 }
@@ -309,7 +309,7 @@ export function sayQueued(
 function retryMs(place: QueuePosition): number {
   if (place.for === 'search') return MAX_RETRY_MS;
   const changesMs = place.isSerial ? 0 : Math.ceil(FAR_SHARE * place.expectedMs);
-  return Math.min(MAX_RETRY_MS, Math.max(SAY_AGAIN_MS, changesMs));
+  return Math.min(MAX_RETRY_MS, Math.max(NOTICE_HOLD_MS, changesMs));
 }
 
 /** Who asked for a look waits for the search: it is not handled before. */
@@ -323,14 +323,14 @@ function unhandled({ object }: Facts, { status }: Decision): Pick<Decision, 'sta
 }
 
 /** Another cause is told at once, and another position or time when it is far from what was said. */
-function isStillTrue(said: QueueNotice, now: QueueNotice): boolean {
-  if (said.reason !== now.reason || said.isSerial !== now.isSerial) return false;
-  if (now.at - said.at < SAY_AGAIN_MS) return true;
-  return !isFar(said.ahead, now.ahead, FAR_AHEAD) && !isFar(said.expectedMs, now.expectedMs, FAR_MS);
+function isStillTrue(previous: QueueNotice, now: QueueNotice): boolean {
+  if (previous.reason !== now.reason || previous.isSerial !== now.isSerial) return false;
+  if (now.at - previous.at < NOTICE_HOLD_MS) return true;
+  return !isFar(previous.ahead, now.ahead, FAR_AHEAD) && !isFar(previous.expectedMs, now.expectedMs, FAR_MS);
 }
 
-function isFar(said: number, now: number, least: number): boolean {
-  return Math.abs(said - now) > Math.max(least, FAR_SHARE * said);
+function isFar(previous: number, now: number, least: number): boolean {
+  return Math.abs(previous - now) > Math.max(least, FAR_SHARE * previous);
 }
 
 function noticeOf(facts: Facts, place: QueuePosition): QueueNotice {
@@ -372,7 +372,7 @@ export function idle(facts: Facts, stage: Unrented, because: Because): Decision 
   return decision({
     fields: stage.attempt > 0 ? { ...fields, attempt: stage.attempt } : fields,
     finding: { phase: PHASES[reason] ?? 'Pending', reason, detail, machine: { type: 'none' } },
-    events: news(facts, say('False', reason, detail)),
+    events: waitingEvents(facts, conditionState('False', reason, detail)),
     requeue,
   });
 }
@@ -388,7 +388,7 @@ const PASSING: ReadonlySet<Reason> = new Set<Reason>([
 ]);
 
 /** One event when the object comes to wait for something else: whoever looks at it sees what, and what to do. */
-export function news({ object }: Facts, { reason, message }: Says): readonly EventNote[] {
+export function waitingEvents({ object }: Facts, { reason, message }: ConditionState): readonly EventNote[] {
   const before = object.status?.conditions?.find(({ type }) => type === 'Ready');
   if (before?.reason === reason || PASSING.has(reason) || reasons[reason].kind === 'progress') return [];
   return [{ type: 'Warning', reason, action: 'Renting', note: message }];

@@ -3,14 +3,14 @@ import { facts, type Given, given, NOW } from '../../../../test/builders/observe
 import type { QueuePosition } from '../../../accounts/queue/admission-queue.ts';
 import { classify } from '../stage.ts';
 import type { QueueNotice } from '../types.ts';
-import { sayQueued } from './purchase.ts';
+import { waitInQueue } from './purchase.ts';
 
 function said(place: Partial<QueuePosition>, situation: Given = {}) {
   const observed = given(situation);
   const stage = classify(observed);
   if (stage.type !== 'unrented') throw new Error('there is a machine');
   const usual = { for: 'rental', ahead: 12, expectedMs: 54_000, waitedMs: 0, isSerial: false } as const;
-  const decision = sayQueued(observed, stage, { ...usual, ...place });
+  const decision = waitInQueue(observed, stage, { ...usual, ...place });
   const ready = decision.status?.verdict.Ready;
   return { text: ready && `${ready.reason}: ${ready.message}`, decision };
 }
@@ -41,7 +41,7 @@ test.for<readonly [string, Partial<QueuePosition>, Given, string | undefined]>([
   expect(said(place, situation).text).toBe(text);
 });
 
-test('a wait of moments that has become long is told', () => {
+test('reports a short wait that has become long', () => {
   expect(said({ expectedMs: 900, waitedMs: 200 }).text).toContain('Queued');
 });
 
@@ -101,14 +101,14 @@ test.for([
   [119_000, '119s'],
   [120_000, '2m'],
   [10, '1s'],
-] as const)('a wait of %d ms is told as %s', ([expectedMs, text]) => {
+] as const)('reports a wait of %d ms as %s', ([expectedMs, text]) => {
   expect(said({ expectedMs, waitedMs: 5_000 }).text).toMatch(new RegExp(`about ${text}\\.$`));
 });
 
-test('a wait of one second is not told', () => {
+test('does not report a wait of one second', () => {
   expect(said({ expectedMs: 600, waitedMs: 400 }).text).toBeUndefined();
 });
 
-test('a rental one at a time is not blamed on labels while those are not known to be lost', () => {
+test('does not name labels as the cause of serial rentals while they are not known to be lost', () => {
   expect(said({ isSerial: false }, { facts: { labelEcho: 'notEchoed' } }).text).toContain('Queued: ');
 });

@@ -126,10 +126,10 @@ export function rentedFields(
   };
 }
 
-const LONGEST_GPU_NAME = 128;
+const MAX_GPU_NAME = 128;
 
 function offerFields({ offer, offerIndex, pricePerHour, specHash, facts, image }: RentedFacts): StatusFields {
-  const gpuName = fittingText(offer?.gpuName, LONGEST_GPU_NAME);
+  const gpuName = fittingText(offer?.gpuName, MAX_GPU_NAME);
   return omitUndefined({
     offerId: offer?.id,
     offerIndex,

@@ -126,7 +126,7 @@ function applyLimit(facts: Facts, recorded: RecordedMachine<Listed>, detail: str
   const planned: PlannedEnd = { machine, reason: 'LimitReached', detail, kind: 'limit', finding };
   const isToEnd = facts.object.spec.deletionPolicy === 'Destroy';
   const kept = isToEnd ? showBlockedEnd(facts, planned) : keptBeyond(facts, recorded, detail);
-  return kept ? stoppedWhereWanted(facts, recorded, kept) : endMachine(facts, planned);
+  return kept ? stoppedIfDesired(facts, recorded, kept) : endMachine(facts, planned);
 }
 
 function keptBeyond(facts: Facts, { state }: RecordedMachine<Listed>, detail: string): Decision {
@@ -144,7 +144,7 @@ function keptBeyond(facts: Facts, { state }: RecordedMachine<Listed>, detail: st
 }
 
 /** By its deletion policy, or since nobody wants it to run. */
-function stoppedWhereWanted(
+function stoppedIfDesired(
   facts: Facts,
   { machine, state }: RecordedMachine<Listed>,
   kept: Decision,

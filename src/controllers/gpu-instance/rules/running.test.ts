@@ -171,7 +171,7 @@ describe('a limit of an object that keeps its machine', () => {
     [
       'is looked at when it is reached while the machine is stopped',
       withMachine({ actualStatus: 'stopped' }, { spec: { powerState: 'Stopped', maxLifetime: '10m' } }),
-      { rule: 'stopped-as-wanted', phase: 'Stopped', says: 'Ready', afterMs: 300000 },
+      { rule: 'stopped-as-desired', phase: 'Stopped', says: 'Ready', afterMs: 300000 },
     ],
     [
       'is not reached by our own clock where the service has another time',
@@ -336,7 +336,7 @@ describe('the price of a machine', () => {
         { actualStatus: 'stopped', pricePerHour: 1_100_000 },
         { spec: { onPriceAbove: 'Replace', powerState: 'Stopped' } },
       ),
-      { rule: 'stopped-as-wanted', phase: 'Stopped', says: 'Ready' },
+      { rule: 'stopped-as-desired', phase: 'Stopped', says: 'Ready' },
     ],
     [
       'may be exactly the most that is allowed',

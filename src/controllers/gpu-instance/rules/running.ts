@@ -2,7 +2,7 @@ import { decision, type Rule } from '../decision.ts';
 import type { Facts } from '../facts.ts';
 import { nextDeadline, unreadableReplaceAt } from '../limits.ts';
 import { withRow } from '../status.ts';
-import type { Decision, Says, Step } from '../types.ts';
+import type { ConditionState, Decision, Step } from '../types.ts';
 import { stop } from './ending.ts';
 import {
   machineFinding,
@@ -28,7 +28,7 @@ export function whileRunning(facts: Facts, recorded: RecordedMachine<StateIn<'ru
 }
 
 /** In the words of what does not answer. */
-function detailOf({ probe }: Facts, { reason, message }: Says): string | undefined {
+function detailOf({ probe }: Facts, { reason, message }: ConditionState): string | undefined {
   return reason === 'PortsNotMapped' ? message : probe?.detail;
 }
 

@@ -12,10 +12,10 @@ import { byRules } from './replacing.ts';
 
 const RULES: readonly Rule<RecordedMachine<StateIn<'stopped'>>>[] = [
   {
-    name: 'stopped-as-wanted',
+    name: 'stopped-as-desired',
     because: 'powerState is Stopped.',
     decide: (facts, recorded) =>
-      facts.object.spec.powerState === 'Stopped' ? asWanted(facts, recorded) : undefined,
+      facts.object.spec.powerState === 'Stopped' ? asDesired(facts, recorded) : undefined,
   },
   {
     name: 'start-not-allowed',
@@ -41,7 +41,7 @@ export function whileStopped(facts: Facts, recorded: RecordedMachine<StateIn<'st
 }
 
 /** A stopped machine is what is wanted: nothing is done, and its disk bills. */
-export function asWanted(facts: Facts, recorded: RecordedMachine<StateIn<'stopped' | 'failing'>>): Decision {
+export function asDesired(facts: Facts, recorded: RecordedMachine<StateIn<'stopped' | 'failing'>>): Decision {
   const { startRequestedAt: _over, ...fields } = withRow(facts, recorded.state.row);
   return decision({
     fields,

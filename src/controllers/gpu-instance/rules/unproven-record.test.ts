@@ -16,7 +16,7 @@ const missing = (...lists: readonly number[]): AbsenceView => ({ lists, read: un
 const LONG = [at(-70), at(-1)];
 const KEPT = { rule: 'stopped-and-unrented', phase: 'Stopped', says: 'Ready' };
 
-describe('a machine that somebody wrote into the status of a stopped object', () => {
+describe('a machine that a person wrote into the status of a stopped object', () => {
   table([
     ['is looked for in lists', written(missing(at(-1))), { ...KEPT, afterMs: 60_000, onList: true }],
     [
