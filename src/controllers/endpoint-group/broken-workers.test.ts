@@ -285,7 +285,7 @@ describe('a worker that boots for the pool of cold ones and never becomes ready 
 
   test('is kept while it is being stopped, however long it has served', () => {
     const stopping = workerOf(workerObject('a', { spec: { powerState: 'Stopped' } }), NOW);
-    expect(stopping).toMatchObject({ wanted: 'Cold', isServing: false, isUp: true, isStopped: false });
+    expect(stopping).toMatchObject({ desiredRole: 'Cold', isServing: false, isUp: true, isStopped: false });
     const decision = decided([stopping, worker('b')]);
     expect(broken(decision)).toEqual([]);
     expect(says(decision, 'Ready')?.message).not.toContain('Worker a');

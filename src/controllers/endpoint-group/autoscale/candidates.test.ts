@@ -50,7 +50,7 @@ const offering = (...caps: readonly (string | undefined)[]) => ({
     },
   },
 });
-/** A book in which each of these reporters told its performance. */
+/** Load in which each of these reporters has reported its performance. */
 function told(...perfs: readonly (readonly [name: string, maxPerf: number | undefined])[]): LoadState {
   const reporters = perfs.flatMap(([name, maxPerf]) => [...reports([name], 0, { maxPerf }).reporters]);
   return { ...EMPTY_LOAD, reporters: new Map(reporters) };
