@@ -58,13 +58,17 @@ async function stillFails({ file, name }: FailingTest, { workspace }: JudgeOptio
   return failing.some((test) => test.name === name);
 }
 
+/** What the whole lives of groups in `test/endpoint-group` may show to be broken. */
+const SHOWN_BY_GROUPS = /^(?:controllers\/endpoint-group|runtime)\//;
+
 /** The layer, or the controller, that a file belongs to: its tests lie beside it or above it. */
 const homeOf = (file: string): string =>
   join('src', ...file.split('/').slice(0, file.startsWith('controllers/') ? 2 : 1));
 
 async function byTables(mutant: Mutant, options: JudgeOptions): Promise<FailingTest | undefined> {
   const { workspace, known } = options;
-  const paths = [homeOf(mutant.file), 'src/controllers/gpu-instance'];
+  const lives = SHOWN_BY_GROUPS.test(mutant.file) ? ['test/endpoint-group'] : [];
+  const paths = [homeOf(mutant.file), 'src/controllers/gpu-instance', ...lives];
   const first = known.test ? [known.test.file] : paths;
   const failing = await whileBroken(mutant, options, () => failingTests(workspace, first));
   const proven = await provenByTest(workspace, failing);

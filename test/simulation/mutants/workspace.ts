@@ -8,6 +8,7 @@ const COPIED = [
   'src',
   'crds',
   'test/simulation',
+  'test/endpoint-group',
   'test/builders',
   'test/golden/decisions',
   'test/status-contract/contract.ts',
