@@ -181,6 +181,29 @@ describe('an edit whose first pass meets a conflict', () => {
     expect(life.status()).toMatchObject({ hot: 3 });
     expect(life.condition('Ready')).toMatchObject({ status: 'False' });
   });
+
+  test('creates no worker by the refused decision when the watch misses the edit', async () => {
+    let isArmed = false;
+    let isDeaf = false;
+    const life: SimulatedGroup = new SimulatedGroup({
+      fate: ({ request: { method, path } }) => {
+        if (!path.includes('endpointgroups')) return undefined;
+        if (path.includes('watch=true')) return { requestMs: 2, responseMs: 2, dropChunk: () => isDeaf };
+        if (!isArmed || method !== 'PUT') return undefined;
+        isArmed = false;
+        isDeaf = true;
+        life.edit({ maxWorkers: 1 });
+        return undefined;
+      },
+    });
+    life.begin({ minLoad: '50' });
+    await life.until('one is ready', () => life.status().ready === 1);
+    isArmed = true;
+    life.edit({ minLoad: '250' });
+    await life.pass(5);
+    expect(isArmed).toBe(false);
+    expect(life.workers()).toHaveLength(1);
+  });
 });
 
 describe('hosts that die while a group grows', () => {

@@ -23,6 +23,7 @@ import { PaceWatch } from './oracle/pace.ts';
 import { PermitWatch } from './oracle/permits.ts';
 import { type Purchase, readPurchase } from './oracle/purchase.ts';
 import { RecordWatch } from './oracle/records.ts';
+import { RefusedDecisionWatch } from './oracle/refused-decisions.ts';
 import { RestraintWatch } from './oracle/restraints.ts';
 import { keyOf, nameOf, Scene, type SceneOptions, type Violation } from './oracle/scene.ts';
 import { loggedText, SecretWatch } from './oracle/secrets.ts';
@@ -60,6 +61,7 @@ export class Invariants {
   readonly #leaks: LeakWatch;
   readonly #groups: GroupWatch;
   readonly #records: RecordWatch;
+  readonly #refusedDecisions: RefusedDecisionWatch;
   readonly #sweeps: SweepWatch;
   readonly #breaker: BreakerWatch;
   readonly #unrecorded: UnrecordedWatch;
@@ -91,6 +93,7 @@ export class Invariants {
     this.#leaks = new LeakWatch(this.#scene);
     this.#groups = new GroupWatch(this.#scene);
     this.#records = new RecordWatch(this.#scene);
+    this.#refusedDecisions = new RefusedDecisionWatch(this.#scene);
     this.#sweeps = new SweepWatch(this.#scene);
     this.#breaker = new BreakerWatch(this.#scene);
     this.#unrecorded = new UnrecordedWatch(this.#scene);
@@ -244,6 +247,7 @@ export class Invariants {
     if (isHindrance(fate)) this.hindered();
     if (side === 'kube') {
       this.#workers.sent(machine, request);
+      this.#refusedDecisions.sent(machine, request, fate);
       this.#secrets.writeSent(request);
       return;
     }

@@ -145,9 +145,14 @@ export class Bench {
   }
 
   /** A process calls the API server. */
-  sendToCluster(method: string, path: string, body = ''): void {
+  sendToCluster(
+    method: string,
+    path: string,
+    body = '',
+    { fate = QUIET, machine = this.machine }: { readonly fate?: Fate; readonly machine?: Machine } = {},
+  ): void {
     const request = { method, origin: ORIGIN, path, headers: {}, body };
-    this.invariants.sent({ side: 'kube', machine: this.machine, request }, QUIET);
+    this.invariants.sent({ side: 'kube', machine, request }, fate);
   }
 
   sendDestroy(id: number): void {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createMetricRegistry } from '../../../src/server/metric-registry.ts';
 import type { JsonObject } from '../memory-kube/json.ts';
 import { Bench } from './bench.ts';
-import { searchesInVain, takesOver } from './situations.ts';
+import { losesRace, searchesInVain, setGroupStatus, takesOver } from './situations.ts';
 
 const conditionWith = (message: string): JsonObject => ({
   type: 'Ready',
@@ -327,6 +327,22 @@ test('the oracle says nothing of a machine that is rented, recorded, used and de
   bench.invariants.check();
   bench.edit({ finalizers: [] });
   bench.invariants.checkConverged();
+  await bench.invariants.checkMemory();
+  expect(bench.invariants.violations).toEqual([]);
+});
+
+test('the oracle remembers neither a group that is gone nor its workers (I13)', {
+  timeout: 180_000,
+}, async () => {
+  const bench = new Bench();
+  bench.group(1);
+  setGroupStatus(bench, { wokenAt: '2026-01-05T12:00:00Z' });
+  bench.edit({ annotations: { 'gpurental.dev/wanted': 'Hot' } }, 'worker-0');
+  losesRace(bench);
+  bench.users.removeFinalizers('worker-0');
+  bench.users.delete('worker-0');
+  bench.users.groups.delete('group');
+  await bench.pass(700);
   await bench.invariants.checkMemory();
   expect(bench.invariants.violations).toEqual([]);
 });

@@ -1,14 +1,17 @@
 import { describe, expect, test } from 'vitest';
+import { Machine } from '../machine.ts';
 import { Bench } from './bench.ts';
 import {
   abandoned,
   accountRents,
   atWork,
   buysAfter,
+  createsWorker,
   destroyedAfterRecovery,
   destroyedAtWork,
   FAILED,
   forgotten,
+  GROUP,
   givesUp,
   givesUpOneOfFour,
   guardAccount,
@@ -17,6 +20,7 @@ import {
   intends,
   leaving,
   led,
+  losesRace,
   orphanedAtOnce,
   overtaken,
   pollsOn,
@@ -694,6 +698,46 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
       await bench.pass(60);
       bench.edit({ annotations: { 'gpurental.dev/drain-since': '1' } }, 'worker-0');
       bench.sendToCluster('DELETE', `${INSTANCES}/worker-0`);
+    },
+  ],
+  [
+    'a process creates a worker after its decision was recorded, or after it read the group again on a conflict',
+    new Bench(),
+    (bench) => {
+      bench.group(1);
+      bench.sendToCluster(
+        'PUT',
+        `${GROUP}/status`,
+        JSON.stringify(bench.objectOf('group', 'endpointgroups')),
+      );
+      createsWorker(bench);
+      losesRace(bench);
+      bench.sendToCluster('GET', GROUP);
+      createsWorker(bench);
+    },
+  ],
+  [
+    'another process than the one with the conflict creates a worker, or one that never received the conflict',
+    new Bench(),
+    (bench) => {
+      bench.group(1);
+      losesRace(bench);
+      createsWorker(bench, new Machine('operator-1', bench.world.scheduler));
+      losesRace(bench, { loseResponse: true });
+      createsWorker(bench);
+    },
+  ],
+  [
+    'a process creates a worker of another group right after a conflict, and one of this group long after it',
+    new Bench(),
+    async (bench) => {
+      bench.group(1);
+      losesRace(bench);
+      const ownerReferences = [{ kind: 'EndpointGroup', name: 'other' }];
+      const other = { metadata: { name: 'other-1', ownerReferences } };
+      bench.sendToCluster('POST', INSTANCES, JSON.stringify(other));
+      await bench.pass(2);
+      createsWorker(bench);
     },
   ],
   [

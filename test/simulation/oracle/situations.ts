@@ -1,5 +1,6 @@
 import type { Contract } from '../../../src/simulator/tables/contracts.ts';
 import { type JsonObject, metadataOf, objectAt } from '../memory-kube/json.ts';
+import type { Fate } from '../network.ts';
 import { NAMESPACE } from '../world.ts';
 import type { Bench } from './bench.ts';
 
@@ -7,6 +8,7 @@ export const FAILED = { requestMs: 2, responseMs: 2, refusal: { status: 500, bod
 /** The answer is a certain no. */
 export const REFUSED = { ...FAILED, refusal: { status: 429, body: '' } };
 export const INSTANCES = '/apis/gpurental.dev/v1alpha1/namespaces/default/gpuinstances';
+export const GROUP = '/apis/gpurental.dev/v1alpha1/namespaces/default/endpointgroups/group';
 export const INTENT = 'gpurental.dev/rental-intent';
 
 /** A machine that the object records and that has run for a while. */
@@ -220,6 +222,21 @@ export function setGroupStatus(bench: Bench, status: JsonObject): void {
   });
   kube.writes.update(address, change, 'status');
   bench.invariants.check();
+}
+
+/** A process writes the status of a group that a user has edited since: the API server refuses the write. */
+export function losesRace(bench: Bench, fate: Partial<Fate> = {}): void {
+  const read = bench.objectOf('group', 'endpointgroups');
+  bench.users.groups.setLoad('group', 150);
+  const whole = { requestMs: 2, responseMs: 2, ...fate };
+  bench.sendToCluster('PUT', `${GROUP}/status`, JSON.stringify(read), { fate: whole });
+}
+
+/** A process creates a worker of the group. */
+export function createsWorker(bench: Bench, machine = bench.machine): void {
+  const ownerReferences = [{ kind: 'EndpointGroup', name: 'group' }];
+  const body = JSON.stringify({ metadata: { name: 'group-1', ownerReferences } });
+  bench.sendToCluster('POST', `${INSTANCES}?fieldManager=children`, body, { machine });
 }
 
 /** A process begins, as far as the oracle can tell: nothing of it runs. */

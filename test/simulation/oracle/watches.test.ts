@@ -6,6 +6,7 @@ import {
   accountRents,
   atWork,
   buysAfter,
+  createsWorker,
   destroyedAfterRecovery,
   destroyedAtWork,
   FAILED,
@@ -18,6 +19,7 @@ import {
   intends,
   leaving,
   led,
+  losesRace,
   orphanedAtOnce,
   overtaken,
   pollsOn,
@@ -534,6 +536,26 @@ const SPOILT: readonly (readonly [string, RegExp, Bench, (bench: Bench) => Promi
     async (bench) => {
       await serving(bench);
       await bench.pass(60);
+      bench.sendToCluster('DELETE', `${INSTANCES}/worker-0`);
+    },
+  ],
+  [
+    'a process creates a worker by a decision that the API server refused to record',
+    /^Group operator-0 created a worker of default\/group by a decision that it could not record$/,
+    new Bench(),
+    (bench) => {
+      bench.group(1);
+      losesRace(bench);
+      createsWorker(bench);
+    },
+  ],
+  [
+    'a process deletes a worker by a decision that the API server refused to record',
+    /^Group operator-0 deleted a worker of default\/group by a decision that it could not record$/,
+    new Bench(),
+    (bench) => {
+      bench.group(1);
+      losesRace(bench);
       bench.sendToCluster('DELETE', `${INSTANCES}/worker-0`);
     },
   ],

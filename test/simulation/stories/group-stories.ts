@@ -1,3 +1,4 @@
+import type { Machine } from '../machine.ts';
 import type { JsonObject } from '../memory-kube/json.ts';
 import { MACHINE } from '../specs.ts';
 import type { Stage } from './stage.ts';
@@ -58,6 +59,21 @@ export const GROUP_STORIES: readonly Story[] = [
       const meanwhile = () => stage.after(0.01, () => stage.users.groups.setMaxWorkers(GROUP, 1));
       stage.at(60, () => {
         stage.strike({ call: 'groupStatus', fate: { requestMs: 50 }, meanwhile });
+        stage.users.groups.setLoad(GROUP, 300);
+      });
+    },
+  },
+  {
+    name: 'a user lowers maxWorkers of a group while its decision is written, and the watch shows the edit ten seconds later',
+    seconds: 400,
+    group: { load: 100 },
+    plot: (stage) => {
+      const meanwhile = ({ name }: Machine) => {
+        stage.lag(name, 10, 'endpointgroups');
+        stage.users.groups.setMaxWorkers(GROUP, 1);
+      };
+      stage.at(60, () => {
+        stage.strike({ call: 'groupStatus', meanwhile });
         stage.users.groups.setLoad(GROUP, 300);
       });
     },
