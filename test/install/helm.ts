@@ -8,14 +8,15 @@ import { type GoTool, goTool, HELM } from '../tools/go-tool.ts';
 
 export const CHART = join(REPOSITORY, 'charts/gpu-rental-operator');
 
-const manifest = z.looseObject({
+/** What every object has. */
+export const manifestShape = z.looseObject({
   apiVersion: z.string(),
   kind: z.string(),
   metadata: z.looseObject({ name: z.string(), namespace: z.string().optional() }),
 });
 
 /** An object that the chart renders. */
-export type Manifest = z.output<typeof manifest>;
+export type Manifest = z.output<typeof manifestShape>;
 
 /** Helm at its pinned version; it never sees the user's own configuration or cluster. */
 export interface Helm {
@@ -45,7 +46,7 @@ export async function openHelm(home: string, tool: GoTool = HELM): Promise<Helm>
     return parseAllDocuments(text)
       .map((document) => document.toJS() as unknown)
       .filter((object) => object !== null)
-      .map((object) => manifest.parse(object));
+      .map((object) => manifestShape.parse(object));
   };
   return { run, template };
 }
