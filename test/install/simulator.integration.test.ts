@@ -149,4 +149,13 @@ describe.skipIf(!canRun)('the chart with simulator.enabled', () => {
     expect(stdout).toContain('gpuinstance.gpurental.dev/first condition met');
     expect(stdout).toMatch(/"billing":1\b/);
   }, 240_000);
+
+  test('an uninstall is refused while that machine is rented, and leaves the way to its marketplace', async () => {
+    const uninstall = helm.run(['uninstall', RELEASE, '--namespace', NAMESPACE], cluster.kubeconfigPath);
+    await expect(uninstall).rejects.toThrow('failed to delete release');
+    await read('service', SIMULATOR);
+    await read('deployment', SIMULATOR);
+    await read('secret', `${SIMULATOR}-tls`);
+    await read('secret', `${SIMULATOR}-key`);
+  });
 });

@@ -20,6 +20,14 @@ gpurental.dev/operator-namespace: {{ .Release.Namespace }}
 {{- end }}
 {{- end }}
 
+{{/* The guard refuses an uninstall while machines are rented; what the operator needs to destroy them stays then. */}}
+{{- define "gpu-rental-operator.simulatorKept" -}}
+{{- if .Values.inUseGuard.enabled -}}
+annotations:
+  helm.sh/resource-policy: keep
+{{- end }}
+{{- end }}
+
 {{- define "gpu-rental-operator.simulatorTlsSecret" -}}
 {{- default (printf "%s-tls" (include "gpu-rental-operator.simulatorName" .)) .Values.simulator.tls.secretName }}
 {{- end }}
