@@ -6,10 +6,10 @@ RUN := PATH="$(CURDIR)/node_modules/.bin:$$PATH" exec node
 
 .DEFAULT_GOAL := help
 
-.PHONY: help npm install check test demo demo-endpoint playground simulate verify-all generate format build image bench clean
+.PHONY: help npm install check test demo demo-endpoint playground simulate verify-all generate format build image release-rehearsal bench clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 install: $(INSTALLED) ## Install dependencies (done by every other target when needed)
 
@@ -57,6 +57,9 @@ build: $(INSTALLED) ## One bundle: dist/gpu-rent.mjs
 
 image: $(INSTALLED) ## The container image in dist/image.tar, loaded into docker, podman or buildah if one is here
 	@$(RUN) scripts/image.ts
+
+release-rehearsal: $(INSTALLED) ## Every step of a release on a local registry, signed with a key of its own, and installed from there
+	@$(RUN) scripts/release-rehearsal.ts
 
 clean: ## Remove what the targets made in this folder
 	rm -rf node_modules dist coverage reports

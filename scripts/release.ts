@@ -1,6 +1,6 @@
 /**
  * `npm run release -- STEP`: one step of a release. The release workflow runs `image`, `charts`, `verify` and
- * `package`; elsewhere the steps run with another registry and a key.
+ * `package`; `make release-rehearsal` runs them with a local registry and a key of its own.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

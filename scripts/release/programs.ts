@@ -5,7 +5,7 @@ import { COSIGN, CRANE, type GoTool, goTool, HELM } from '../../test/tools/go-to
 /** Runs one program; resolves with its standard output, and rejects with what it says on standard error. */
 export type Program = (args: readonly string[]) => Promise<string>;
 
-/** The programs that publish. */
+/** The programs that publish, and that `make release-rehearsal` tries. */
 export interface Programs {
   readonly crane: Program;
   readonly cosign: Program;

@@ -77,7 +77,7 @@ export function releaseSettings(given: Given, version: string): ReleaseSettings 
   const signer = signerFrom(given);
   if (signer === undefined)
     problems.push(
-      `RELEASE_SIGNING_FOLDER is missing: outside GitHub Actions name a folder with ${Object.values(SIGNING_FILES).join(', ')}`,
+      `RELEASE_SIGNING_FOLDER is missing: outside GitHub Actions name a folder with ${Object.values(SIGNING_FILES).join(', ')}, or run \`make release-rehearsal\`, which makes one`,
     );
   if (problems.length > 0 || signer === undefined) throw new SettingsError(problems);
   const repository = `${path}/${NAME}`;

@@ -18,6 +18,17 @@ const verifierArguments = (signer: Signer): readonly string[] =>
     ? ['--key', filesOf(signer.folder).publicKey, '--insecure-ignore-tlog']
     : ['--certificate-identity', signer.identity, '--certificate-oidc-issuer', signer.issuer];
 
+/** Runs of cosign that make the {@link SIGNING_FILES} in `folder`; the key pair gets the password of COSIGN_PASSWORD. */
+export function keyArguments(folder: string): readonly (readonly string[])[] {
+  const { privateKey, signingConfig, trustedRoot } = filesOf(folder);
+  return [
+    ['generate-key-pair', '--output-key-prefix', privateKey.replace(/\.key$/, '')],
+    // Without any service: nothing is sent anywhere.
+    ['signing-config', 'create', '--out', signingConfig],
+    ['trusted-root', 'create', '--out', trustedRoot],
+  ];
+}
+
 const filesOf = (folder: string) => ({
   privateKey: join(folder, SIGNING_FILES.privateKey),
   publicKey: join(folder, SIGNING_FILES.publicKey),

@@ -18,6 +18,7 @@ import {
   verifyArguments,
   verifySbomArguments,
 } from '../../scripts/release/signing.ts';
+import { commandsOf, rehearsedCommands } from '../../scripts/release/workflow.ts';
 
 const DIGEST = `sha256:${'a'.repeat(64)}`;
 const GIVEN = {
@@ -207,5 +208,24 @@ describe('values of the chart', () => {
     expect(() => requireImage(text, settings, DIGEST)).toThrow('its values were not replaced');
     const other = withImage(text, settings, DIGEST.replaceAll('a', 'b'));
     expect(() => requireImage(other, settings, DIGEST)).toThrow(`instead of ${settings.image}@${DIGEST}`);
+  });
+});
+
+describe('the release workflow', () => {
+  test('runs what a rehearsal runs, and besides only installs and publishes', () => {
+    expect(rehearsedCommands(REPOSITORY)).toEqual([
+      { job: 'registry', command: 'npm run release -- image' },
+      { job: 'registry', command: 'npm run release -- charts' },
+      { job: 'registry', command: 'npm run release -- verify' },
+      { job: 'npm', command: 'npm run release -- package' },
+    ]);
+  });
+
+  test('is read with its jobs in order and without its actions', () => {
+    const text = 'jobs:\n  a:\n    steps: [{ uses: x }, { run: one }]\n  b:\n    steps: [{ run: two }]\n';
+    expect(commandsOf(text)).toEqual([
+      { job: 'a', command: 'one' },
+      { job: 'b', command: 'two' },
+    ]);
   });
 });

@@ -1,0 +1,38 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import * as z from 'zod';
+
+const workflow = z.looseObject({
+  jobs: z.record(
+    z.string(),
+    z.looseObject({
+      steps: z.array(z.looseObject({ run: z.string().optional(), uses: z.string().optional() })),
+    }),
+  ),
+});
+
+/** A command of the release workflow and the job that runs it; each job begins with a fresh checkout. */
+export interface WorkflowCommand {
+  readonly job: string;
+  readonly command: string;
+}
+
+/** What a rehearsal leaves out: its packages are installed, and it must not publish to npm. */
+const LEFT_OUT: readonly string[] = [
+  'npm ci --no-audit --no-fund',
+  'npm publish ./dist/package --provenance --access public',
+];
+
+/** The commands of a workflow in the order of its file. */
+export function commandsOf(text: string): readonly WorkflowCommand[] {
+  return Object.entries(workflow.parse(parse(text)).jobs).flatMap(([job, { steps }]) =>
+    steps.flatMap(({ run }) => (run === undefined ? [] : [{ job, command: run.trim() }])),
+  );
+}
+
+/** The commands of `.github/workflows/release.yml` that need no service: all that it does not leave out by name. */
+export function rehearsedCommands(repository: string): readonly WorkflowCommand[] {
+  const text = readFileSync(join(repository, '.github/workflows/release.yml'), 'utf8');
+  return commandsOf(text).filter(({ command }) => !LEFT_OUT.includes(command));
+}
