@@ -1,8 +1,9 @@
 import { defineConfig } from 'vitest/config';
 
 /**
- * Three projects: `unit` needs nothing and runs in seconds; `integration` shares one real API server, which its
- * global set-up starts (test/cluster); `verify` asks other projects' programs, which take long to build.
+ * Four projects: `unit` needs nothing and runs in seconds; `integration` shares one real API server, which its
+ * global set-up starts (test/cluster); `node` shares a cluster that runs Pods, and skips its tests where there can be
+ * none; `verify` asks other projects' programs, which take long to build.
  */
 export default defineConfig({
   test: {
@@ -14,6 +15,7 @@ export default defineConfig({
           exclude: [
             '**/node_modules/**',
             '**/*.integration.test.ts',
+            '**/*.node.test.ts',
             '**/*.verify.test.ts',
             'test/lint/planted/**',
           ],
@@ -32,6 +34,17 @@ export default defineConfig({
           setupFiles: ['test/builders/property-seed.ts'],
           testTimeout: 180_000,
           hookTimeout: 120_000,
+          fileParallelism: false,
+        },
+      },
+      {
+        test: {
+          name: 'node',
+          include: ['test/**/*.node.test.ts'],
+          exclude: ['**/node_modules/**'],
+          globalSetup: ['test/cluster/node/global-setup.ts'],
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
           fileParallelism: false,
         },
       },

@@ -40,6 +40,7 @@ close(
     { name: 'cluster binaries', command: ['node', 'test/cluster/main.ts', 'build'], counts: 'exit' },
     { name: 'helm', command: ['node', 'test/tools/main.ts'], counts: 'exit' },
     shared ? integration('integration tests', []) : halves,
+    { name: 'tests that run Pods', command: ['vitest', 'run', '--project', 'node'], counts: 'vitest' },
     {
       name: `simulation, three minutes of seeds from ${SEED}`,
       command: [

@@ -120,7 +120,7 @@ const INDEX = 'application/vnd.oci.image.index.v1+json';
 function fullName(reference: string): string {
   const [first = ''] = reference.split('/');
   if (!reference.includes('/')) return `docker.io/library/${reference}`;
-  return first.includes('.') || first.includes(':') ? reference : `docker.io/${reference}`;
+  return first === 'localhost' || /[.:]/.test(first) ? reference : `docker.io/${reference}`;
 }
 
 /** A tar of these entries and of the folders above them, by name. */

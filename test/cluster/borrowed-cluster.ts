@@ -5,7 +5,12 @@ import { join } from 'node:path';
 import { mintAdminToken, removeAccess } from './access-objects.ts';
 import { type AdminTarget, openAdminClient } from './admin-client.ts';
 import { builtFolder, isBuilt } from './build-cache.ts';
-import { type ClusterConnection, type ClusterSource, writeKubeconfig } from './connection.ts';
+import {
+  type ClusterConnection,
+  type ClusterSource,
+  type NodeConnection,
+  writeKubeconfig,
+} from './connection.ts';
 import { findOnPath } from './kubectl.ts';
 
 export interface BorrowedCluster {
@@ -13,6 +18,7 @@ export interface BorrowedCluster {
   readonly target: AdminTarget;
   readonly disposable: boolean;
   readonly env: NodeJS.ProcessEnv;
+  readonly node?: NodeConnection | undefined;
 }
 
 /** A cluster that runs without us, reached through kubeconfigs in a folder of our own. */
@@ -27,7 +33,13 @@ function findKubectl(env: NodeJS.ProcessEnv): string {
   return findOnPath('kubectl', env.PATH) ?? built ?? 'kubectl';
 }
 
-export async function borrowCluster({ source, target, disposable, env }: BorrowedCluster): Promise<Borrowed> {
+export async function borrowCluster({
+  source,
+  target,
+  disposable,
+  env,
+  node,
+}: BorrowedCluster): Promise<Borrowed> {
   const id = randomBytes(4).toString('hex');
   const admin = openAdminClient(target);
   const { url, caPem, credential } = target;
@@ -49,6 +61,7 @@ export async function borrowCluster({ source, target, disposable, env }: Borrowe
       collectsGarbage: true,
       auditLogPath: undefined,
       etcdUrl: undefined,
+      node,
     },
     async giveBack() {
       await removeAccess(admin, id);

@@ -1,21 +1,28 @@
 import { type ClusterAccess, connectTo } from './connect.ts';
 import type { ClusterConnection, ClusterSource } from './connection.ts';
-import { existingCluster } from './existing-cluster.ts';
+import { existingCluster, existingNode } from './existing-cluster.ts';
 import { goToolchain } from './go-toolchain.ts';
-import { k3s } from './k3s.ts';
+import { k3s, k3sNode } from './k3s.ts';
 import { kubebuilderAssets } from './kubebuilder-assets.ts';
+import type { NodeAccess } from './node/access.ts';
+import { ownNode } from './node/own-node.ts';
+import type { NodeTimes } from './node/ready.ts';
 import type { AuditOptions } from './site.ts';
 import type { ApiServerSwitch, StartedCluster, StartOptions, Way } from './way.ts';
 
 /** What somebody asked for comes before what happens to be there, and what is fast before what is slow. */
 const WAYS: readonly Way[] = [existingCluster, kubebuilderAssets, k3s, goToolchain];
+/** Those that run Pods. */
+const NODE_WAYS: readonly Way[] = [existingNode, ownNode, k3sNode];
 
 export interface ClusterOptions {
   /** Default: this process's. */
   readonly env?: NodeJS.ProcessEnv;
   /** Asks for an audit log; `auditLogPath` says whether there is one. */
   readonly audit?: AuditOptions;
-  /** Only this way. Default: the first of the four that works. */
+  /** Asks for a cluster that runs Pods; without it nothing does. */
+  readonly node?: boolean;
+  /** Only this way. Default: the first that works. */
   readonly only?: ClusterSource;
   /** Receives lines about what is going on. Default: stderr. */
   readonly report?: (line: string) => void;
@@ -25,6 +32,8 @@ export interface ClusterOptions {
 export interface Cluster extends ClusterAccess {
   /** What another process needs for `connectTo`. */
   readonly connection: ClusterConnection;
+  /** Milliseconds from the start of the API server, if the node is of this machine. */
+  readonly nodeTimes: NodeTimes | undefined;
   /** Undefined where the API server is not ours to stop: in an existing cluster and in K3s. */
   readonly apiServer: ApiServerSwitch | undefined;
   processIds(): Readonly<Record<string, number>>;
@@ -32,14 +41,20 @@ export interface Cluster extends ClusterAccess {
   stop(): Promise<void>;
 }
 
+/** A cluster that runs Pods. */
+export interface NodeCluster extends Cluster {
+  readonly node: NodeAccess;
+}
+
 interface Refusal {
   readonly way: Way;
   readonly why: string;
 }
 
-function noWay(refusals: readonly Refusal[]): Error {
+function noWay(refusals: readonly Refusal[], node: boolean): Error {
   const lines = refusals.map(({ way, why }, index) => `  ${index + 1}. ${way.needs}\n     now: ${why}`);
-  return new Error(`No Kubernetes API can be had here. Provide one of these:\n${lines.join('\n')}`);
+  const what = node ? 'No Kubernetes node' : 'No Kubernetes API';
+  return new Error(`${what} can be had here. Provide one of these:\n${lines.join('\n')}`);
 }
 
 /** Goes the first way that can be gone, to the end of `go`. */
@@ -64,15 +79,18 @@ async function takeFirstWay<Result>(
       refusals.push({ way, why });
     }
   }
-  throw noWay(refusals);
+  throw noWay(
+    refusals,
+    ways.every((way) => NODE_WAYS.includes(way)),
+  );
 }
 
-function complete({ env, audit, report, only }: ClusterOptions): {
+function complete({ env, audit, report, only, node = false }: ClusterOptions): {
   ways: readonly Way[];
   options: StartOptions;
 } {
   return {
-    ways: WAYS.filter((way) => only === undefined || way.source === only),
+    ways: (node ? NODE_WAYS : WAYS).filter((way) => only === undefined || way.source === only),
     options: {
       env: env ?? process.env,
       audit,
@@ -82,11 +100,12 @@ function complete({ env, audit, report, only }: ClusterOptions): {
 }
 
 function hold(started: StartedCluster): Cluster {
-  const { connection, apiServer, processIds } = started;
+  const { connection, apiServer, processIds, nodeTimes } = started;
   const access = connectTo(connection);
   return {
     ...access,
     connection,
+    nodeTimes,
     apiServer,
     processIds,
     async stop() {
@@ -101,6 +120,9 @@ function hold(started: StartedCluster): Cluster {
  * the environment asks for them, K3s where a Docker engine answers, a build from Go modules. Where none works, one
  * error names all four.
  */
+/** With a node: an existing cluster that takes images, one of this machine's own, or K3s. */
+export async function startCluster(given: ClusterOptions & { readonly node: true }): Promise<NodeCluster>;
+export async function startCluster(given?: ClusterOptions): Promise<Cluster>;
 export async function startCluster(given: ClusterOptions = {}): Promise<Cluster> {
   const { ways, options } = complete(given);
   return hold(await takeFirstWay(ways, options, (way) => way.start(options)));
@@ -113,4 +135,15 @@ export async function prepareCluster(given: ClusterOptions = {}): Promise<Cluste
     await way.prepare(options);
     return way.source;
   });
+}
+
+/** Why no Pod can run here, and what would change that, in one line; undefined where a way can be tried. */
+export async function whyNoNode(env: NodeJS.ProcessEnv): Promise<string | undefined> {
+  const reasons: string[] = [];
+  for (const way of NODE_WAYS) {
+    const usability = await way.check(env);
+    if (usability.type !== 'unusable') return undefined;
+    if (way === ownNode) reasons.push(usability.why);
+  }
+  return `Tests that run Pods are skipped (${reasons.join()}): they need ${ownNode.needs}; or a Docker engine; or ${existingNode.needs}.`;
 }

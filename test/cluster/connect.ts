@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { z } from 'zod';
+import { until } from '../builders/until.ts';
 import {
   MADE_BY_TESTS,
   mintImpersonatorToken,
@@ -9,6 +10,7 @@ import {
 import { type AdminClient, openAdminClient } from './admin-client.ts';
 import { type ClusterConnection, type Impersonation, writeKubeconfig } from './connection.ts';
 import { runKubectl } from './kubectl.ts';
+import { accessNode, type NodeAccess } from './node/access.ts';
 import { resetCluster } from './reset.ts';
 
 /** Who a kubeconfig is for: a person, impersonated, or a ServiceAccount that exists, with a token of its own. */
@@ -31,8 +33,10 @@ export interface KubectlOptions {
 }
 
 /** What anybody with the connection can do; the life of the cluster stays with who started it. */
-export interface ClusterAccess extends ClusterConnection {
+export interface ClusterAccess extends Omit<ClusterConnection, 'node'> {
   readonly admin: AdminClient;
+  /** Where the cluster was started with a node. */
+  readonly node: NodeAccess | undefined;
   /** Runs kubectl and gives back its stdout; rejects with its stderr. */
   kubectl(args: readonly string[], options?: KubectlOptions): Promise<string>;
   /** Its RBAC is the cluster's own: nothing is granted here. */
@@ -72,6 +76,15 @@ async function giveAccess(
   return { kubeconfigPath, token, as: undefined };
 }
 
+/** A Pod is refused until its namespace has the ServiceAccount that Pods have by default. */
+async function untilPodsAreTaken(admin: AdminClient, namespace: string): Promise<void> {
+  const path = `/api/v1/namespaces/${namespace}/serviceaccounts/default`;
+  await until(`${namespace} has a ServiceAccount`, async () => {
+    const { status } = await admin.request({ method: 'GET', path, accept: [404] });
+    return status === 200;
+  });
+}
+
 /** Access to a running cluster from its connection, in whichever process. */
 export function connectTo(connection: ClusterConnection): ClusterAccess {
   const credential = { type: 'token', token: connection.adminToken } as const;
@@ -79,6 +92,7 @@ export function connectTo(connection: ClusterConnection): ClusterAccess {
   return {
     ...connection,
     admin,
+    node: connection.node && accessNode(admin, connection.node),
     kubectl: (args, { stdin, kubeconfigPath = connection.kubeconfigPath } = {}) =>
       runKubectl({
         kubectlPath: connection.kubectlPath,
@@ -91,7 +105,9 @@ export function connectTo(connection: ClusterConnection): ClusterAccess {
     async createNamespace(prefix, labels = {}) {
       const metadata = { generateName: `${prefix}-`, labels: { ...labels, [MADE_BY_TESTS]: connection.id } };
       const reply = await admin.request({ method: 'POST', path: '/api/v1/namespaces', body: { metadata } });
-      return created.parse(reply.body).metadata.name;
+      const { name } = created.parse(reply.body).metadata;
+      if (connection.node !== undefined) await untilPodsAreTaken(admin, name);
+      return name;
     },
     reset: () => resetCluster(admin, connection),
     disconnect: () => admin.close(),

@@ -1,8 +1,18 @@
 import { writeFileSync } from 'node:fs';
 import { stringify } from 'yaml';
 
-/** The four ways to a real Kubernetes API, in the order in which they are tried. */
-export type ClusterSource = 'existing-cluster' | 'kubebuilder-assets' | 'k3s' | 'go-toolchain';
+/** The ways to a real Kubernetes API, in the order in which they are tried; `own-node` runs Pods, too. */
+export type ClusterSource = 'existing-cluster' | 'kubebuilder-assets' | 'own-node' | 'k3s' | 'go-toolchain';
+
+/** What reaches a node beyond its API. Plain values, too. */
+export interface NodeConnection {
+  /** Of this machine, as Pods see it. */
+  readonly hostAddress: string;
+  /** Program and arguments; the path of an image's archive comes last. */
+  readonly importCommand: readonly string[];
+  /** Whether the processes of containers are processes of this machine, which may be killed. */
+  readonly sharesProcesses: boolean;
+}
 
 /** Everything that reaches a cluster as its administrator. Plain values: they cross process borders. */
 export interface ClusterConnection {
@@ -26,6 +36,8 @@ export interface ClusterConnection {
   readonly auditLogPath: string | undefined;
   /** Where etcd is ours alone: it may be compacted, and its size be read. */
   readonly etcdUrl: string | undefined;
+  /** Where the cluster runs Pods, and was asked for that. */
+  readonly node: NodeConnection | undefined;
 }
 
 /** How a request says who sent it. */

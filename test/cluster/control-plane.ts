@@ -1,3 +1,6 @@
+import { type NodeTimes, waitForNode } from './node/ready.ts';
+import { importArchives, startContainerd, startNodeServers } from './node/servers.ts';
+import type { NodePlan } from './node/settings.ts';
 import { isReady } from './readiness.ts';
 import { startControllers, startEtcd, startKubeApiserver } from './server-commands.ts';
 import type { ServerProcess } from './server-process.ts';
@@ -12,7 +15,12 @@ async function waitUntilReady(site: Site, needed: readonly ServerProcess[]): Pro
   let gaveUp: string | undefined;
   for (const server of needed) void server.ended.then((how) => (gaveUp = how));
   const deadline = performance.now() + READY_WITHIN_MS;
-  const question = { port: site.port, caPath: certificatePath(site), token: site.adminToken };
+  const question = {
+    address: site.address,
+    port: site.port,
+    caPath: certificatePath(site),
+    token: site.adminToken,
+  };
   while (!(await isReady(question))) {
     if (gaveUp !== undefined) throw new Error(gaveUp);
     if (performance.now() > deadline) {
@@ -22,12 +30,13 @@ async function waitUntilReady(site: Site, needed: readonly ServerProcess[]): Pro
   }
 }
 
-/** etcd, API server and controllers on the loopback interface, with all their data in one folder. */
+/** etcd, API server, controllers and perhaps a node, with all their data in one folder. */
 export class ControlPlane {
   readonly #site: Site;
   readonly #onLoss: (how: string) => void;
   /** In the order of their start. */
   readonly #running = new Map<string, ServerProcess>();
+  #nodeTimes: NodeTimes | undefined;
 
   /** `onLoss` hears of a server that ended without being told to. */
   constructor(site: Site, onLoss: (how: string) => void) {
@@ -38,7 +47,27 @@ export class ControlPlane {
   /** Resolves when the API is ready. After a failure, {@link stop} still has to be called. */
   async start(): Promise<void> {
     this.#keep(startEtcd(this.#site));
+    await (this.#site.plan.node === undefined
+      ? this.startApiServer()
+      : this.#startWithNode(this.#site.plan.node));
+  }
+
+  /** How long the parts of the node took, from the moment when the API was ready. */
+  get nodeTimes(): NodeTimes | undefined {
+    return this.#nodeTimes;
+  }
+
+  async #startWithNode(plan: NodePlan): Promise<void> {
+    const site = this.#site;
+    let lost: string | undefined;
+    this.#keep(startContainerd(site, plan), (how) => (lost ??= how));
+    const imported = importArchives(site, plan);
+    imported.catch(() => {});
     await this.startApiServer();
+    for (const server of startNodeServers(site, plan)) this.#keep(server, (how) => (lost ??= how));
+    const ready = waitForNode(site, plan, () => lost);
+    await Promise.all([imported, ready]);
+    this.#nodeTimes = await ready;
   }
 
   processIds(): Record<string, number> {
@@ -64,12 +93,13 @@ export class ControlPlane {
     await this.#end('etcd');
   }
 
-  #keep(server: ServerProcess | undefined): void {
+  #keep(server: ServerProcess | undefined, onEnd: (how: string) => void = () => {}): void {
     if (server === undefined) return;
     this.#running.set(server.name, server);
     void server.ended.then((how) => {
       if (this.#running.get(server.name) !== server) return;
       this.#running.delete(server.name);
+      onEnd(how);
       this.#onLoss(how);
     });
   }

@@ -13,17 +13,16 @@ import {
 import { constants, setPriority } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { BUILD_FLAGS, builtFolder, cacheRoot, isBuilt, KUBERNETES_VERSION, MODULE } from './build-cache.ts';
+import { builtFolder, cacheRoot, isBuilt } from './build-cache.ts';
 import { withBuildLock } from './build-lock.ts';
+import { CONTROL_PLANE, type GoModule } from './go-modules.ts';
 import { formatElapsed, showProgress } from './progress.ts';
 
-const PROGRAM = 'control-plane';
-/** The names by which the program is called; see main.go. */
-const PARTS = ['etcd', 'kube-apiserver', 'test-controllers', 'kubectl'];
 const UNFINISHED = '.building-';
 const DAY_MS = 24 * 3600 * 1000;
 
 interface GoRun {
+  readonly module: GoModule;
   readonly args: readonly string[];
   readonly env: NodeJS.ProcessEnv;
   /** Every line of stdout and stderr, as it comes. */
@@ -31,9 +30,9 @@ interface GoRun {
 }
 
 /** Runs go in the module; rejects with its last lines. The compilers work for minutes, so everybody else goes first. */
-function runGo({ args, env, onLine }: GoRun): Promise<void> {
+function runGo({ module, args, env, onLine }: GoRun): Promise<void> {
   const child = spawn('go', [...args], {
-    cwd: MODULE,
+    cwd: module.folder,
     // No C compiler is asked for, and the user's own workspace is not this module's.
     env: { ...env, CGO_ENABLED: '0', GOWORK: 'off' },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -60,25 +59,35 @@ function runGo({ args, env, onLine }: GoRun): Promise<void> {
 
 const isDownload = (line: string) => line.startsWith('go: downloading ');
 
+interface Compilation {
+  readonly module: GoModule;
+  readonly env: NodeJS.ProcessEnv;
+  /** Receives the programs, each by the name of its package. */
+  readonly output: string;
+  readonly show: (rest: string) => void;
+}
+
 /** Fetches the modules and counts the packages to compile. */
-async function fetchModules(env: NodeJS.ProcessEnv, show: (rest: string) => void): Promise<number> {
+async function fetchModules({ module, env, show }: Compilation): Promise<number> {
   let modules = 0;
   let packages = 0;
   const onLine = (line: string) => {
     if (isDownload(line)) show(`downloading, ${++modules} modules`);
     else packages += 1;
   };
-  await runGo({ args: ['list', '-mod=readonly', '-deps', '.'], env, onLine });
+  await runGo({ module, args: ['list', '-mod=readonly', '-deps', './...'], env, onLine });
   return packages;
 }
 
-async function compile(env: NodeJS.ProcessEnv, output: string, show: (rest: string) => void): Promise<void> {
-  const total = await fetchModules(env, show);
+async function compile(compilation: Compilation): Promise<void> {
+  const { module, env, output, show } = compilation;
+  const total = await fetchModules(compilation);
   let packages = 0;
   const onLine = (line: string) => {
     if (!line.startsWith('go: ')) show(`${++packages} of ${total} packages`);
   };
-  await runGo({ args: ['build', '-mod=readonly', '-v', ...BUILD_FLAGS, '-o', output, '.'], env, onLine });
+  const args = ['build', '-mod=readonly', '-v', ...module.flags, '-o', `${output}/`, './...'];
+  await runGo({ module, args, env, onLine });
 }
 
 /** Keeps the clock moving while one package takes long. */
@@ -122,27 +131,32 @@ function publish(made: string, destination: string): void {
   }
 }
 
-async function build(env: NodeJS.ProcessEnv): Promise<void> {
-  const root = cacheRoot(env);
+/** What makes more of the programs before they are kept. */
+export type Finish = (folder: string) => Promise<void>;
+
+async function build(env: NodeJS.ProcessEnv, module: GoModule, finish: Finish): Promise<void> {
+  const root = cacheRoot(env, module);
   removeAbandoned(root);
   const unfinished = mkdtempSync(join(root, UNFINISHED));
   const remove = () => rmSync(unfinished, { recursive: true, force: true });
   process.once('exit', remove);
   try {
-    const title = `Building kube-apiserver ${KUBERNETES_VERSION} from Go modules, once: 4 to 8 minutes on 2 cores`;
-    const made = join(unfinished, 'programs');
-    mkdirSync(made);
-    await withProgress(title, (show) => compile(env, join(made, PROGRAM), show));
-    for (const part of PARTS) symlinkSync(PROGRAM, join(made, part));
-    publish(made, builtFolder(env));
+    const output = join(unfinished, 'programs');
+    mkdirSync(output);
+    await withProgress(module.title, async (show) => {
+      await compile({ module, env, output, show });
+      for (const [name, program] of module.links) symlinkSync(program, join(output, name));
+      await finish(output);
+    });
+    publish(output, builtFolder(env, module));
   } finally {
     process.off('exit', remove);
     remove();
   }
 }
 
-function makeCacheRoot(env: NodeJS.ProcessEnv): void {
-  const root = cacheRoot(env);
+function makeCacheRoot(env: NodeJS.ProcessEnv, module: GoModule): void {
+  const root = cacheRoot(env, module);
   try {
     mkdirSync(root, { recursive: true });
     accessSync(root, fileAccess.W_OK);
@@ -154,17 +168,26 @@ function makeCacheRoot(env: NodeJS.ProcessEnv): void {
   }
 }
 
-/** Builds the control plane where these sources have not been built yet, and resolves with the folder. */
-export async function buildOnce(env: NodeJS.ProcessEnv, report: (line: string) => void): Promise<string> {
-  if (isBuilt(env)) return builtFolder(env);
-  makeCacheRoot(env);
+export interface BuildOptions {
+  readonly module?: GoModule;
+  readonly finish?: Finish;
+}
+
+/** Builds the module's programs where these sources have not been built yet, and resolves with the folder. */
+export async function buildOnce(
+  env: NodeJS.ProcessEnv,
+  report: (line: string) => void,
+  { module = CONTROL_PLANE, finish = async () => {} }: BuildOptions = {},
+): Promise<string> {
+  if (isBuilt(env, module)) return builtFolder(env, module);
+  makeCacheRoot(env, module);
   let isReported = false;
   const onWait = () => {
-    if (!isReported) report('Another process is building kube-apiserver; waiting for it.');
+    if (!isReported) report(`Another process is building the ${module.name}; waiting for it.`);
     isReported = true;
   };
-  await withBuildLock(join(cacheRoot(env), 'lock'), onWait, async () => {
-    if (!isBuilt(env)) await build(env);
+  await withBuildLock(join(cacheRoot(env, module), 'lock'), onWait, async () => {
+    if (!isBuilt(env, module)) await build(env, module, finish);
   });
-  return builtFolder(env);
+  return builtFolder(env, module);
 }

@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { isBuilt, KUBERNETES_VERSION, MODULE } from './build-cache.ts';
+import { isBuilt } from './build-cache.ts';
 import { buildOnce } from './go-build.ts';
+import { CONTROL_PLANE, KUBERNETES_VERSION } from './go-modules.ts';
 import { startOwnControlPlane } from './own-control-plane.ts';
 import type { Way } from './way.ts';
 
@@ -14,7 +15,10 @@ export const goToolchain: Way = {
     if (isBuilt(env)) return { type: 'found' };
     try {
       // In the module's folder: an older go that may not fetch a newer one says so here.
-      await promisify(execFile)('go', ['list', '-m'], { cwd: MODULE, env: { ...env, GOWORK: 'off' } });
+      await promisify(execFile)('go', ['list', '-m'], {
+        cwd: CONTROL_PLANE.folder,
+        env: { ...env, GOWORK: 'off' },
+      });
       return { type: 'found' };
     } catch (error) {
       const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT';

@@ -1,12 +1,56 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { borrowCluster } from './borrowed-cluster.ts';
-import type { Way } from './way.ts';
+import type { NodeConnection } from './connection.ts';
+import type { StartedCluster, StartOptions, Way } from './way.ts';
 
 const IMAGE = 'rancher/k3s:v1.36.3-k3s1';
-/** Nothing runs there but the API and its controllers. */
-const COMMAND = ['server', '--disable=traefik,metrics-server,servicelb,local-storage,coredns'];
+const UNUSED = ['traefik', 'metrics-server', 'servicelb', 'local-storage'];
 const ENGINE_ANSWERS_WITHIN_MS = 10_000;
+/** Imports what it reads. */
+const IMPORT = 'docker exec --interactive "$0" ctr --namespace k8s.io images import - <"$1"';
+
+interface K3sOptions extends StartOptions {
+  readonly disable: readonly string[];
+  readonly node: boolean;
+}
+
+async function startK3s({ env, disable, node }: K3sOptions): Promise<StartedCluster> {
+  const { K3sContainer } = await import('@testcontainers/k3s');
+  const { KubeConfig } = await import('@kubernetes/client-node');
+  const { targetOf } = await import('./kubeconfig-target.ts');
+  const command = ['server', `--disable=${disable.join(',')}`];
+  const container = await new K3sContainer(IMAGE).withCommand(command).start();
+  const kubeconfig = new KubeConfig();
+  kubeconfig.loadFromString(container.getKubeConfig());
+  const { connection, giveBack } = await borrowCluster({
+    source: 'k3s',
+    target: await targetOf(kubeconfig),
+    disposable: true,
+    env,
+    node: node ? await nodeOf(container.getId(), env) : undefined,
+  });
+  return {
+    connection,
+    apiServer: undefined,
+    processIds: () => ({}),
+    async stop() {
+      await giveBack();
+      await container.stop();
+    },
+  };
+}
+
+/** Its Pods reach this machine by the gateway of the engine's network. */
+async function nodeOf(id: string, env: NodeJS.ProcessEnv): Promise<NodeConnection> {
+  const format = '{{range .NetworkSettings.Networks}}{{.Gateway}} {{end}}';
+  const { stdout } = await promisify(execFile)('docker', ['inspect', `--format=${format}`, id], { env });
+  return {
+    hostAddress: stdout.trim().split(' ')[0] ?? '',
+    importCommand: ['sh', '-c', IMPORT, id],
+    sharesProcesses: process.platform === 'linux' && process.getuid?.() === 0,
+  };
+}
 
 /** The whole of Kubernetes in one container; it goes with the process, which testcontainers sees to. */
 export const k3s: Way = {
@@ -26,27 +70,12 @@ export const k3s: Way = {
     report(`Pulling ${IMAGE}.`);
     await promisify(execFile)('docker', ['pull', '--quiet', IMAGE], { env });
   },
-  async start({ env }) {
-    const { K3sContainer } = await import('@testcontainers/k3s');
-    const { KubeConfig } = await import('@kubernetes/client-node');
-    const { targetOf } = await import('./kubeconfig-target.ts');
-    const container = await new K3sContainer(IMAGE).withCommand(COMMAND).start();
-    const kubeconfig = new KubeConfig();
-    kubeconfig.loadFromString(container.getKubeConfig());
-    const { connection, giveBack } = await borrowCluster({
-      source: 'k3s',
-      target: await targetOf(kubeconfig),
-      disposable: true,
-      env,
-    });
-    return {
-      connection,
-      apiServer: undefined,
-      processIds: () => ({}),
-      async stop() {
-        await giveBack();
-        await container.stop();
-      },
-    };
-  },
+  // Nothing runs there but the API and its controllers.
+  start: (options) => startK3s({ ...options, disable: [...UNUSED, 'coredns'], node: false }),
+};
+
+/** The same with its node. */
+export const k3sNode: Way = {
+  ...k3s,
+  start: (options) => startK3s({ ...options, disable: UNUSED, node: true }),
 };

@@ -1,3 +1,4 @@
+import type { NodeTimes } from './node/ready.ts';
 import type { ControlPlanePlan } from './site.ts';
 
 /** What the tests or the demo tell the keeper. Every command gets one reply with its id. */
@@ -11,6 +12,8 @@ export type KeeperCommand = { readonly id: number } & (
 export type KeeperEvent =
   | { readonly type: 'done'; readonly id: number; readonly state: KeeperState }
   | { readonly type: 'failed'; readonly id: number; readonly why: string }
+  /** It runs: its namespaces are there. */
+  | { readonly type: 'up' }
   /** A server ended without being told to. */
   | { readonly type: 'lost'; readonly how: string };
 
@@ -19,6 +22,7 @@ export interface KeeperState {
   readonly processIds: Readonly<Record<string, number>>;
   /** From the first start on. */
   readonly site: KeptSite | undefined;
+  readonly nodeTimes: NodeTimes | undefined;
 }
 
 /** Where a kept control plane is reached. */

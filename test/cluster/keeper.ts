@@ -1,6 +1,7 @@
 /**
  * The process that owns a control plane. It runs beside the tests or the demo, in a process group of its own, and
- * hears through its channel when they end: however that happens, it stops the servers and removes their folder.
+ * hears through its channel when they end: however that happens, it stops the servers and removes their folder. With a
+ * node it runs in the node's namespaces, and init.sh, which started it, ends and removes everything when it ends.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,12 +9,15 @@ import { join } from 'node:path';
 import { writeKubeconfig } from './connection.ts';
 import { ControlPlane } from './control-plane.ts';
 import type { KeeperCommand, KeeperEvent, KeptSite } from './keeper-messages.ts';
+import { connectToHost } from './node/network.ts';
 import { type ControlPlanePlan, prepareSite, readCaPem, type Site } from './site.ts';
 
 /** A free port may be taken by another program before the server has it. */
 const ATTEMPTS = 3;
 
-const folder = mkdtempSync(join(tmpdir(), 'gpu-rental-cluster-'));
+/** With a node it was made before its namespaces. */
+const given = process.argv[2];
+const folder = given ?? mkdtempSync(join(tmpdir(), 'gpu-rental-cluster-'));
 let plane: ControlPlane | undefined;
 let site: KeptSite | undefined;
 let closing: Promise<void> | undefined;
@@ -31,6 +35,8 @@ function describe(prepared: Site): KeptSite {
 }
 
 async function start(plan: ControlPlanePlan, attempt = 1): Promise<void> {
+  const node = plan.node?.settings;
+  if (node !== undefined && attempt === 1) await connectToHost(node.programs.ip, node.network);
   const prepared = await prepareSite(plan, folder);
   plane = new ControlPlane(prepared, (how) => {
     // What ends before the first start is done fails that start, which says why.
@@ -50,6 +56,7 @@ async function start(plan: ControlPlanePlan, attempt = 1): Promise<void> {
 
 function close(): Promise<void> {
   closing ??= (async () => {
+    if (given !== undefined) return;
     await plane?.stop();
     rmSync(folder, { recursive: true, force: true });
   })();
@@ -73,12 +80,14 @@ async function answer(command: KeeperCommand): Promise<void> {
   try {
     await obey(command);
     const processIds = { keeper: process.pid, ...plane?.processIds() };
-    send({ type: 'done', id: command.id, state: { processIds, site } });
+    const state = { processIds, site, nodeTimes: plane?.nodeTimes };
+    send({ type: 'done', id: command.id, state });
   } catch (error) {
     send({ type: 'failed', id: command.id, why: error instanceof Error ? error.message : String(error) });
   }
 }
 
+send({ type: 'up' });
 // Only the process that forked this one can write here, and it sends nothing else.
 process.on('message', (command: KeeperCommand) => void answer(command));
 for (const end of ['disconnect', 'SIGTERM', 'SIGINT', 'SIGHUP'] as const) {

@@ -1,8 +1,9 @@
 /**
  * `node test/cluster/main.ts` starts a cluster, prints one JSON line about it on stdout and keeps it until Ctrl-C or
- * until its stdin closes. With `build` it only does what takes long the first time.
+ * until its stdin closes; with `node` one that runs Pods. With `build` it only does what takes long the first time, for
+ * both.
  */
-import { prepareCluster, startCluster } from './cluster.ts';
+import { prepareCluster, startCluster, whyNoNode } from './cluster.ts';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
@@ -19,26 +20,36 @@ function waitForEnd(): Promise<void> {
   });
 }
 
-async function keepCluster(): Promise<void> {
-  const cluster = await startCluster();
+async function keepCluster(node: boolean): Promise<void> {
+  const cluster = await startCluster({ node });
   const ended = waitForEnd();
   const { kubeconfigPath: kubeconfig, url, source, kubectlPath: kubectl } = cluster;
-  process.stdout.write(`${JSON.stringify({ kubeconfig, url, source, kubectl })}\n`);
+  const processIds = cluster.processIds();
+  process.stdout.write(`${JSON.stringify({ kubeconfig, url, source, kubectl, processIds })}\n`);
   await ended;
   await cluster.stop();
+}
+
+/** A machine without a node still runs the other tests. */
+async function prepareNode(): Promise<void> {
+  const why = await whyNoNode(process.env);
+  if (why !== undefined) process.stderr.write(`${why}\n`);
+  else process.stderr.write(`Ready to run Pods: ${await prepareCluster({ node: true })}\n`);
 }
 
 async function main(command: string | undefined): Promise<void> {
   exitOnSignal();
   switch (command) {
     case undefined:
-      await keepCluster();
+    case 'node':
+      await keepCluster(command === 'node');
       return;
     case 'build':
       process.stderr.write(`Ready to start: ${await prepareCluster()}\n`);
+      await prepareNode();
       return;
     default:
-      process.stderr.write('usage: node test/cluster/main.ts [build]\n');
+      process.stderr.write('usage: node test/cluster/main.ts [node | build]\n');
       process.exitCode = 2;
   }
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import type { ClusterSource } from './connection.ts';
+import type { ClusterSource, NodeConnection } from './connection.ts';
 import { compactEtcd } from './etcd.ts';
-import { keepControlPlane } from './kept-control-plane.ts';
+import { type KeptControlPlane, keepControlPlane } from './kept-control-plane.ts';
 import type { ControlPlanePlan } from './site.ts';
 import type { StartedCluster, StartOptions } from './way.ts';
 
@@ -17,6 +17,21 @@ export async function startOwnControlPlane(
   { audit, report }: StartOptions,
 ): Promise<StartedCluster> {
   const kept = await keepControlPlane({ ...programs, audit }, report);
+  return startedFrom(kept, { source, kubectlPath, collectsGarbage: programs.controllers !== undefined });
+}
+
+interface Origin {
+  readonly source: ClusterSource;
+  readonly kubectlPath: string;
+  readonly collectsGarbage: boolean;
+  readonly node?: NodeConnection;
+}
+
+/** A control plane of ours that runs, as every way gives it. */
+export function startedFrom(
+  kept: KeptControlPlane,
+  { source, kubectlPath, collectsGarbage, node }: Origin,
+): StartedCluster {
   return {
     connection: {
       ...kept.site,
@@ -24,7 +39,8 @@ export async function startOwnControlPlane(
       id: randomBytes(4).toString('hex'),
       kubectlPath,
       disposable: true,
-      collectsGarbage: programs.controllers !== undefined,
+      collectsGarbage,
+      node,
     },
     apiServer: {
       stop: () => kept.stopApiServer(),
@@ -35,6 +51,7 @@ export async function startOwnControlPlane(
       },
       compactEtcd: () => compactEtcd(kept.site.etcdUrl),
     },
+    nodeTimes: kept.nodeTimes,
     processIds: () => kept.processIds(),
     stop: () => kept.stop(),
   };

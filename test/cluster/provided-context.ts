@@ -4,5 +4,7 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** The cluster that the integration project's global set-up started. */
     cluster: ClusterConnection;
+    /** The one with a node of the node project's; null where there can be none. */
+    nodeCluster: ClusterConnection | null;
   }
 }

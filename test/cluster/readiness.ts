@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { request } from 'node:https';
 
 export interface ReadinessQuestion {
+  readonly address: string;
   readonly port: number;
   /** Where the API server writes its certificate at its first start; not there yet means not ready. */
   readonly caPath: string;
@@ -17,13 +18,13 @@ function readIfThere(path: string): string | undefined {
 }
 
 /** Whether the API server answers 200 at that path. Any failure to connect is a no. */
-function answersOk({ port, caPath, token }: ReadinessQuestion, path: string): Promise<boolean> {
+function answersOk({ address, port, caPath, token }: ReadinessQuestion, path: string): Promise<boolean> {
   const ca = readIfThere(caPath);
   if (ca === undefined) return Promise.resolve(false);
   return new Promise((resolve) => {
     const question = request(
       {
-        host: '127.0.0.1',
+        host: address,
         port,
         path,
         ca,

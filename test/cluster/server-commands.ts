@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { writeKubeconfig } from './connection.ts';
+import type { NodePlan } from './node/settings.ts';
 import { type ServerProcess, startServer } from './server-process.ts';
-import { readCaPem, type Site } from './site.ts';
+import { certificatePath, readCaPem, type Site } from './site.ts';
 
 export function startEtcd({ folder, plan, etcdUrl }: Site): ServerProcess {
   return startServer({
@@ -25,9 +26,31 @@ function auditFlags({ audit }: Site): string[] {
   return [`--audit-policy-file=${audit.policyPath}`, `--audit-log-path=${audit.logPath}`];
 }
 
+/** No kubelet reports here, so nothing has to listen beyond the loopback. */
+const LOOPBACK_FLAGS: readonly string[] = [
+  '--bind-address=127.0.0.1',
+  // Not said, it looks for the default route, and a machine without a network has none.
+  '--advertise-address=127.0.0.1',
+  '--authorization-mode=RBAC',
+  '--service-cluster-ip-range=10.96.0.0/16',
+  '--disable-admission-plugins=ServiceAccount',
+  '--endpoint-reconciler-type=none',
+];
+
+function nodeFlags({ network }: NodePlan['settings']): string[] {
+  return [
+    '--bind-address=0.0.0.0',
+    `--advertise-address=${network.nodeAddress}`,
+    '--authorization-mode=Node,RBAC',
+    `--service-cluster-ip-range=${network.services}`,
+    '--enable-admission-plugins=NodeRestriction',
+    '--kubelet-preferred-address-types=InternalIP',
+  ];
+}
+
 /**
- * Admission stays as in a real cluster (ValidatingAdmissionPolicy and PodSecurity included) but for ServiceAccount,
- * which would need two more controllers. No kubelet reports here, so nothing has to listen beyond the loopback.
+ * Admission is as in a real cluster (ValidatingAdmissionPolicy and PodSecurity included) but for ServiceAccount where
+ * there is no node: it would need two more controllers.
  */
 export function startKubeApiserver(site: Site): ServerProcess {
   const { folder, plan } = site;
@@ -37,24 +60,31 @@ export function startKubeApiserver(site: Site): ServerProcess {
     logPath: join(folder, 'kube-apiserver.log'),
     args: [
       `--etcd-servers=${site.etcdUrl}`,
-      '--bind-address=127.0.0.1',
-      // Not said, it looks for the default route, and a machine without a network has none.
-      '--advertise-address=127.0.0.1',
+      ...(plan.node === undefined ? LOOPBACK_FLAGS : nodeFlags(plan.node.settings)),
       `--secure-port=${site.port}`,
       `--cert-dir=${join(folder, 'certificates')}`,
       `--token-auth-file=${join(folder, 'tokens.csv')}`,
-      '--authorization-mode=RBAC',
       `--service-account-key-file=${join(folder, 'service-account.pub')}`,
       `--service-account-signing-key-file=${join(folder, 'service-account.key')}`,
       '--service-account-issuer=https://kubernetes.default.svc.cluster.local',
-      '--service-cluster-ip-range=10.96.0.0/16',
-      '--disable-admission-plugins=ServiceAccount',
-      '--endpoint-reconciler-type=none',
       '--allow-privileged=true',
       '--profiling=false',
       ...auditFlags(site),
     ],
   });
+}
+
+/** What kube-controller-manager needs so that Pods get tokens, and the authority of the API server. */
+function nodeControllerFlags(site: Site): string[] {
+  if (site.plan.node === undefined) return [];
+  const { folder } = site;
+  return [
+    // Without it the controller of nodes may not take the taint away that keeps Pods off a new node.
+    '--use-service-account-credentials=true',
+    `--service-account-private-key-file=${join(folder, 'service-account.key')}`,
+    `--root-ca-file=${certificatePath(site)}`,
+    `--flex-volume-plugin-dir=${join(folder, 'volume-plugins')}`,
+  ];
 }
 
 /** Call it once the API server is ready: its certificate is there then. */
@@ -72,6 +102,6 @@ export function startControllers(site: Site): ServerProcess | undefined {
     name: 'controllers',
     path: plan.controllers.path,
     logPath: join(folder, 'controllers.log'),
-    args: [...plan.controllers.args, `--kubeconfig=${kubeconfigPath}`],
+    args: [...plan.controllers.args, ...nodeControllerFlags(site), `--kubeconfig=${kubeconfigPath}`],
   });
 }

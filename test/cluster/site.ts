@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AUDIT_POLICY } from './audit-policy.ts';
 import { findFreePort } from './free-port.ts';
+import { NODE_NAME, type NodePlan } from './node/settings.ts';
 
 /** Which programs make up a control plane. */
 export interface ControlPlanePlan {
@@ -11,6 +12,8 @@ export interface ControlPlanePlan {
   /** Garbage collector, namespace controller and what else there is; called with `--kubeconfig` added. */
   readonly controllers: { readonly path: string; readonly args: readonly string[] } | undefined;
   readonly audit: AuditOptions | undefined;
+  /** A node that runs Pods; the control plane is then in the node's namespaces. */
+  readonly node?: NodePlan | undefined;
 }
 
 /** Both have defaults: a policy that logs the metadata of every request, and a log that goes with the cluster. */
@@ -23,11 +26,15 @@ export interface AuditOptions {
 export interface Site {
   readonly plan: ControlPlanePlan;
   readonly folder: string;
+  /** Of the API server. */
+  readonly address: string;
   readonly url: string;
   readonly port: number;
   readonly etcdUrl: string;
   readonly adminToken: string;
   readonly controllersToken: string;
+  /** Of the servers that have permissions of their own. */
+  readonly nodeTokens: { readonly kubelet: string; readonly scheduler: string; readonly proxy: string };
   readonly audit: { readonly policyPath: string; readonly logPath: string } | undefined;
 }
 
@@ -51,10 +58,15 @@ export async function prepareSite(plan: ControlPlanePlan, folder: string): Promi
   const [port, etcdPort] = await Promise.all([findFreePort(), findFreePort()]);
   const adminToken = makeToken();
   const controllersToken = makeToken();
+  const nodeTokens = { kubelet: makeToken(), scheduler: makeToken(), proxy: makeToken() };
+  const address = plan.node?.settings.network.nodeAddress ?? '127.0.0.1';
   mkdirSync(join(folder, 'certificates'), { recursive: true });
   writeSecrets(folder, [
     `${adminToken},admin,admin,"system:masters"`,
     `${controllersToken},test-controllers,test-controllers,"system:masters"`,
+    `${nodeTokens.kubelet},system:node:${NODE_NAME},kubelet,"system:nodes"`,
+    `${nodeTokens.scheduler},system:kube-scheduler,scheduler`,
+    `${nodeTokens.proxy},system:kube-proxy,proxy`,
   ]);
   const policyPath = plan.audit?.policyPath ?? join(folder, 'audit-policy.yaml');
   const logPath = plan.audit?.logPath ?? join(folder, 'audit.log');
@@ -62,11 +74,13 @@ export async function prepareSite(plan: ControlPlanePlan, folder: string): Promi
   return {
     plan,
     folder,
-    url: `https://127.0.0.1:${port}`,
+    address,
+    url: `https://${address}:${port}`,
     port,
     etcdUrl: `http://127.0.0.1:${etcdPort}`,
     adminToken,
     controllersToken,
+    nodeTokens,
     audit: plan.audit === undefined ? undefined : { policyPath, logPath },
   };
 }

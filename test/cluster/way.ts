@@ -1,4 +1,5 @@
 import type { ClusterConnection, ClusterSource } from './connection.ts';
+import type { NodeTimes } from './node/ready.ts';
 import type { AuditOptions } from './site.ts';
 
 export interface StartOptions {
@@ -25,6 +26,7 @@ export interface ApiServerSwitch {
 export interface StartedCluster {
   readonly connection: ClusterConnection;
   readonly apiServer: ApiServerSwitch | undefined;
+  readonly nodeTimes?: NodeTimes | undefined;
   /** By name, of what runs on this machine for this cluster alone. */
   processIds(): Readonly<Record<string, number>>;
   stop(): Promise<void>;

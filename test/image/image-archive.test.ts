@@ -52,6 +52,18 @@ describe('an archive of images', () => {
     expect((await readTar(contents[1])).map(({ content }) => String(content))).toEqual(['two']);
   });
 
+  test.for([
+    ['localhost/pause:1', 'localhost/pause:1'],
+    ['localhost:5000/operator:1', 'localhost:5000/operator:1'],
+    ['team/operator:1', 'docker.io/team/operator:1'],
+    ['operator:1', 'docker.io/library/operator:1'],
+  ] as const)('names %s for containerd as %s', async ([reference, expected]) => {
+    const { archive } = await imageArchive(IMAGES, { ...OPTIONS, reference });
+    const files = new Map((await readTar(archive)).map(({ path, content }) => [path, content]));
+    const { manifests } = JSON.parse(String(files.get('index.json')));
+    expect(manifests[0].annotations['io.containerd.image.name']).toBe(expected);
+  });
+
   test('has for Docker the image of the main platform', async () => {
     const { archive } = await imageArchive(IMAGES, OPTIONS);
     const files = new Map((await readTar(archive)).map(({ path, content }) => [path, content]));
