@@ -168,17 +168,17 @@ export class FeedObserver {
    */
   #expected(rows: ReadonlyMap<string, unknown>): ReadonlyMap<string, string> {
     const isShown = (id: string) => rows.has(id);
+    const wasShown = (id: string) => this.#listed.has(id) || this.#shownBefore.has(id);
     const expected = this.#options
       .objects()
       .filter((object) => object.isReplaceable && !object.deleting)
       .flatMap(({ uid, instanceId, leaving, wasListed }) => {
         if (instanceId === undefined) return [];
-        const wasShown = wasListed || this.#listed.has(instanceId) || this.#shownBefore.has(instanceId);
-        return isShown(instanceId) || (wasShown && !leaving) ? [[instanceId, uid] as const] : [];
+        const isExpected = isShown(instanceId) || (!leaving && (wasListed || wasShown(instanceId)));
+        return isExpected ? [[instanceId, uid] as const] : [];
       });
     const ids = expected.map(([id]) => id);
-    const wasListed = (id: string) => this.#listed.has(id) || this.#shownBefore.has(id);
-    this.#listed = new Set(ids.filter((id) => isShown(id) || wasListed(id)));
+    this.#listed = new Set(ids.filter((id) => isShown(id) || wasShown(id)));
     this.#shownBefore = new Set(rows.keys());
     return new Map(expected);
   }

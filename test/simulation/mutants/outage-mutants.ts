@@ -23,8 +23,8 @@ export const OUTAGE_MUTANTS: readonly Mutant[] = [
     loses:
       'the breaker on a machine that ended after the only list that showed it, before its object recorded it',
     file: 'accounts/feed-observer.ts',
-    find: 'const wasShown = wasListed || this.#listed.has(instanceId) || this.#shownBefore.has(instanceId);',
-    replace: 'const wasShown = wasListed || this.#listed.has(instanceId);',
+    find: '(!leaving && (wasListed || wasShown(instanceId)))',
+    replace: '(!leaving && (wasListed || this.#listed.has(instanceId)))',
   },
   {
     name: 'breaker-by-edge',
