@@ -184,6 +184,7 @@ const EFFECTS: Readonly<Record<Controller, Readonly<Record<string, string>>>> = 
 const PURE_HELPERS = [
   '!../**/runtime/conditions.ts',
   '!../**/runtime/kube/kube-object.ts',
+  '!../**/marketplace/ids.ts',
   '!../**/marketplace/offers/offer-fields.ts',
 ];
 

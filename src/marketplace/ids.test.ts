@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { pathId, toId, toOptionalWireId, toWireId } from './ids.ts';
+import { compareIds, pathId, toId, toOptionalWireId, toWireId } from './ids.ts';
 
 describe('an id', () => {
   test('is text here, and the same number on the wire', () => {
@@ -22,4 +22,9 @@ describe('an id', () => {
       expect(() => pathId(id, 'offerId')).toThrow(`offerId ${JSON.stringify(id)}`);
     },
   );
+});
+
+test('ids are ordered as their numbers are, and any others in a fixed order', () => {
+  expect(['100', '9', '10', '9'].toSorted(compareIds)).toEqual(['9', '9', '10', '100']);
+  expect(['b1', 'a2', 'a1'].toSorted(compareIds)).toEqual(['a1', 'a2', 'b1']);
 });

@@ -41,3 +41,8 @@ export function toOptionalWireId<Nothing extends null | undefined>(
 export function pathId(id: MarketplaceId, field: string): string {
   return String(toWireId(id, field));
 }
+
+/** Orders ids: numbers by their size, and ids that are none in a fixed order, too. */
+export function compareIds(left: MarketplaceId, right: MarketplaceId): number {
+  return left.length - right.length || (left < right ? -1 : Number(left > right));
+}

@@ -8,8 +8,8 @@ import {
   machineRequirements,
   type Requirement,
 } from '../../api/v1alpha1/requirements.ts';
-import { compareIds } from '../../lib/ids.ts';
 import { formatDollars, type MicroDollars, parseDollars } from '../../lib/money.ts';
+import { compareIds } from '../../marketplace/ids.ts';
 import type {
   Offer,
   OfferQuery,

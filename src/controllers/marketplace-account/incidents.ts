@@ -2,8 +2,8 @@ import type { BreakerState } from '../../accounts/breaker.ts';
 import type { MarketplaceAccount, MarketplaceAccountStatus } from '../../api/v1alpha1/marketplace-account.ts';
 import { annotations } from '../../api/v1alpha1/names.ts';
 import { requestToken } from '../../api/v1alpha1/object.ts';
-import { compareIds } from '../../lib/ids.ts';
 import { formatTime } from '../../lib/time.ts';
+import { compareIds } from '../../marketplace/ids.ts';
 import { isInconclusive, provesPinned } from './key-proof.ts';
 import type { Observed } from './types.ts';
 

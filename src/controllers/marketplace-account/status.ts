@@ -3,10 +3,10 @@ import type { MarketplaceAccountStatus } from '../../api/v1alpha1/marketplace-ac
 import { annotations } from '../../api/v1alpha1/names.ts';
 import { requestToken } from '../../api/v1alpha1/object.ts';
 import { withPage } from '../../api/v1alpha1/reasons.ts';
-import { compareIds } from '../../lib/ids.ts';
 import { sameJson } from '../../lib/json.ts';
 import { formatDollars, type MicroDollars, parseDollars } from '../../lib/money.ts';
 import { formatDuration, formatTime } from '../../lib/time.ts';
+import { compareIds } from '../../marketplace/ids.ts';
 import { setConditions } from '../../runtime/conditions.ts';
 import { authenticated, type ConditionState, funded, reachable, ready, stalled } from './conditions.ts';
 import { breakerRecord, massOrphanRecord, provenGone, rollbackRecord } from './incidents.ts';

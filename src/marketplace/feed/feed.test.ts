@@ -1,11 +1,11 @@
 import { describe, expect, test, vi } from 'vitest';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
 import { sleep } from '../../lib/clock.ts';
-import { compareIds } from '../../lib/ids.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { seededRandom } from '../../lib/random.ts';
 import { MarketplaceError, type MarketplaceErrorKind } from '../errors/errors.ts';
 import type { CallOptions } from '../http/call.ts';
+import { compareIds } from '../ids.ts';
 import { type Instance, instanceRow, toInstance } from '../instances/instance.ts';
 import type { InstancePage, InstancesResource, PageQuery } from '../instances/instances.ts';
 import { createFeed } from './feed.ts';
