@@ -70,7 +70,7 @@ const PARTS: readonly Suite[] = [
     counts: 'vitest',
   },
   {
-    name: "other projects' programs: Helm 3, helm-unittest, promtool, kube-score, kubernetes-validate, actionlint, older Node, release rehearsal",
+    name: "other projects' programs: Helm 3, helm-unittest, Flux, promtool, kube-score, kubernetes-validate, actionlint, older Node, release rehearsal",
     command: ['vitest', 'run', '--project', 'verify'],
     counts: 'vitest',
   },

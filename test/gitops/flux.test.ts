@@ -30,9 +30,12 @@ test('the HelmRelease gets the namespace that `deploy/` has', () => {
   expect(objectsOf('deploy/gitops/flux/helm-release.yaml')).toContainEqual(namespace);
 });
 
-test('a machine without offers keeps Flux from a newer commit for two minutes at most', () => {
+test('a machine without offers keeps Flux from no newer commit: the sample checks the account alone', () => {
   const machines = objectsOf('deploy/gitops/flux/kustomization.yaml').find(
     ({ kind, metadata }) => kind === 'Kustomization' && metadata.name === 'machines',
   );
-  expect(machines).toMatchObject({ spec: { wait: true, timeout: '2m', retryInterval: '1m' } });
+  expect(machines).toMatchObject({
+    spec: { timeout: '1m', healthChecks: [{ kind: 'MarketplaceAccount', name: 'default' }] },
+  });
+  expect(machines).not.toHaveProperty('spec.wait');
 });

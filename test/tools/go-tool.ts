@@ -1,7 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { constants, setPriority, tmpdir } from 'node:os';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, posix } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import * as z from 'zod';
@@ -14,8 +14,13 @@ export interface GoTool {
   /** Such as `helm.sh/helm/v4`. */
   readonly module: string;
   readonly version: string;
-  /** The folder of its main in the module, such as `cmd/helm`. */
+  /** The folder of its main in the module, such as `cmd/helm`; `.` is the module's own. */
   readonly main: string;
+  /**
+   * A folder whose go.mod and go.sum name the module as a tool. For a module that cannot be built in its own folder,
+   * because its go.mod replaces another one by a folder that is not part of it.
+   */
+  readonly toolsFolder?: string;
 }
 
 export const HELM: GoTool = { module: 'helm.sh/helm/v4', version: 'v4.3.1', main: 'cmd/helm' };
@@ -58,7 +63,7 @@ export const ACTIONLINT: GoTool = {
 /** What `go mod download -json` says, as far as it is read. */
 const downloaded = z.object({ Dir: z.string() });
 
-const nameOf = (tool: GoTool): string => basename(tool.main);
+const nameOf = ({ module, main }: GoTool): string => basename(join(module, main));
 
 /** Where the tool is, or will be: this user's cache, by version and platform. */
 export function goToolPath(tool: GoTool, env: NodeJS.ProcessEnv): string {
@@ -101,19 +106,25 @@ async function install(tool: GoTool, folder: string, env: NodeJS.ProcessEnv): Pr
   const elapsed = (): string => formatElapsed(performance.now() - startedAt);
   const goEnv = { ...env, CGO_ENABLED: '0', GOWORK: 'off', GOFLAGS: '' };
   const count = (packages: number) => progress.update(`${elapsed()}, ${packages} packages`);
-  await runGoBuild({ tool, folder, source: await download(tool, goEnv), env: goEnv }, count);
+  const source = tool.toolsFolder ?? (await downloadModule(tool, goEnv));
+  await runGoBuild({ tool, folder, source, env: goEnv }, count);
   progress.end(`done in ${elapsed()}`);
 }
 
-/** The module's own folder: built there, and not by `go install`, its go.mod may replace what it requires. */
-async function download(tool: GoTool, env: NodeJS.ProcessEnv): Promise<string> {
-  const { module, version } = tool;
+/**
+ * Fetches the module and resolves with its folder, which must not be written to. A tool is built there, and not by
+ * `go install`, because its go.mod may replace what it requires.
+ */
+export async function downloadModule(
+  { module, version }: Pick<GoTool, 'module' | 'version'>,
+  env: NodeJS.ProcessEnv,
+): Promise<string> {
   const args = ['mod', 'download', '-json', `${module}@${version}`];
   const { stdout } = await promisify(execFile)('go', args, { env, cwd: tmpdir() }).catch(
     (error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT')
         throw new Error(
-          `${nameOf(tool)} ${version} is built from its Go module, and go is not on PATH: install Go 1.26 or newer from https://go.dev/dl`,
+          `${module} ${version} comes from its Go module, and go is not on PATH: install Go 1.26 or newer from https://go.dev/dl`,
         );
       throw new Error(`${module} ${version} could not be fetched: ${error.message}`);
     },
@@ -137,9 +148,12 @@ function runGoBuild(
     '-v',
     '-trimpath',
     '-buildvcs=false',
+    // As the control plane is compiled: packages that both need are compiled once.
+    '-gcflags=all=-dwarf=false',
+    '-ldflags=-s -w',
     '-o',
     join(folder, nameOf(tool)),
-    `./${tool.main}`,
+    tool.toolsFolder === undefined ? `./${tool.main}` : posix.join(tool.module, tool.main),
   ];
   const child = spawn('go', args, { cwd: source, env, stdio: ['ignore', 'ignore', 'pipe'] });
   if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_LOW);
