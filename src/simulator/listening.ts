@@ -38,7 +38,7 @@ export interface Served {
   /** All its endpoints. */
   readonly whole: Service;
   /** The same in two parts, for two sockets; undefined without control endpoints. */
-  readonly parts: { readonly market: Service; readonly control: Service } | undefined;
+  readonly parts: (() => { readonly market: Service; readonly control: Service }) | undefined;
   readonly bounds: (url: string) => BodyBounds;
   readonly onError: (error: unknown) => void;
 }
@@ -53,10 +53,11 @@ export async function listenAt(served: Served, options: ListenOptions): Promise<
     const server = await listen(whole, { place, certificate, bounds, onError });
     return listeningOf(server, parts ? server : undefined);
   }
-  const server = await listen(parts.market, { place, certificate, bounds, onError });
+  const { market, control } = parts();
+  const server = await listen(market, { place, certificate, bounds, onError });
   try {
     const http = { place: controlAt, certificate: controlCertificate(controlAt, certificate) };
-    return listeningOf(server, await listen(parts.control, { ...http, bounds, onError }));
+    return listeningOf(server, await listen(control, { ...http, bounds, onError }));
   } catch (error) {
     await server.close();
     throw error;

@@ -79,7 +79,9 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
   const serviceOf = (served: readonly Route[]): Service =>
     createService({ store, time, clock, random, profile, routes: served, saved });
   const service = serviceOf([...routes, ...control]);
-  const parts = options.control ? { market: serviceOf(routes), control: serviceOf(control) } : undefined;
+  const parts = options.control
+    ? () => ({ market: serviceOf(routes), control: serviceOf(control) })
+    : undefined;
   return {
     handle: inProcessTransport(service),
     listen: (where = {}) =>
