@@ -1,8 +1,10 @@
 /**
  * `make playground`: a Kubernetes API, a simulated marketplace and the operator, to try things out on. It runs until
- * Ctrl-C, with or without a terminal, or for PLAYGROUND_SECONDS, and takes everything down again.
+ * Ctrl-C, with or without a terminal, or for PLAYGROUND_SECONDS, and takes everything down again. Pods run in it where
+ * this machine can be a node.
  */
 
+import { whyNoNode } from '../test/cluster/cluster.ts';
 import { settingsOrExit } from '../test/settings/or-exit.ts';
 import { readStrictly } from '../test/settings/reader.ts';
 import { endWith, interruption, reasonOf } from './demo/ending.ts';
@@ -13,8 +15,12 @@ import { Story } from './demo/story.ts';
 
 const A_WEEK = 7 * 24 * 3600;
 
-const seconds = settingsOrExit(() =>
-  readStrictly(process.env, (reader) => reader.whole('PLAYGROUND_SECONDS', 1, A_WEEK)),
+/** PLAYGROUND_SECONDS ends it; PLAYGROUND_NODE says whether Pods shall run: if they can, unless it is set. */
+const { seconds, node: wanted } = settingsOrExit(() =>
+  readStrictly(process.env, (reader) => ({
+    seconds: reader.whole('PLAYGROUND_SECONDS', 1, A_WEEK),
+    node: reader.oneOf('PLAYGROUND_NODE', ['true', 'false']),
+  })),
 );
 
 // Whoever read the output may be gone (`make playground | head`): that is no reason to leave processes behind.
@@ -26,7 +32,7 @@ const view: View = isInteractive
   : plainView({ write: (text) => process.stdout.write(text) });
 const signal = interruption(view.heading);
 
-function tellWhatToTry({ cluster, controlUrl, logFolder }: Stage): void {
+function tellWhatToTry({ cluster, controlUrl, logFolder }: Stage, node: boolean): void {
   view.heading('Ready. In another terminal');
   for (const command of lookAround(cluster)) view.command(command);
   view.say('Then rent a machine, wait until it runs, and ask what the operator does with it:');
@@ -39,8 +45,16 @@ function tellWhatToTry({ cluster, controlUrl, logFolder }: Stage): void {
   }
   view.say('The marketplace’s side of it; docs/simulator.md has its clock and its faults:');
   view.command(`curl ${controlUrl}/ledger`);
+  view.say(node ? 'Pods run here, too.' : 'No Pod runs here: there is no node.');
   view.say(`Logs of the operator and the simulator: ${logFolder}`);
   view.say(seconds === undefined ? 'Ctrl-C ends it.' : `It ends in ${seconds} s, or with Ctrl-C.`);
+}
+
+/** A cluster that somebody asked for is taken as it is. */
+async function hasNode(): Promise<boolean> {
+  if (wanted !== undefined) return wanted === 'true';
+  const isAsked = ['USE_EXISTING_CLUSTER', 'KUBEBUILDER_ASSETS'].some((name) => process.env[name]);
+  return !isAsked && (await whyNoNode(process.env)) === undefined;
 }
 
 /** Shows what happens until somebody or PLAYGROUND_SECONDS ends it. */
@@ -56,9 +70,10 @@ async function main(): Promise<string> {
   view.heading('Setting up: Kubernetes API, simulated marketplace, operator');
   let stage: Stage | undefined;
   try {
-    stage = await setStage({ tell: view.say, signal });
+    const node = await hasNode();
+    stage = await setStage({ tell: view.say, signal, node });
     await applySample(stage.cluster, 'account.yaml', { pollInterval: '1s' });
-    tellWhatToTry(stage);
+    tellWhatToTry(stage, node);
     return await stayUp(stage);
   } catch (error) {
     const result = reasonOf(error, signal);

@@ -93,6 +93,8 @@ export interface StagePlan {
   readonly tell: (line: string) => void;
   /** Ends the set-up after the step that is under way; a build it leaves to the end of the process. */
   readonly signal: AbortSignal;
+  /** Asks for a cluster that runs Pods; without it nothing does. */
+  readonly node?: boolean;
   /** A `gpu-rent simulator` process unless given. */
   readonly openMarketplace?: (logFolder: string) => Promise<Marketplace>;
   readonly operatorFlags?: readonly string[];
@@ -149,10 +151,10 @@ export async function setStage(plan: StagePlan): Promise<Stage> {
 
 /** Of each step that needs an end, `undo` learns how. */
 async function build(plan: StagePlan, undo: (() => Promise<void>)[]): Promise<Omit<Stage, 'dismantle'>> {
-  const { tell, signal } = plan;
+  const { tell, signal, node = false } = plan;
   const report = tell;
-  await Promise.race([prepareCluster({ report }), untilInterrupted(signal)]);
-  const cluster = await startCluster({ report });
+  await Promise.race([prepareCluster({ report, node }), untilInterrupted(signal)]);
+  const cluster = await startCluster({ report, node });
   undo.push(() => cluster.stop());
   signal.throwIfAborted();
   tell(`Kubernetes API ready (${cluster.source}).`);

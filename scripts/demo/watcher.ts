@@ -1,5 +1,5 @@
 import type { GpuInstance } from '../../src/api/v1alpha1/gpu-instance.ts';
-import { gpuInstanceResource } from '../../src/api/v1alpha1/names.ts';
+import { API_VERSION, gpuInstanceResource } from '../../src/api/v1alpha1/names.ts';
 import { eventResource } from '../../src/runtime/kube/core-resources.ts';
 import type { KubeClient } from '../../src/runtime/kube/kube-client.ts';
 import type { KubeObject } from '../../src/runtime/kube/kube-object.ts';
@@ -46,10 +46,10 @@ interface EventObject extends KubeObject {
   readonly type?: string;
   readonly reason?: string;
   readonly note?: string;
-  readonly regarding?: { readonly kind?: string; readonly name?: string };
+  readonly regarding?: { readonly apiVersion?: string; readonly kind?: string; readonly name?: string };
 }
 
-/** Tells each event of a namespace once. */
+/** Tells each event about our objects of a namespace once; a node writes others. */
 export class EventReader {
   readonly #client: KubeClient;
   readonly #namespace: string;
@@ -68,7 +68,9 @@ export class EventReader {
     const { items } = await this.#client.list<EventObject>(eventResource, { namespace: this.#namespace });
     const fresh = items.filter(
       ({ metadata, regarding }) =>
-        !this.#told.has(metadata.uid ?? '') && (this.#kind ?? regarding?.kind) === regarding?.kind,
+        !this.#told.has(metadata.uid ?? '') &&
+        regarding?.apiVersion === API_VERSION &&
+        (this.#kind ?? regarding.kind) === regarding.kind,
     );
     for (const event of fresh) this.#told.add(event.metadata.uid ?? '');
     return fresh.map(({ type, reason, note, regarding }) =>
