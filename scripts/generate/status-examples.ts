@@ -81,7 +81,7 @@ const instance: Required<GpuInstanceStatus> = {
   publicAddress: '203.0.113.17',
   ports: [{ containerPort: 8080, protocol: 'TCP', publicPort: 40017, name: 'http' }],
   facts: [{ field: 'gpu_name', value: 'RTX 4090' }],
-  gpu: { name: 'RTX 4090', count: 1, memoryMB: 24564 },
+  gpu: { name: 'RTX 4090', count: 1, memory: '24564M' },
   cost: {
     pricePerHour: '0.3642',
     priceAssumed: false,
@@ -101,7 +101,7 @@ const instance: Required<GpuInstanceStatus> = {
       gpuName: 'RTX 4090',
       reason: 'HostOffline',
       endedAt: NOON,
-      minutes: 93,
+      rentedMinutes: 93,
       cost: '0.56',
     },
   ],

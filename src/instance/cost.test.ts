@@ -54,7 +54,7 @@ describe('money', () => {
       instanceId: '9',
       reason: 'Exited',
       endedAt: time(-400),
-      minutes: 1,
+      rentedMinutes: 1,
       cost: '0.40',
     };
     const status = holding({
@@ -70,7 +70,7 @@ describe('money', () => {
       instanceId: '9',
       reason: 'Exited',
       endedAt: time(-400),
-      minutes: 1,
+      rentedMinutes: 1,
       cost: '0.40',
     };
     const cost = { accrued: '9.00', pricePerHour: '3.60', since: time(-50) };

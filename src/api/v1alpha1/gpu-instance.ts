@@ -36,7 +36,7 @@ const gpu = z
   .object({
     name: text({ description: 'The model.', maxLength: 128 }),
     count: count('How many.'),
-    memoryMB: count('Memory of one GPU in decimal MB.').optional(),
+    memory: text({ description: 'Memory of one GPU as a quantity.', maxLength: 32 }).optional(),
   })
   .meta(notes({ description: 'What was rented.' }));
 
@@ -82,7 +82,7 @@ const pastMachine = z.object({
   gpuName: text({ description: 'The GPU model.', maxLength: 128 }).optional(),
   reason: text({ description: 'Why it ended, as a word of the catalogue.', maxLength: 128 }),
   endedAt: timestamp({ description: 'When it ended.' }),
-  minutes: count('How long it was rented.'),
+  rentedMinutes: count('How many minutes it was rented.'),
   cost: dollars({ description: 'What it cost.' }),
 });
 

@@ -2,6 +2,7 @@ import { gpuInstanceConditions } from '../../api/v1alpha1/conditions.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { totalCost } from '../../instance/cost.ts';
 import { costOver, parseDollars } from '../../lib/money.ts';
+import { parseQuantity } from '../../lib/quantity.ts';
 import { parseDuration, parseTime } from '../../lib/time.ts';
 import type { ShownEvent } from '../objects/cluster-objects.ts';
 import { ageText, dollarText, inDollars } from '../output/amounts.ts';
@@ -81,9 +82,9 @@ function machineText({ instanceId, offerId, machineId, hostId }: Partial<Status>
     .join(', ');
 }
 
-function gpuText({ count, name, memoryMB }: NonNullable<Status['gpu']>): string {
-  const memory = memoryMB ? `, ${Math.round(memoryMB / 1000)}G each` : '';
-  return `${count} × ${name}${memory}`;
+function gpuText({ count, name, memory }: NonNullable<Status['gpu']>): string {
+  const bytes = parseQuantity(memory ?? '');
+  return `${count} × ${name}${bytes ? `, ${Math.round(bytes / 1e9)}G each` : ''}`;
 }
 
 function moneyFacts({ spec, status }: GpuInstance, now: number): readonly Fact[] {
@@ -128,13 +129,13 @@ function lifetimeEnd(most: string | undefined, first: string | undefined): numbe
 
 function history({ status }: GpuInstance, now: number): readonly ReportTable[] {
   const rows = (status?.history ?? []).map(
-    ({ attempt, instanceId, gpuName, reason, endedAt, minutes, cost }) => [
+    ({ attempt, instanceId, gpuName, reason, endedAt, rentedMinutes, cost }) => [
       String(attempt),
       instanceId,
       gpuName ?? '',
       reason,
       since(endedAt, now),
-      `${minutes}m`,
+      `${rentedMinutes}m`,
       `$${cost}`,
     ],
   );

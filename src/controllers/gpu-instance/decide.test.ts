@@ -1029,7 +1029,7 @@ function refused(reason: string): Record<string, unknown> {
 }
 
 function past(instanceId: string, reason = 'Exited') {
-  return { attempt: 1, instanceId, reason, endedAt: time(-30), minutes: 5, cost: '0.04' };
+  return { attempt: 1, instanceId, reason, endedAt: time(-30), rentedMinutes: 5, cost: '0.04' };
 }
 
 function holdsWith(reason: string): Record<string, unknown> {

@@ -216,7 +216,9 @@ describe('the machine on record', () => {
 });
 
 test('what this object let go of is in its history, or destroyed by this process', () => {
-  const history = [{ attempt: 1, instanceId: '4', reason: 'Exited', endedAt: '', minutes: 0, cost: '0' }];
+  const history = [
+    { attempt: 1, instanceId: '4', reason: 'Exited', endedAt: '', rentedMinutes: 0, cost: '0' },
+  ];
   const destroys = [{ instanceId: '5', reason: 'Exited' as const, answeredAt: 0, endedAt: 0 }];
   expect([...given({ status: { history }, memory: { destroys } }).endedIds]).toEqual(['4', '5']);
   expect([...given().endedIds]).toEqual([]);

@@ -36,7 +36,7 @@ describe('a machine that ended', () => {
         hostId: '2100',
         reason: 'HostOffline',
         endedAt: time(-60),
-        minutes: 4,
+        rentedMinutes: 4,
         cost: '0.033333',
       },
     ]);
@@ -53,7 +53,7 @@ describe('a machine that ended', () => {
       instanceId,
       reason: 'Exited',
       endedAt: time(-900),
-      minutes: 1,
+      rentedMinutes: 1,
       cost: '0.00',
     });
     const status = { history: ['11', '12', '13', '14', '15'].map(past) };
@@ -115,7 +115,7 @@ describe('a machine that ended', () => {
 
   test('is dated by its cost when the time of its rental is unknown', () => {
     const minutes = (status: NonNullable<Parameters<typeof holding>[0]>) =>
-      endedFields(given(withMachine({}, { status })), ending).history?.[0]?.minutes;
+      endedFields(given(withMachine({}, { status })), ending).history?.[0]?.rentedMinutes;
     expect(minutes({ rentedAt: time(-180) })).toBe(2);
     expect(minutes({ rentedAt: undefined })).toBe(4);
     expect(minutes({ rentedAt: undefined, cost: undefined })).toBe(0);

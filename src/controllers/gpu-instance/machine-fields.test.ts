@@ -80,12 +80,12 @@ describe('how to reach a machine', () => {
 });
 
 describe('what a machine is made of', () => {
-  const gpu = { name: 'RTX 4090', count: 4, memoryMB: 24_000 };
+  const gpu = { name: 'RTX 4090', count: 4, memory: '24000M' };
   test.each<readonly [string, Row, unknown]>([
     [
       'is as its row says',
       { gpuCount: 2, gpuMemoryMB: 48_000 },
-      { name: 'RTX 4090', count: 2, memoryMB: 48_000 },
+      { name: 'RTX 4090', count: 2, memory: '48000M' },
     ],
     ['is as it was known where the row leaves it out', { gpuCount: undefined, gpuMemoryMB: undefined }, gpu],
   ])('%s', (_, change, expected) => {

@@ -202,7 +202,7 @@ test('a machine that this object let go of is not taken back by its label (23)',
       instanceId: '1',
       reason: 'Exited',
       endedAt: '2026-11-20T11:59:00Z',
-      minutes: 1,
+      rentedMinutes: 1,
       cost: '0.00',
     },
   ];

@@ -277,7 +277,9 @@ function gpuOf(row: Instance, fields: StatusFields): NonNullable<StatusFields['g
   return {
     name: row.gpuName ?? '',
     count: row.gpuCount ?? fields.gpu?.count ?? 1,
-    ...omitUndefined({ memoryMB: row.gpuMemoryMB ?? fields.gpu?.memoryMB }),
+    ...omitUndefined({
+      memory: row.gpuMemoryMB === undefined ? fields.gpu?.memory : `${row.gpuMemoryMB}M`,
+    }),
   };
 }
 
@@ -438,7 +440,7 @@ function pastMachine(status: GpuInstanceStatus = {}, { machine, reason, endedAt 
     ...omitUndefined({ machineId, hostId, gpuName: gpu?.name }),
     reason,
     endedAt: formatTime(endedAt),
-    minutes: Math.max(0, Math.round((endedAt - begun) / 60_000)),
+    rentedMinutes: Math.max(0, Math.round((endedAt - begun) / 60_000)),
     cost: formatDollars(machineCost(status, endedAt)),
   };
 }

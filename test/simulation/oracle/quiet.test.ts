@@ -536,7 +536,14 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
       bench.users.createAdopting('taken', 7);
       bench.users.setPolicies('taken', { maxTotalCost: '0.01' });
       const endedAt = '2026-01-05T12:00:00Z';
-      const past = { instanceId: '7', attempt: 1, reason: 'Vanished', endedAt, minutes: 2, cost: '0.017213' };
+      const past = {
+        instanceId: '7',
+        attempt: 1,
+        reason: 'Vanished',
+        endedAt,
+        rentedMinutes: 2,
+        cost: '0.017213',
+      };
       bench.setStatus({ attempt: 1, history: [past] }, 'taken');
       bench.invariants.checkConverged();
     },

@@ -264,7 +264,7 @@ export function buysAfter(bench: Bench, reason: string, name = 'a'): void {
     attempt: 1,
     reason,
     endedAt: '2026-01-05T12:00:00Z',
-    minutes: 1,
+    rentedMinutes: 1,
     cost: '0.01',
   };
   bench.setStatus({ attempt: 1, history: [ended] }, name);

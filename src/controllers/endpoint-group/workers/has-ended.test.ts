@@ -13,7 +13,7 @@ const because = (type: string, status: 'True' | 'False', reason: string) => ({
   reason,
 });
 const past: NonNullable<Status['history']> = [
-  { attempt: 1, instanceId: '7', reason: 'Vanished', endedAt: AT, minutes: 5, cost: '0.01' },
+  { attempt: 1, instanceId: '7', reason: 'Vanished', endedAt: AT, rentedMinutes: 5, cost: '0.01' },
 ];
 const stalled = (reason: string): Status => ({
   observedGeneration: 1,

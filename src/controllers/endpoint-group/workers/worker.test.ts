@@ -183,7 +183,7 @@ const MARKS: readonly Row[] = [
 const MACHINES: readonly Row[] = [
   ['reports by its machine', {}, { reporter: 'uid-w/7', uid: 'uid-w', gpu: undefined }],
   ['reports by its uid before it has one', { status: {} }, { reporter: 'uid-w/', isRented: false }],
-  ['has a GPU', { status: { gpu: { name: 'RTX 4090', count: 2, memoryMB: 24_000 } } }, { gpu: '2xRTX 4090' }],
+  ['has a GPU', { status: { gpu: { name: 'RTX 4090', count: 2, memory: '24000M' } } }, { gpu: '2xRTX 4090' }],
   ['is stopped where it is to be and has no machine', { spec: STOPPED, status: {} }, { isStopped: true }],
   [
     'is stopped once its machine is',

@@ -29,7 +29,7 @@ const lateMissingFrom = (lists: readonly number[], listsBegun = lists): Given =>
 });
 const past = (reason: string) => ({
   attempt: 1,
-  history: [{ attempt: 1, instanceId: '1', reason, endedAt: time(-30), minutes: 5, cost: '0.04' }],
+  history: [{ attempt: 1, instanceId: '1', reason, endedAt: time(-30), rentedMinutes: 5, cost: '0.04' }],
 });
 
 describe('an object without a machine rents', () => {
