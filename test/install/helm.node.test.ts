@@ -1,0 +1,149 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import * as z from 'zod';
+import { until } from '../builders/until.ts';
+import { describeWithNode } from '../cluster/node/describe-with-node.ts';
+import { CHART } from './helm.ts';
+import { type Leadership, readLeadership } from './leadership.ts';
+import { NAMESPACE, type NodeBench, openNodeBench, RELEASE } from './node-bench.ts';
+
+const SOON = { timeout: 90_000, interval: 200 };
+const WAIT = ['--wait', '--timeout=120s'];
+/** Far above what docs/performance.md measures, for machines that run other tests as well. */
+const TAKEOVER_WITHIN_MS = 40_000;
+const KINDS = 'gpuinstances,endpointgroups,marketplaceaccounts';
+
+const machines = z.object({
+  items: z.array(z.object({ status: z.looseObject({ instanceId: z.unknown() }).optional() })),
+});
+
+describeWithNode('the chart on a node', (cluster) => {
+  let bench: NodeBench;
+  const leadership = (): Promise<Leadership> =>
+    readLeadership(cluster().admin, { namespace: NAMESPACE, name: RELEASE });
+
+  beforeAll(async () => {
+    bench = await openNodeBench(cluster());
+  }, 15 * 60_000);
+  afterAll(async () => {
+    await deleteObjects();
+    await bench?.helm(['uninstall', RELEASE, '--ignore-not-found', ...WAIT]);
+    await bench?.close();
+  });
+
+  async function deleteObjects(): Promise<void> {
+    await bench?.kubectl('delete', KINDS, '--all', '--timeout=60s').catch(() => {});
+  }
+
+  async function rentMachine(name: string): Promise<void> {
+    await bench.apply(
+      {
+        apiVersion: 'v1',
+        kind: 'Secret',
+        metadata: { name: 'marketplace-key', namespace: 'default' },
+        stringData: { 'api-key': bench.apiKey },
+      },
+      {
+        apiVersion: 'gpurental.dev/v1alpha1',
+        kind: 'MarketplaceAccount',
+        metadata: { name: 'default', namespace: 'default' },
+        spec: { apiKeySecretRef: { name: 'marketplace-key' }, pollInterval: '2s' },
+      },
+      {
+        apiVersion: 'gpurental.dev/v1alpha1',
+        kind: 'GpuInstance',
+        metadata: { name, namespace: 'default' },
+        spec: { image: 'ubuntu:24.04', offers: [{ gpuNames: ['RTX 4090'], maxPricePerHour: '0.80' }] },
+      },
+    );
+    await bench.kubectl('wait', `gpui/${name}`, '--for=condition=Ready', '--timeout=60s');
+  }
+
+  const rented = async (): Promise<string> =>
+    JSON.stringify(machines.parse(JSON.parse(await bench.kubectl('get', 'gpui', '-o=json'))));
+
+  const readyPods = async (): Promise<string[]> => {
+    const conditions = '{range .items[*]}{.metadata.name}={.status.containerStatuses[0].ready} {end}';
+    const args = ['-n', NAMESPACE, '-l', 'app.kubernetes.io/component!=test', `-o=jsonpath=${conditions}`];
+    const shown = await bench.kubectl('get', 'pods', ...args);
+    return shown.split(' ').filter((pod) => pod.endsWith('=true'));
+  };
+
+  test('installs two replicas under Pod Security restricted, of which one leads', async () => {
+    await bench.helm(['install', RELEASE, CHART, ...WAIT], bench.values);
+    expect(await readyPods()).toHaveLength(2);
+    await until('a replica leads', async () => (await leadership()).holder !== undefined);
+  });
+
+  test('rents a machine that becomes ready', async () => {
+    await rentMachine('first');
+    expect(await bench.kubectl('get', 'gpui', 'first', '-o=jsonpath={.status.phase}')).not.toBe('');
+  });
+
+  test('passes helm test', async () => {
+    expect(await bench.helm(['test', RELEASE, '--timeout=120s'])).toContain('Succeeded');
+  });
+
+  const endings = {
+    'is killed': async (pod: string) => {
+      const [pid] = await cluster().node.processIdsOf({ namespace: NAMESPACE, pod });
+      if (pid !== undefined) process.kill(pid, 'SIGKILL');
+    },
+    'is deleted': (pod: string) => bench.kubectl('delete', 'pod', pod, '-n', NAMESPACE, '--wait=false'),
+    'is deleted by force': (pod: string) =>
+      bench.kubectl('delete', 'pod', pod, '-n', NAMESPACE, '--force', '--grace-period=0'),
+  } as const;
+
+  test.for(['is killed', 'is deleted', 'is deleted by force'] as const)(
+    'has a new leader when the leader %s',
+    async (ending, { skip }) => {
+      if (ending === 'is killed' && cluster().source === 'existing-cluster')
+        skip('its processes are elsewhere');
+      await expect.poll(async () => (await readyPods()).length, SOON).toBe(2);
+      const before = await leadership();
+      const startedAt = performance.now();
+      const ended = endings[ending](before.pod ?? '');
+      await until('another leads', async () => {
+        const { holder } = await leadership();
+        return holder !== undefined && holder !== before.holder;
+      });
+      const tookMs = performance.now() - startedAt;
+      await ended;
+      process.stderr.write(`new leader ${(tookMs / 1000).toFixed(2)} s after the leader ${ending}\n`);
+      expect(tookMs).toBeLessThan(TAKEOVER_WITHIN_MS);
+    },
+  );
+
+  test('goes back to the release before, and the machine stays', async () => {
+    const before = await rented();
+    await bench.helm([
+      'upgrade',
+      RELEASE,
+      CHART,
+      '--reset-then-reuse-values',
+      '--set=logLevel=debug',
+      ...WAIT,
+    ]);
+    await bench.helm(['rollback', RELEASE, ...WAIT]);
+    const shown = await bench.kubectl('get', 'deployment', RELEASE, '-n', NAMESPACE, '-o=yaml');
+    expect(shown).toContain('--log-level=info');
+    expect(await rented()).toBe(before);
+  });
+
+  test('is not uninstalled while a machine is rented', async () => {
+    await expect(bench.helm(['uninstall', RELEASE])).rejects.toThrow(/failed to delete release/);
+    await expect.poll(async () => (await readyPods()).length, SOON).toBe(2);
+  });
+
+  test('is uninstalled once no machine is rented, and nothing runs any more', async () => {
+    await bench.kubectl('delete', 'gpui', '--all', '--timeout=60s');
+    const uninstall = () =>
+      bench.helm(['uninstall', RELEASE, ...WAIT]).then(
+        () => true,
+        () => false,
+      );
+    // The record of what is rented follows a moment after the last machine.
+    await expect.poll(uninstall, SOON).toBe(true);
+    const pods = () => bench.kubectl('get', 'pods', '-n', NAMESPACE, '-o=name');
+    await expect.poll(pods, SOON).toBe('');
+  });
+});
