@@ -3,6 +3,8 @@
 # It prepares mounts that only this node sees, runs the command, and takes away what outlives namespaces. All processes
 # of the node are in its process namespace: where this process ends, whatever ended it, the kernel ends them.
 set -euo pipefail
+# It ends all processes that it can see: those of the machine if this were not a process namespace of its own.
+[[ $$ == 1 ]] || { echo "init.sh runs as the first process of a process namespace only" >&2; exit 2; }
 folder=$1 cgroup=$2
 shift 2
 
