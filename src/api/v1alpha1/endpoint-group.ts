@@ -32,10 +32,10 @@ const terms = z
     queueCapacity: decimal({ description: 'Capacity that clears the queue in the target time.' }),
     hotCapacity: decimal({ description: 'The larger of the two.' }),
     totalCapacity: decimal({ description: 'Capacity of hot and cold workers together.' }),
-    heldHotCapacity: decimal({
+    stabilizedHotCapacity: decimal({
       description: 'The largest hot capacity of the last 300 s: what the hot workers are to cover.',
     }).optional(),
-    heldTotalCapacity: decimal({
+    stabilizedTotalCapacity: decimal({
       description: 'The same of hot and cold workers together.',
     }).optional(),
     hotNeed: count('Hot workers that this needs.'),

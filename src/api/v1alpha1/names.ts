@@ -82,7 +82,7 @@ export const annotations = {
   /** The hash of the template that a worker was made from. Written by the operator only. */
   templateHash: `${GROUP}/template-hash`,
   /** What a group wants of a worker: `Hot`, `Cold` or `Gone`. Written by the operator only. */
-  desiredRole: `${GROUP}/wanted`,
+  desiredRole: `${GROUP}/desired-role`,
   /** Since when a worker finishes its work before it is stopped or destroyed. Written by the operator only. */
   drainSince: `${GROUP}/drain-since`,
   /** When a cold worker was last asked to run. Written by the operator only. */

@@ -493,7 +493,7 @@ describe('after a restart', () => {
   });
 
   test('restores the maxima of the windows from the record', () => {
-    const status = { autoscaling: { heldTotalCapacity: '300', totalCapacity: '100' } };
+    const status = { autoscaling: { stabilizedTotalCapacity: '300', totalCapacity: '100' } };
     const totals = (autoscaling: object) =>
       decide(
         observe({ group: groupObject({}, { status: { autoscaling } as never }) }),

@@ -196,7 +196,7 @@ export function afterRestart({ group, workers, now, times }: Observed): ScalingM
   const replicas = group.spec.replicas === undefined ? undefined : hot;
   const { panicUntil, autoscaling } = group.status ?? {};
   const recorded = parseTime(panicUntil) ?? 0;
-  const total = Number(autoscaling?.heldTotalCapacity ?? autoscaling?.totalCapacity ?? 0);
+  const total = Number(autoscaling?.stabilizedTotalCapacity ?? autoscaling?.totalCapacity ?? 0);
   return {
     // Whether fewer replicas are wanted since a moment ago is not known: they wait out the window from now on.
     recent: [{ at: now, hot: 0, total, replicas, isWake }],

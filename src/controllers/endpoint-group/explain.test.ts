@@ -18,8 +18,8 @@ const TERMS: NonNullable<EndpointGroupStatus['autoscaling']> = {
   queueCapacity: '108',
   hotCapacity: '109',
   totalCapacity: '110',
-  heldHotCapacity: '111',
-  heldTotalCapacity: '112',
+  stabilizedHotCapacity: '111',
+  stabilizedTotalCapacity: '112',
   hotNeed: 113,
   totalNeed: 114,
   hot: 115,
@@ -46,7 +46,7 @@ test('shows every option of a formula with its value', () => {
 
 test('says that a group has no decision, and shows what one of an earlier version has', () => {
   expect(explainGroup({ spec })).toEqual(['Nothing has been decided yet.']);
-  const { heldHotCapacity: _hot, heldTotalCapacity: _total, perf: _perf, ...older } = TERMS;
+  const { stabilizedHotCapacity: _hot, stabilizedTotalCapacity: _total, perf: _perf, ...older } = TERMS;
   const text = explainGroup({ spec, status: { autoscaling: older } }).join('\n');
   expect(text).not.toContain('undefined');
   expect(text).toContain('one worker unknown /s');

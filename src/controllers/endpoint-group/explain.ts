@@ -69,10 +69,10 @@ function capacityLines(terms: Terms, spec: EndpointGroupSpec): readonly string[]
 }
 
 /** Statuses of earlier versions do not have it. */
-function windowLines({ heldHotCapacity, heldTotalCapacity }: Terms): readonly string[] {
-  if (heldHotCapacity === undefined) return [];
+function windowLines({ stabilizedHotCapacity, stabilizedTotalCapacity }: Terms): readonly string[] {
+  if (stabilizedHotCapacity === undefined) return [];
   return [
-    `down window     at most ${heldHotCapacity} /s hot and ${heldTotalCapacity} /s in all within 300 s`,
+    `down window     at most ${stabilizedHotCapacity} /s hot and ${stabilizedTotalCapacity} /s in all within 300 s`,
   ];
 }
 

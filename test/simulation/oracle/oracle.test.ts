@@ -337,7 +337,7 @@ test('the oracle remembers neither a group that is gone nor its workers (I13)', 
   const bench = new Bench();
   bench.group(1);
   setGroupStatus(bench, { wokenAt: '2026-01-05T12:00:00Z' });
-  bench.edit({ annotations: { 'gpurental.dev/wanted': 'Hot' } }, 'worker-0');
+  bench.edit({ annotations: { 'gpurental.dev/desired-role': 'Hot' } }, 'worker-0');
   losesRace(bench);
   bench.users.removeFinalizers('worker-0');
   bench.users.delete('worker-0');

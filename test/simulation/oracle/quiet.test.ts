@@ -693,7 +693,7 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
       bench.users.groups.setLoad('group', 0);
       await bench.pass(60);
       leave();
-      bench.edit({ annotations: { 'gpurental.dev/wanted': 'Cold' } }, 'worker-0');
+      bench.edit({ annotations: { 'gpurental.dev/desired-role': 'Cold' } }, 'worker-0');
     },
   ],
   [
@@ -753,7 +753,7 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
     async (bench) => {
       bench.group(1);
       setGroupStatus(bench, { wokenAt: '2026-01-05T12:00:00Z' });
-      bench.edit({ annotations: { 'gpurental.dev/wanted': 'Hot' } }, 'worker-0');
+      bench.edit({ annotations: { 'gpurental.dev/desired-role': 'Hot' } }, 'worker-0');
       await bench.pass(130);
     },
   ],

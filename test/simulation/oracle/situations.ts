@@ -93,7 +93,7 @@ export async function serving(bench: Bench): Promise<void> {
 /** A worker that is wanted and that a Service leads to. */
 export async function led(bench: Bench): Promise<() => void> {
   await serving(bench);
-  bench.edit({ annotations: { 'gpurental.dev/wanted': 'Hot' } }, 'worker-0');
+  bench.edit({ annotations: { 'gpurental.dev/desired-role': 'Hot' } }, 'worker-0');
   const { kube } = bench.world;
   const address = { kind: kube.kind('endpointslices'), namespace: NAMESPACE, name: 'worker-0-endpoint' };
   const owner = { uid: bench.uidOf('worker-0'), kind: 'GpuInstance', name: 'worker-0' };

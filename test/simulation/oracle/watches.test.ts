@@ -516,7 +516,7 @@ const SPOILT: readonly (readonly [string, RegExp, Bench, (bench: Bench) => Promi
     new Bench(),
     async (bench) => {
       await led(bench);
-      bench.edit({ annotations: { 'gpurental.dev/wanted': 'Cold' } }, 'worker-0');
+      bench.edit({ annotations: { 'gpurental.dev/desired-role': 'Cold' } }, 'worker-0');
     },
   ],
   [
@@ -526,7 +526,7 @@ const SPOILT: readonly (readonly [string, RegExp, Bench, (bench: Bench) => Promi
     async (bench) => {
       const leave = await led(bench);
       leave();
-      bench.edit({ annotations: { 'gpurental.dev/wanted': 'Cold' } }, 'worker-0');
+      bench.edit({ annotations: { 'gpurental.dev/desired-role': 'Cold' } }, 'worker-0');
     },
   ],
   [

@@ -67,7 +67,7 @@ export class WorkerWatch {
     if (powerOf(before) === 'Running' && powerOf(after) === 'Stopped') this.#checkRequests(after, 'stopped');
     if (powerOf(before) === 'Running' && powerOf(after) === 'Stopped' && !this.#everReady.has(key))
       this.#scene.broken('Group', `worker ${nameOf(after)} was stopped before it was ever ready`);
-    if (noteOf(before, 'wanted') !== 'Hot' || noteOf(after, 'wanted') === 'Hot') return;
+    if (noteOf(before, 'desired-role') !== 'Hot' || noteOf(after, 'desired-role') === 'Hot') return;
     this.#checkFirstDrain(after);
     this.#checkOthers(after);
   }
@@ -92,7 +92,7 @@ export class WorkerWatch {
     for (const [group, due] of this.#wakes) {
       const object = this.#scene.groups.get(group);
       const isAwake = [...this.#scene.objects.values()].some(
-        (worker) => ownerUids(worker).includes(group) && noteOf(worker, 'wanted') === 'Hot',
+        (worker) => ownerUids(worker).includes(group) && noteOf(worker, 'desired-role') === 'Hot',
       );
       if (isAwake || !object || isGrowthStopped(object)) this.#wakes.delete(group);
       else if (this.#scene.now >= due) {
@@ -162,7 +162,7 @@ export class WorkerWatch {
     const others = [...this.#scene.objects.values()].filter(
       (other) => nameOf(other) !== nameOf(worker) && this.#groupOf(other) === group,
     );
-    if (others.some((other) => noteOf(other, 'wanted') === 'Hot' && serves(other))) return;
+    if (others.some((other) => noteOf(other, 'desired-role') === 'Hot' && serves(other))) return;
     this.#scene.broken('Group', `worker ${nameOf(worker)} was told to go while no other served`);
   }
 
