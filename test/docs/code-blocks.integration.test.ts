@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { DEMO_DURATIONS } from '../../scripts/demo/stage.ts';
 import { REPOSITORY } from '../../scripts/generate/artifact.ts';
-import { codeBlocks, commandsOf } from './code-blocks.ts';
+import { codeBlocks, commandsOf, commandsUnder, quickStartCommands } from './code-blocks.ts';
 import { openReader, type Reader } from './reader.ts';
 
 let reader: Reader | undefined;
@@ -47,10 +47,7 @@ describe('the tutorial', () => {
 
 describe('the README', () => {
   const blocks = codeBlocks('README.md');
-  const typedUnder = (heading: string): readonly string[] =>
-    blocks
-      .filter((block) => block.heading === heading && block.language === 'console')
-      .flatMap((block) => commandsOf(block).split('\n'));
+  const typedUnder = (heading: string): readonly string[] => commandsUnder('README.md', heading);
 
   test('leads to a machine with a real account, and shows what kubectl prints', async () => {
     const [install, ...rest] = typedUnder('With a real account');
@@ -74,10 +71,6 @@ describe('the README', () => {
 });
 
 const read = (path: string): string => readFileSync(join(REPOSITORY, path), 'utf8');
-
-/** What the head of deploy/quickstart.yaml tells to type. */
-const quickStartCommands = (): readonly string[] =>
-  [...read('deploy/quickstart.yaml').matchAll(/^# {3}(.*)$/gm)].map(([, line = '']) => line);
 
 interface Container {
   readonly name: string;

@@ -30,3 +30,16 @@ export function commandsOf({ language, text }: CodeBlock): string {
       : lines;
   return typed.join('\n').trim();
 }
+
+/** What a section of a page tells to type at a prompt, line by line. */
+export function commandsUnder(page: string, heading: string): readonly string[] {
+  return codeBlocks(page)
+    .filter((block) => block.heading === heading && block.language === 'console')
+    .flatMap((block) => commandsOf(block).split('\n'));
+}
+
+/** What the head of deploy/quickstart.yaml tells to type: two commands to begin and two to end. */
+export function quickStartCommands(): readonly string[] {
+  const text = readFileSync(join(REPOSITORY, 'deploy/quickstart.yaml'), 'utf8');
+  return [...text.matchAll(/^# {3}(.*)$/gm)].map(([, line = '']) => line);
+}

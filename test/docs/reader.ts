@@ -1,12 +1,11 @@
-import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
 import { type RunningProcess, startGpuRent } from '../../scripts/demo/processes.ts';
 import { REPOSITORY } from '../../scripts/generate/artifact.ts';
 import { type Cluster, startCluster } from '../cluster/cluster.ts';
 import { goToolPath, HELM } from '../tools/go-tool.ts';
+import { type Typist, typistOn } from './typist.ts';
 
 const NAMESPACE = 'gpu-rental-system';
 
@@ -14,8 +13,7 @@ const NAMESPACE = 'gpu-rental-system';
 export interface Reader {
   readonly cluster: Cluster;
   readonly folder: string;
-  /** Runs what a block says, in bash; rejects where a command fails. */
-  type(commands: string, timeoutMs?: number): Promise<string>;
+  readonly type: Typist;
   /** A process that a Pod would run, with the arguments of its container. */
   run(name: string, args: readonly string[]): RunningProcess;
   /** Arguments by which the operator finds this cluster as the ServiceAccount of `deploy/`. */
@@ -35,21 +33,10 @@ export async function openReader(): Promise<Reader> {
   const gpuRent = `#!/bin/sh\nexec '${process.execPath}' '${join(REPOSITORY, 'src/cli/main.ts')}' "$@"\n`;
   writeFileSync(join(programs, 'gpu-rent'), gpuRent, { mode: 0o755 });
   const helm = dirname(goToolPath(HELM, process.env));
-  const env = {
-    PATH: [programs, helm, dirname(cluster.kubectlPath), process.env.PATH ?? ''].join(':'),
-    HOME: folder,
-    USER: 'reader',
-    KUBECONFIG: cluster.kubeconfigPath,
-    KUBECACHEDIR: join(cluster.folder, 'kubectl-cache'),
-  };
   return {
     cluster,
     folder,
-    async type(commands, timeoutMs = 120_000) {
-      const options = { cwd: folder, env, timeout: timeoutMs };
-      const { stdout } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', commands], options);
-      return stdout;
-    },
+    type: typistOn(cluster, { folder, programs: [programs, helm] }),
     run(name, args) {
       const started = startGpuRent({ name, args, logFolder });
       running.push(started);

@@ -1,13 +1,11 @@
-import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { startGpuRent } from '../../scripts/demo/processes.ts';
 import { DEMO_DURATIONS } from '../../scripts/demo/stage.ts';
-import { REPOSITORY } from '../../scripts/generate/artifact.ts';
 import { selfSigned } from '../builders/self-signed.ts';
 import type { NodeClusterAccess } from '../cluster/node/describe-with-node.ts';
+import { operatorImage } from '../image/operator-image.ts';
 import { HELM } from '../tools/go-tool.ts';
 import { openHelm } from './helm.ts';
 import { NAMESPACE, RELEASE } from './release-bench.ts';
@@ -29,15 +27,6 @@ export interface NodeBench {
 
 const CA_CONFIG_MAP = 'marketplace-ca';
 const DAY_MS = 24 * 3600 * 1000;
-
-/** What `make image` makes, for this machine's own use. */
-async function buildImage(): Promise<string> {
-  await promisify(execFile)(process.execPath, [join(REPOSITORY, 'scripts/image.ts')], {
-    env: { ...process.env, IMAGE_ENGINE: 'none', IMAGE: '' },
-    maxBuffer: 1 << 24,
-  });
-  return join(REPOSITORY, 'dist/image.tar');
-}
 
 /** A marketplace on the address that Pods reach, with a certificate of its own. */
 async function startMarketplace(folder: string, address: string) {
@@ -90,7 +79,7 @@ export async function openNodeBench(cluster: NodeClusterAccess): Promise<NodeBen
     const marketplace = await startMarketplace(folder, cluster.node.hostAddress);
     undo.push(() => marketplace.stop());
     const helm = await openHelm(folder, HELM);
-    await cluster.node.importImage(await buildImage());
+    await cluster.node.importImage(await operatorImage());
     const apply = (...items: readonly object[]): Promise<string> =>
       cluster.kubectl(['apply', '-f', '-'], {
         stdin: JSON.stringify({ apiVersion: 'v1', kind: 'List', items }),

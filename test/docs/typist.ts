@@ -1,0 +1,27 @@
+import { execFile } from 'node:child_process';
+import { delimiter, dirname, isAbsolute, join } from 'node:path';
+import { promisify } from 'node:util';
+import type { ClusterConnection } from '../cluster/connection.ts';
+
+/** Runs what a block says, in bash; rejects where a command fails or takes longer (default: two minutes). */
+export type Typist = (commands: string, timeoutMs?: number) => Promise<string>;
+
+/** Somebody at a prompt in that folder, whose kubectl has this cluster; `programs` are folders that come first on PATH. */
+export function typistOn(
+  cluster: Pick<ClusterConnection, 'kubectlPath' | 'kubeconfigPath' | 'folder'>,
+  { folder, programs = [] }: { readonly folder: string; readonly programs?: readonly string[] },
+): Typist {
+  const kubectl = isAbsolute(cluster.kubectlPath) ? [dirname(cluster.kubectlPath)] : [];
+  const env = {
+    PATH: [...programs, ...kubectl, process.env.PATH ?? ''].join(delimiter),
+    HOME: folder,
+    USER: 'reader',
+    KUBECONFIG: cluster.kubeconfigPath,
+    KUBECACHEDIR: join(cluster.folder, 'kubectl-cache'),
+  };
+  return async (commands, timeoutMs = 120_000) => {
+    const options = { cwd: folder, env, timeout: timeoutMs };
+    const { stdout } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', commands], options);
+    return stdout;
+  };
+}

@@ -1,0 +1,50 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { REPOSITORY } from '../../scripts/generate/artifact.ts';
+import { describeWithNode } from '../cluster/node/describe-with-node.ts';
+import { commandsUnder, quickStartCommands } from '../docs/code-blocks.ts';
+import { type Typist, typistOn } from '../docs/typist.ts';
+import { operatorImage } from '../image/operator-image.ts';
+
+const [, , endMachine = 'false', endAll = 'false'] = quickStartCommands();
+/** docs/performance.md has the figure of an idle machine. */
+const READY_WITHIN_MS = 90_000;
+/** What there is of all kinds that it makes, by kind and name. */
+const OBJECTS =
+  'kubectl get crd,ns,clusterroles,clusterrolebindings,secrets,configmaps,services,endpointslices -o name';
+
+describeWithNode('the quick start of the README on a node', (cluster) => {
+  let type: Typist;
+  let before = '';
+
+  beforeAll(async () => {
+    type = typistOn(cluster(), { folder: REPOSITORY });
+    before = await type(OBJECTS);
+    await cluster().node.importImage(await operatorImage());
+  }, 15 * 60_000);
+  afterAll(async () => {
+    await type?.(endMachine).catch(() => {});
+    await type?.(endAll).catch(() => {});
+  });
+
+  test('has a ready machine soon after the first apply', async () => {
+    const commands = commandsUnder('README.md', 'See it work').filter((line) => /\bkubectl\b/.test(line));
+    expect(commands).toHaveLength(2);
+    const startedAt = performance.now();
+    for (const command of commands) await type(command);
+    const tookMs = performance.now() - startedAt;
+    process.stderr.write(`quick start: first machine ready after ${(tookMs / 1000).toFixed(1)} s\n`);
+    expect(tookMs).toBeLessThan(READY_WITHIN_MS);
+  });
+
+  test('runs both containers without a restart', async () => {
+    const shown = '{range .items[*].status.containerStatuses[*]}{.name} {.ready} {.restartCount};{end}';
+    const pods = await type(`kubectl get pods -n gpu-rental-system -o jsonpath='${shown}'`);
+    expect(pods.split(';').toSorted()).toEqual(['', 'operator true 0', 'simulator true 0']);
+  });
+
+  test('is ended by the two commands that the file names, and nothing is left', async () => {
+    await type(endMachine);
+    await type(endAll);
+    expect(await type(OBJECTS)).toBe(before);
+  });
+});
