@@ -109,8 +109,13 @@ describe.skipIf(!canRun)('an upgrade from the previous chart', () => {
       const now = new Set(fieldPaths(after.get(name)));
       return fieldPaths(spec).filter((path) => !now.has(path));
     });
-    // Never released. The level breaker reports `unhealthy` instead of `newlyBad`, and nothing ever set `badSeen`.
-    expect(gone.toSorted()).toEqual(['.status.badSeen', '.status.breaker.newlyBad']);
+    // Never released: renamed, but for `badSeen`, which nothing ever set.
+    expect(gone.toSorted()).toEqual([
+      '.status.badSeen',
+      '.status.breaker.newlyBad',
+      '.status.gpu.memoryMB',
+      '.status.history[].minutes',
+    ]);
   });
 
   test('deletes nothing that machines need, while some are rented', async () => {

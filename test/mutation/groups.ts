@@ -30,7 +30,7 @@ const GLOBS: readonly Globs[] = [
       'src/accounts/{account-instances,admission,api-keys,avoid-list,breaker,failure-reports,feed-observer,inventory,pending-rentals,service-clock,slow-replacement,spend-limits}.ts',
       'src/accounts/queue/*.ts',
       'src/accounts/installation/rental-traces.ts',
-      'src/ownership/{claim,identity,intent,key-ring,label,login,ours}.ts',
+      'src/ownership/{claim,identity,intent,key-ring,label,login,ownership}.ts',
       'src/lib/{deadline,money,networks,quantity,text,time}.ts',
     ],
     tests: ['src/{instance,accounts,ownership,lib}/**/*.test.ts'],
