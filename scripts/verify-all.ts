@@ -84,6 +84,11 @@ const PARTS: readonly Suite[] = [
     command: ['node', 'bench/autoscaling.ts', '--tune'],
     counts: 'exit',
   },
+  {
+    name: "memory of the operator's container with 1,000 GpuInstances, on a node",
+    command: ['env', 'MEMORY_INSTANCES=1000', 'vitest', 'run', '--project', 'node', 'test/install/memory'],
+    counts: 'vitest',
+  },
   { name: 'bench: operator', command: ['npm', 'run', '--silent', 'bench'], counts: 'exit' },
   { name: 'bench: simulator', command: ['node', 'bench/simulator.ts'], counts: 'exit' },
   { name: 'demo', command: ['env', 'CI=true', 'npm', 'run', '--silent', 'demo'], counts: 'exit' },
