@@ -1,13 +1,19 @@
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
+import { REPOSITORY } from '../../scripts/generate/artifact.ts';
 import { until } from '../builders/until.ts';
 import { describeWithNode } from '../cluster/node/describe-with-node.ts';
 import { CHART } from './helm.ts';
-import { type Leadership, readLeadership } from './leadership.ts';
+import { type Leadership, readLeadership, watchLeadership } from './leadership.ts';
 import { NAMESPACE, type NodeBench, openNodeBench, RELEASE } from './node-bench.ts';
 
+const PREVIOUS = join(import.meta.dirname, 'previous/gpu-rental-operator-0.0.1.tgz');
+const CRD_CHART = join(REPOSITORY, 'charts/gpu-rental-operator-crds');
 const SOON = { timeout: 90_000, interval: 200 };
 const WAIT = ['--wait', '--timeout=120s'];
+/** A leader that ends gives its lease back; the other one takes it as soon as it sees that. */
+const HANDOVER_MS = 3_000;
 /** Far above what docs/performance.md measures, for machines that run other tests as well. */
 const TAKEOVER_WITHIN_MS = 40_000;
 const KINDS = 'gpuinstances,endpointgroups,marketplaceaccounts';
@@ -146,4 +152,44 @@ describeWithNode('the chart on a node', (cluster) => {
     const pods = () => bench.kubectl('get', 'pods', '-n', NAMESPACE, '-o=name');
     await expect.poll(pods, SOON).toBe('');
   });
+
+  test('is upgraded from the previous chart with a rented machine, and never without a leader', async () => {
+    const { tag, ...old } = { tag: await currentTag(), ...previousValues() };
+    // Today's image, the only one there is, writes what only the definitions of today have.
+    await bench.helm(['install', 'definitions', CRD_CHART, '--take-ownership']);
+    const given = [`--set=image.tag=${tag}`, '--set=crds.enabled=false'];
+    await bench.helm(['install', RELEASE, PREVIOUS, ...given, ...WAIT], old);
+    await mountAuthority();
+    await rentMachine('kept');
+    const before = await rented();
+    const seen = await watchLeadership(leadership, () =>
+      bench.helm(['upgrade', RELEASE, CHART, '--set=crds.enabled=false', ...WAIT], bench.values),
+    );
+    const gap = `at most ${Math.round(seen.longestGapMs)} ms without one`;
+    process.stderr.write(
+      `upgrade: ${seen.holders.length} leaders in turn, ${gap}, ${seen.samples} samples\n`,
+    );
+    expect(seen.longestGapMs).toBeLessThan(HANDOVER_MS);
+    expect(await rented()).toBe(before);
+    await bench.kubectl('wait', 'gpui/kept', '--for=condition=Ready', '--timeout=60s');
+  });
+
+  /** The previous chart mounts no volumes. */
+  function previousValues(): object {
+    const { extraVolumes: _volumes, extraVolumeMounts: _mounts, ...rest } = bench.values;
+    return rest;
+  }
+
+  /** By hand, as somebody would who had to with that chart. */
+  async function mountAuthority(): Promise<void> {
+    const { extraVolumes: volumes, extraVolumeMounts: volumeMounts } = bench.values;
+    const spec = { volumes, containers: [{ name: 'operator', volumeMounts }] };
+    const patch = JSON.stringify({ spec: { template: { spec } } });
+    await bench.kubectl('patch', 'deployment', RELEASE, '-n', NAMESPACE, `--patch=${patch}`);
+    await bench.kubectl('rollout', 'status', `deployment/${RELEASE}`, '-n', NAMESPACE, '--timeout=90s');
+  }
+
+  async function currentTag(): Promise<string> {
+    return (await bench.helm(['show', 'chart', CHART])).match(/^appVersion: "?([^"\n]+)/m)?.[1] ?? '';
+  }
 });

@@ -17,7 +17,7 @@ export interface NodeBench {
   readonly controlUrl: string;
   readonly apiKey: string;
   /** The values of the chart under which the operator trusts this marketplace. */
-  readonly values: object;
+  readonly values: Readonly<Record<string, unknown>>;
   /** Runs Helm in the release's namespace, with the values from a file if there are any. Rejects with what it says. */
   helm(args: readonly string[], values?: object): Promise<string>;
   kubectl(...args: readonly string[]): Promise<string>;
@@ -57,7 +57,7 @@ async function startMarketplace(folder: string, address: string) {
   }
 }
 
-function valuesFor(marketplaceUrl: string): object {
+function valuesFor(marketplaceUrl: string): NodeBench['values'] {
   return {
     replicas: 2,
     marketplace: { urls: [marketplaceUrl], allowPrivateAddresses: true },
