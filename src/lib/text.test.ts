@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { cutToBytes, fittingText } from './text.ts';
 
 test.each([
@@ -15,6 +15,29 @@ test.each([
 });
 
 describe('cutToBytes', () => {
+  test.each([
+    ['stays when it fits to the byte', 'abcdef', 6, 'abcdef'],
+    ['ends in an ellipsis of three bytes when one byte is too many', 'abcdefg', 6, 'abc…'],
+    ['loses no character in the middle of the place for the ellipsis', 'abcdé!', 6, 'abc…'],
+    ['loses a character of two bytes as a whole', 'abéééé', 6, 'ab…'],
+    ['loses a character of four bytes as a whole', 'a😀😀', 7, 'a…'],
+    ['keeps a character that ends where the ellipsis begins', 'a😀😀', 8, 'a😀…'],
+    ['is the ellipsis alone when its first character does not fit beside it', '😀😀', 6, '…'],
+    ['is the ellipsis alone when nothing else has room', 'abcd', 3, '…'],
+  ])('a text %s', (_, text, most, expected) => {
+    expect(cutToBytes(text, most)).toBe(expected);
+  });
+
+  test('encodes no text that is so short that it fits in any case: most are', () => {
+    const encode = vi.spyOn(Buffer, 'from');
+    try {
+      expect(cutToBytes('abc', 9)).toBe('abc');
+      expect(encode).not.toHaveBeenCalled();
+    } finally {
+      encode.mockRestore();
+    }
+  });
+
   test('property: never more bytes than allowed, never half a character, and what fits stays', () => {
     fc.assert(
       fc.property(

@@ -53,7 +53,7 @@ const GLOBS: readonly Globs[] = [
     name: 'accounts on record',
     files: ['src/controllers/marketplace-account/{conditions,decide,incidents,key-proof,status}.ts'],
     tests: [
-      'src/controllers/marketplace-account/{act,breaker-record,decide,figures,mass-orphans,rollback,situations}.test.ts',
+      'src/controllers/marketplace-account/{act,breaker-record,decide,figures,key-proof,mass-orphans,rollback,situations}.test.ts',
     ],
   },
   {
