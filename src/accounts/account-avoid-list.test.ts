@@ -168,3 +168,99 @@ describe('the word of one namespace (H9)', () => {
     expect(avoid.current().machines).toEqual(new Set(['99']));
   });
 });
+
+describe('a report that no status shows yet', () => {
+  test('is written once, as the latest failure has it, when the same thing fails again', () => {
+    const { avoid } = list();
+    avoid.add(host, 'Exited');
+    avoid.add(machine, 'Exited');
+    avoid.add(host, 'HostSilent');
+    avoid.follow([]);
+    const again = { ...entry(48 * HOUR, 'HostSilent'), failures: 2 };
+    expect(avoid.durable()).toEqual([{ ...entry(HOUR), target: machine }, again]);
+  });
+
+  test('is all that outlives a status without it: what was read from there is gone', () => {
+    const { avoid } = list([entry(90 * HOUR)]);
+    avoid.add(machine, 'Exited');
+    avoid.follow([]);
+    expect(avoid.durable().map(({ target }) => target)).toEqual([machine]);
+  });
+
+  test.each([
+    ['is on record when the status has whole seconds of its time', -999, []],
+    ['is not on record when the status has the time of an earlier failure', -1_000, [24 * HOUR]],
+  ])('%s', (_, offset, left) => {
+    const { avoid } = list();
+    avoid.add(host, 'Exited');
+    avoid.follow([entry(24 * HOUR + offset)]);
+    avoid.follow([]);
+    expect(avoid.durable().map(({ until }) => until)).toEqual(left);
+  });
+});
+
+describe('what a namespace reported', () => {
+  const witness = (namespace: string, owner = `${namespace}-object`): FailureReporter => {
+    return { namespace, owner, image: `example/${namespace}:1`, reason: 'HostSilent', patient: false };
+  };
+  const machineOf = (id: number) => ({ type: 'machine', id: String(id) }) as const;
+
+  test('stays when another namespace reports something else', () => {
+    const { avoid } = list();
+    avoid.add(machineOf(1), 'HostSilent', witness('red'));
+    avoid.add(machineOf(2), 'HostSilent', witness('blue'));
+    expect(avoid.current('red-object').machines).toEqual(new Set(['1']));
+    expect(avoid.current('blue-object').machines).toEqual(new Set(['2']));
+  });
+
+  test('takes one place however often it reports the same: 64 others stay beside it', () => {
+    const { avoid } = list();
+    for (let id = 1; id < 64; id += 1) avoid.add(machineOf(id), 'HostSilent', witness('red'));
+    for (let times = 0; times < 10; times += 1) avoid.add(machineOf(64), 'HostSilent', witness('red'));
+    expect(avoid.current('red-object').machines.size).toBe(64);
+  });
+
+  test('is forgotten when 256 other namespaces have reported since, and not before', () => {
+    const { avoid } = list();
+    avoid.add(machineOf(1), 'HostSilent', witness('red'));
+    for (let other = 1; other < 256; other += 1)
+      avoid.add(machineOf(1_000 + other), 'HostSilent', witness(`n${other}`));
+    expect(avoid.current('red-object').machines.size).toBe(1);
+    avoid.add(machineOf(2_000), 'HostSilent', witness('n256'));
+    expect(avoid.current('red-object').machines.size).toBe(0);
+    expect(avoid.current('n1-object').machines.size).toBe(1);
+  });
+
+  test('outlives the reports of namespaces that reported earlier when it reports again', () => {
+    const { avoid } = list();
+    avoid.add(machineOf(1), 'HostSilent', witness('red'));
+    for (let other = 1; other < 256; other += 1)
+      avoid.add(machineOf(1_000 + other), 'HostSilent', witness(`n${other}`));
+    avoid.add(machineOf(2), 'HostSilent', witness('red'));
+    avoid.add(machineOf(2_000), 'HostSilent', witness('n256'));
+    expect(avoid.current('red-object').machines).toEqual(new Set(['1', '2']));
+    expect(avoid.current('n1-object').machines.size).toBe(0);
+  });
+
+  test('is avoided by its own object alone for less than five minutes', async () => {
+    const { avoid, clock } = list();
+    avoid.add(machineOf(1), 'HostSilent', witness('red', 'first'));
+    expect(avoid.current('second').machines.size).toBe(0);
+    await clock.advance(5 * 60_000 - 1);
+    expect(avoid.current('first').machines).toEqual(new Set(['1']));
+    await clock.advance(1);
+    expect(avoid.current('first').machines.size).toBe(0);
+  });
+
+  test('no longer agrees with another namespace when it is a day old to the millisecond', async () => {
+    const { avoid, clock } = list();
+    avoid.add(machineOf(1), 'HostSilent', witness('red'));
+    avoid.add(machineOf(2), 'HostSilent', witness('red'));
+    await clock.advance(24 * HOUR - 1);
+    avoid.add(machineOf(1), 'HostSilent', witness('blue'));
+    expect(avoid.current().machines).toEqual(new Set(['1']));
+    await clock.advance(1);
+    avoid.add(machineOf(2), 'HostSilent', witness('green'));
+    expect(avoid.current().machines).toEqual(new Set(['1']));
+  });
+});

@@ -139,3 +139,25 @@ test('names no namespace when a second one reports the same failure (H9)', () =>
   const agreed = withFailure(again, { target: machine, reason: 'CannotStart', now: 2, namespace: 'blue' });
   expect(agreed[0]).not.toHaveProperty('namespace');
 });
+
+test.each([
+  ['stays in its order when it has as many entries as it may', 2, ['1', '2']],
+  ['loses what ends first when it has one entry too many', 1, ['2']],
+])('a list %s', (_, max, expected) => {
+  const entries = ['1', '2'].map((id, index): AvoidEntry => {
+    return { target: { type: 'machine', id }, until: index, failures: 1, reason: 'Exited' };
+  });
+  expect(fairShare(entries, max).map(({ target }) => target.id)).toEqual(expected);
+});
+
+test('merging keeps what the first list says when both name the same time', () => {
+  const [known, written] = ['Exited', 'Requested'].map((reason): AvoidEntry => {
+    return { target: machine, until: 5, failures: 1, reason };
+  });
+  expect(mergeAvoided(known ? [known] : [], written ? [written] : [])).toEqual([known]);
+});
+
+test('a failure without a reporter names no namespace', () => {
+  const [entry] = withFailure([], { target: machine, reason: 'Exited', now: 0 });
+  expect(entry).not.toHaveProperty('namespace');
+});
