@@ -13,7 +13,7 @@ import {
   row,
   withMachine,
 } from '../../../test/builders/observed.ts';
-import { settlesAt } from './facts.ts';
+import { lateMachineOfClosed, listedLate, listedLateBefore, settlesAt } from './facts.ts';
 import type { RentedFacts } from './types.ts';
 
 /** Issued so long ago that a list begun a second ago proves that nothing came. */
@@ -236,4 +236,93 @@ test('an object begins before its first purchase, and wanted', () => {
     false,
     true,
   ]);
+});
+
+describe('the time by which a machine may be ended', () => {
+  test.each<readonly [string, Given, number | undefined]>([
+    ['is ours when no account says one', { account: { state: 'missing' } }, at(0)],
+    [
+      'is not ahead of what passed here, when our own clock was set ahead',
+      { account: { state: 'missing' }, observed: { steadyNow: at(-60) } },
+      at(-60),
+    ],
+    [
+      'is not known before two lists agree on it',
+      { facts: { serviceTime: { type: 'known', at: at(5), isConfirmed: false } } },
+      undefined,
+    ],
+    ['is not known while it is stale', { facts: { serviceTime: { type: 'stale' } } }, undefined],
+  ])('%s', (_, situation, expected) => {
+    expect(given(situation).confirmedNow).toBe(expected);
+  });
+});
+
+test('an intent in the annotation counts when memory has one of the same number', () => {
+  const remembered = { ...LATE, issuedAt: at(-90) };
+  expect(given({ intent: LATE, memory: { intent: remembered } }).openIntent?.issuedAt).toBe(LATE.issuedAt);
+});
+
+describe('a late machine of a closed purchase (H6)', () => {
+  const lateRow = row({ id: '8', label: labelOf(1, at(-600)), startedAt: at(-200) });
+  const first = { attempt: 1, issuedAt: at(-600) };
+  const remembered = (attempt = 1) => ({ late: { attempt, issuedAt: at(-600), machine: lateRow } });
+  const past = (attempt: number) => {
+    return { attempt, instanceId: '4', reason: 'Exited', endedAt: '', rentedMinutes: 0, cost: '0' } as const;
+  };
+  const missing = (...lists: readonly number[]) => {
+    return { absences: new Map([['8', { lists, read: undefined }]]) };
+  };
+  const found = { machine: { id: '8' }, attempt: 1 };
+
+  test.for<readonly [string, Given]>([
+    ['while a later purchase is open', { intent: LATE, machines: [listed(lateRow)] }],
+    ['when a later purchase is settled', { status: { attempt: 3 }, machines: [listed(lateRow)] }],
+    [
+      'when only the machine of another purchase has ended',
+      { status: { attempt: 3, history: [past(2)] }, machines: [listed(lateRow)] },
+    ],
+    ['from memory, when no list has lacked it', { intent: LATE, memory: remembered() }],
+    ['from memory, before the first list', { intent: LATE, list: 'none', memory: remembered() }],
+    [
+      'from memory, when the lists that lack it are less than a list lag apart',
+      { intent: LATE, memory: remembered(), observed: missing(at(-60), at(-30), at(-1)) },
+    ],
+  ])('is known %s', ([, situation]) => {
+    expect(lateMachineOfClosed(given(situation))).toMatchObject(found);
+  });
+
+  test.for<readonly [string, Given]>([
+    ['when none is listed or remembered', { intent: LATE }],
+    [
+      'when a machine of its purchase has ended, whatever else has',
+      { status: { attempt: 3, history: [past(1), past(2)] }, machines: [listed(lateRow)] },
+    ],
+    ['when its purchase is the one that is open', { intent: LATE, memory: remembered(2) }],
+    [
+      'when lists a whole list lag apart lack it',
+      { intent: LATE, memory: remembered(), observed: missing(at(-61), at(-60), at(-1)) },
+    ],
+  ])('is none %s', ([, situation]) => {
+    expect(lateMachineOfClosed(given(situation))).toBeUndefined();
+  });
+
+  test('is not that of the open purchase when it was issued at another time', () => {
+    const situation = { intent: OLD, memory: remembered(2), observed: { listsBegun: [at(-1)] } };
+    const otherwise = { ...situation, intent: intent({ attempt: 2, issuedAt: at(-700) }) };
+    expect(given(otherwise).intentOutcome).toMatchObject({ type: 'nothingCame' });
+    expect(given(situation).intentOutcome).toMatchObject({ type: 'late', machine: { id: '8' } });
+  });
+
+  test('is not a machine that began in the window of its label', () => {
+    const punctual = machineOf(1);
+    expect(listedLate([punctual], intent())).toBeUndefined();
+    expect(listedLateBefore([punctual], 5)).toEqual([]);
+  });
+
+  test('is listed for purchases before the newest, unless it began a day after its label', () => {
+    const dayOld = row({ id: '9', label: labelOf(1, at(-100_000)), startedAt: at(-1) });
+    const labelled = [listed(dayOld), listed(lateRow)];
+    expect(listedLateBefore(labelled, 2)).toEqual([{ ...first, machine: lateRow }]);
+    expect(listedLateBefore(labelled, 1)).toEqual([]);
+  });
 });
