@@ -67,6 +67,7 @@ function unrecorded(scene: Scene): readonly Shortfall[] {
   );
   return mine.flatMap((contract) => {
     const owner = scene.ownerOf(contract);
+    if (!owner && scene.isRepeated(contract) && scene.orphanPolicy(contract) !== 'Destroy') return [];
     if (!owner)
       return [{ invariant: 'I1', text: `contract ${contract.id} still bills and no object claims it` }];
     if (idAt(objectAt(owner, 'status'), 'instanceId') === contract.id) return [];

@@ -149,10 +149,15 @@ export class MachineWatch {
     this.#released.add(goneKey(uid));
     for (const contract of Object.values(this.#scene.contracts())) {
       if (contract.image === BY_HAND || this.#scene.purchaseOf(contract)?.uid !== uid) continue;
-      if (isLate(contract)) continue;
+      if (isLate(contract) || this.#isUnseenRepeat(contract)) continue;
       if (this.#scene.isKept(contract) && mayKeep(object, contract.id)) continue;
       this.#scene.broken('I7', `${nameOf(object)} was let go while contract ${contract.id} lives`);
     }
+  }
+
+  /** One that no list may have shown when its object went. */
+  #isUnseenRepeat(contract: Contract): boolean {
+    return this.#scene.now - contract.createdAt < LIST_LAG_MS && this.#scene.isRepeated(contract);
   }
 
   #addForeign(contract: Contract): void {
@@ -178,7 +183,7 @@ export class MachineWatch {
     if (owner && !hasIntentFor(owner, attempt)) {
       this.#scene.broken('I5', `contract ${contract.id} was rented before its intent stood on the object`);
     }
-    if (this.#released.has(goneKey(uid)) && !isLate(contract)) {
+    if (this.#released.has(goneKey(uid)) && !isLate(contract) && !this.#scene.isRepeated(contract)) {
       this.#scene.broken(
         'I7',
         `contract ${contract.id} appeared after the finalizer of its object was removed`,

@@ -352,6 +352,18 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
     },
   ],
   [
+    'a rent call is carried out again after its machine has ended and its object is gone',
+    new Bench(),
+    async (bench) => {
+      const label = bench.label(1);
+      bench.sendRent(1);
+      const { id } = await bench.rent(1, { label });
+      bench.world.market.store.remove('contracts', id);
+      bench.users.delete('a');
+      await bench.rent(2, { intent: false, label });
+    },
+  ],
+  [
     'a machine is destroyed whose object allows a lower price by now, as its object says',
     new Bench(),
     async (bench) => {

@@ -189,6 +189,22 @@ export class Scene {
     });
   }
 
+  /**
+   * Whether a contract is another one of a purchase whose machine had ended before: a proxy has repeated a rent call that
+   * was answered. What comes of that when the object is gone, or about to go, is an orphan like a late rental.
+   */
+  isRepeated(contract: Contract): boolean {
+    const purchase = this.purchaseOf(contract);
+    if (!purchase || contract.image === BY_HAND) return false;
+    return [...this.#made].some(
+      ([id, other]) =>
+        id < contract.id &&
+        other?.uid === purchase.uid &&
+        other.attempt === purchase.attempt &&
+        this.contracts()[id] === undefined,
+    );
+  }
+
   /** Whether the host of a contract answers. */
   isUp({ machineId }: Contract): boolean {
     return this.world.market.store.current().tables.machines[machineId]?.state === 'up';
