@@ -360,6 +360,7 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
       const { id } = await bench.rent(1, { label });
       bench.world.market.store.remove('contracts', id);
       bench.users.delete('a');
+      await bench.pass(20);
       await bench.rent(2, { intent: false, label });
     },
   ],
