@@ -537,3 +537,29 @@ describe('how long ago an intent was issued', () => {
     expect(left({ type: 'stale' })).toBe(30_000);
   });
 });
+
+describe('an index of objects by machine', () => {
+  test.each([
+    ['by the machine that it records', BY_MACHINE, { status: { instanceId: '6' } }, ['6']],
+    [
+      'by the machine that it wants',
+      BY_ADOPTED,
+      { spec: { adopt: { instanceId: '7', policy: 'Manage' } } },
+      ['7'],
+    ],
+    ['under no machine when it records none', BY_MACHINE, {}, []],
+    ['under no machine when it wants none', BY_ADOPTED, {}, []],
+  ] as const)('finds an object %s', (_, index, situation, expected) => {
+    expect(machineIndexes[index]?.(other(situation))).toEqual(expected);
+  });
+});
+
+test('the queue is asked for the place of this generation of the object', () => {
+  const asked: unknown[] = [];
+  const place = (...which: readonly unknown[]) => {
+    asked.push(which);
+    return undefined;
+  };
+  seen({ session: { queue: { place } } });
+  expect(asked).toEqual([[given().uid, 1]]);
+});
