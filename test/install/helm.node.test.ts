@@ -10,6 +10,7 @@ import { NAMESPACE, type NodeBench, openNodeBench, RELEASE } from './node-bench.
 
 const PREVIOUS = join(import.meta.dirname, 'previous/gpu-rental-operator-0.0.1.tgz');
 const CRD_CHART = join(REPOSITORY, 'charts/gpu-rental-operator-crds');
+const CRD_RELEASE = 'definitions';
 const SOON = { timeout: 90_000, interval: 200 };
 const WAIT = ['--wait', '--timeout=120s'];
 /** A leader that ends gives its lease back; the other one takes it as soon as it sees that. */
@@ -32,7 +33,10 @@ describeWithNode('the chart on a node', (cluster) => {
   }, 15 * 60_000);
   afterAll(async () => {
     await deleteObjects();
-    await bench?.helm(['uninstall', RELEASE, '--ignore-not-found', ...WAIT]);
+    await bench?.helm(['uninstall', RELEASE, CRD_RELEASE, '--ignore-not-found', ...WAIT]);
+    // Both charts leave them to the cluster, since other releases may need them.
+    const kept = 'crd,validatingadmissionpolicies,validatingadmissionpolicybindings';
+    await bench?.kubectl('delete', kept, '--all', '--timeout=60s');
     await bench?.close();
   });
 
@@ -156,7 +160,7 @@ describeWithNode('the chart on a node', (cluster) => {
   test('is upgraded from the previous chart with a rented machine, and never without a leader', async () => {
     const { tag, ...old } = { tag: await currentTag(), ...previousValues() };
     // Today's image, the only one there is, writes what only the definitions of today have.
-    await bench.helm(['install', 'definitions', CRD_CHART, '--take-ownership']);
+    await bench.helm(['install', CRD_RELEASE, CRD_CHART, '--take-ownership']);
     const given = [`--set=image.tag=${tag}`, '--set=crds.enabled=false'];
     await bench.helm(['install', RELEASE, PREVIOUS, ...given, ...WAIT], old);
     await mountAuthority();
