@@ -6,7 +6,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import * as z from 'zod';
+import packageJson from '../package.json' with { type: 'json' };
 import { cacheRoot } from '../test/cluster/build-cache.ts';
 import { readStrictly } from '../test/settings/reader.ts';
 import { type Architecture, digestOf, fetchPackage, pins, readPackage } from './image/debian-archive.ts';
@@ -48,9 +48,7 @@ function readSettings(): { name: string; engine: EngineName | 'none' | undefined
   });
 }
 
-const { version } = z
-  .looseObject({ version: z.string() })
-  .parse(JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')));
+const { version } = packageJson;
 
 /** What git says; undefined if this is no clone. */
 function git(...args: readonly string[]): string | undefined {

@@ -4,7 +4,7 @@
  * this machine can be a node.
  */
 
-import { whyNoNode } from '../test/cluster/cluster.ts';
+import { isClusterNamed, whyNoNode } from '../test/cluster/cluster.ts';
 import { settingsOrExit } from '../test/settings/or-exit.ts';
 import { readStrictly } from '../test/settings/reader.ts';
 import { endWith, interruption, reasonOf } from './demo/ending.ts';
@@ -15,8 +15,8 @@ import { Story } from './demo/story.ts';
 
 const A_WEEK = 7 * 24 * 3600;
 
-/** PLAYGROUND_SECONDS ends it; PLAYGROUND_NODE says whether Pods shall run: if they can, unless it is set. */
-const { seconds, node: wanted } = settingsOrExit(() =>
+/** PLAYGROUND_SECONDS ends it; PLAYGROUND_NODE says whether Pods run: if they can, unless it is set. */
+const { seconds, node: desiredNode } = settingsOrExit(() =>
   readStrictly(process.env, (reader) => ({
     seconds: reader.whole('PLAYGROUND_SECONDS', 1, A_WEEK),
     node: reader.oneOf('PLAYGROUND_NODE', ['true', 'false']),
@@ -50,14 +50,12 @@ function tellWhatToTry({ cluster, controlUrl, logFolder }: Stage, node: boolean)
   view.say(seconds === undefined ? 'Ctrl-C ends it.' : `It ends in ${seconds} s, or with Ctrl-C.`);
 }
 
-/** A cluster that somebody asked for is taken as it is. */
 async function hasNode(): Promise<boolean> {
-  if (wanted !== undefined) return wanted === 'true';
-  const isAsked = ['USE_EXISTING_CLUSTER', 'KUBEBUILDER_ASSETS'].some((name) => process.env[name]);
-  return !isAsked && (await whyNoNode(process.env)) === undefined;
+  if (desiredNode !== undefined) return desiredNode === 'true';
+  return !(await isClusterNamed(process.env)) && (await whyNoNode(process.env)) === undefined;
 }
 
-/** Shows what happens until somebody or PLAYGROUND_SECONDS ends it. */
+/** Shows what happens until Ctrl-C or PLAYGROUND_SECONDS ends it. */
 async function stayUp(stage: Stage): Promise<string> {
   const elapsed = seconds === undefined ? [] : [AbortSignal.timeout(seconds * 1000)];
   const over = AbortSignal.any([signal, ...elapsed]);

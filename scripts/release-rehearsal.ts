@@ -2,24 +2,22 @@
  * `make release-rehearsal`: every command of the release workflow that needs no service, on a registry and with a key
  * of its own; then what was released is installed from there. Two at once do not meet, and nothing is left behind.
  */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import * as z from 'zod';
+import packageJson from '../package.json' with { type: 'json' };
 import { endWith, interruption, reasonOf, untilInterrupted } from './demo/ending.ts';
-import { program } from './release/programs.ts';
+import { findPrograms, program } from './release/programs.ts';
 import { readPublished } from './release/record.ts';
 import { installReleased } from './release/rehearsal/installation.ts';
 import { tryPackage } from './release/rehearsal/package.ts';
-import { findPrograms, makeKeys, rehearsalEnvironment, startRegistry } from './release/rehearsal/setting.ts';
+import { makeKeys, rehearsalEnvironment, startRegistry } from './release/rehearsal/setting.ts';
 import { copySources } from './release/rehearsal/sources.ts';
 import { openWorkplace, type Workplace } from './release/rehearsal/workplace.ts';
 import { releaseSettings } from './release/settings.ts';
 import { rehearsedCommands } from './release/workflow.ts';
 
 const repository = join(import.meta.dirname, '..');
-const { version } = z
-  .looseObject({ version: z.string() })
-  .parse(JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')));
+const { version } = packageJson;
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const signal = interruption(() => say('Stopping the rehearsal'));
 
@@ -84,9 +82,7 @@ async function main(): Promise<void> {
   try {
     const released = await rehearse(workplace);
     await workplace.close();
-    endWith({ result: 'ok', ...released, seconds: Math.round((performance.now() - startedAt) / 1000) } as {
-      readonly result: string;
-    });
+    endWith({ result: 'ok', ...released, seconds: Math.round((performance.now() - startedAt) / 1000) });
   } catch (error) {
     await workplace.close();
     const result = error instanceof Error ? error.message : String(error);

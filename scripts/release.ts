@@ -2,9 +2,8 @@
  * `npm run release -- STEP`: one step of a release. The release workflow runs `image`, `charts`, `verify` and
  * `package`; `make release-rehearsal` runs them with a local registry and a key of its own.
  */
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import * as z from 'zod';
+import packageJson from '../package.json' with { type: 'json' };
 import { releaseCharts } from './release/charts.ts';
 import { releaseImage } from './release/image.ts';
 import { releasePackage } from './release/package.ts';
@@ -15,9 +14,7 @@ import { verifyRelease } from './release/verify.ts';
 
 const repository = join(import.meta.dirname, '..');
 const { env } = process;
-const { version } = z
-  .looseObject({ version: z.string() })
-  .parse(JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')));
+const { version } = packageJson;
 
 const publishing =
   (step: (release: Release) => Promise<string>): (() => Promise<string>) =>

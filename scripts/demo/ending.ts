@@ -28,7 +28,7 @@ export function reasonOf(error: unknown, signal: AbortSignal): string {
 }
 
 /** The outcome as the last line on stdout, and the end of the process: 0 for `ok`, 1 for anything else. */
-export function endWith(outcome: { readonly result: string }): void {
+export function endWith<Outcome extends { readonly result: string }>(outcome: Outcome): void {
   const exitCode = outcome.result === 'ok' ? 0 : 1;
   // A build that was interrupted goes on until the process ends.
   process.stdout.write(`${JSON.stringify(outcome)}\n`, () => process.exit(exitCode));

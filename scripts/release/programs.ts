@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { COSIGN, CRANE, type GoTool, goTool, HELM } from '../../test/tools/go-tool.ts';
+import { COSIGN, CRANE, goTool, HELM } from '../../test/tools/go-tool.ts';
 
 /** Runs one program; resolves with its standard output, and rejects with what it says on standard error. */
 export type Program = (args: readonly string[]) => Promise<string>;
@@ -29,12 +29,23 @@ export function program(name: string, path: string, environment: NodeJS.ProcessE
   };
 }
 
-/** Builds those that this user's cache does not have. Rejects with how to get what is missing. */
-export async function openPrograms(env: NodeJS.ProcessEnv): Promise<Programs> {
-  const open = async (name: string, tool: GoTool): Promise<Program> =>
-    program(name, await goTool(tool, env), env);
+/** Where the programs are. */
+export type ProgramPaths = Readonly<Record<keyof Programs, string>>;
+
+/** Builds those that this user's cache does not have, with progress on stderr. Rejects with how to get what is missing. */
+export async function findPrograms(env: NodeJS.ProcessEnv): Promise<ProgramPaths> {
   // One after the other: each build takes all cores.
-  const helm = await open('helm', HELM);
-  const crane = await open('crane', CRANE);
-  return { helm, crane, cosign: await open('cosign', COSIGN) };
+  const helm = await goTool(HELM, env);
+  const crane = await goTool(CRANE, env);
+  return { helm, crane, cosign: await goTool(COSIGN, env) };
+}
+
+/** The programs of {@link findPrograms}, to be run with `env`. */
+export async function openPrograms(env: NodeJS.ProcessEnv): Promise<Programs> {
+  const { helm, crane, cosign } = await findPrograms(env);
+  return {
+    helm: program('helm', helm, env),
+    crane: program('crane', crane, env),
+    cosign: program('cosign', cosign, env),
+  };
 }

@@ -118,9 +118,8 @@ function hold(started: StartedCluster): Cluster {
 /**
  * Starts a Kubernetes API for tests or the demo. Tried in this order: an existing cluster and KUBEBUILDER_ASSETS where
  * the environment asks for them, K3s where a Docker engine answers, a build from Go modules. Where none works, one
- * error names all four.
+ * error names all four. With a node: an existing cluster that takes images, one of this machine's own, or K3s.
  */
-/** With a node: an existing cluster that takes images, one of this machine's own, or K3s. */
 export async function startCluster(given: ClusterOptions & { readonly node: true }): Promise<NodeCluster>;
 export async function startCluster(given?: ClusterOptions): Promise<Cluster>;
 export async function startCluster(given: ClusterOptions = {}): Promise<Cluster> {
@@ -135,6 +134,12 @@ export async function prepareCluster(given: ClusterOptions = {}): Promise<Cluste
     await way.prepare(options);
     return way.source;
   });
+}
+
+/** Whether the environment names the cluster, which then is taken as it is. Rejects where that cannot be used. */
+export async function isClusterNamed(env: NodeJS.ProcessEnv): Promise<boolean> {
+  const found = await Promise.all([existingCluster, kubebuilderAssets].map((way) => way.check(env)));
+  return found.some(({ type }) => type === 'asked');
 }
 
 /** Why no Pod can run here, and what would change that, in one line; undefined where a way can be tried. */

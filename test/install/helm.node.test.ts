@@ -10,7 +10,12 @@ import { NAMESPACE, type NodeBench, openNodeBench, RELEASE } from './node-bench.
 
 const PREVIOUS = join(import.meta.dirname, 'previous/gpu-rental-operator-0.0.1.tgz');
 const CRD_CHART = join(REPOSITORY, 'charts/gpu-rental-operator-crds');
+const CRDS = join(REPOSITORY, 'crds');
 const CRD_RELEASE = 'definitions';
+const GUARD = [
+  'validatingadmissionpolicy/gpu-rental-in-use',
+  `validatingadmissionpolicybinding/gpu-rental-in-use-${NAMESPACE}`,
+];
 const SOON = { timeout: 90_000, interval: 200 };
 const WAIT = ['--wait', '--timeout=120s'];
 /** A leader that ends gives its lease back; the other one takes it as soon as it sees that. */
@@ -35,8 +40,8 @@ describeWithNode('the chart on a node', (cluster) => {
     await deleteObjects();
     await bench?.helm(['uninstall', RELEASE, CRD_RELEASE, '--ignore-not-found', ...WAIT]);
     // Both charts leave them to the cluster, since other releases may need them.
-    const kept = 'crd,validatingadmissionpolicies,validatingadmissionpolicybindings';
-    await bench?.kubectl('delete', kept, '--all', '--timeout=60s');
+    await bench?.kubectl('delete', '--ignore-not-found', '-f', CRDS, '--timeout=60s');
+    await bench?.kubectl('delete', '--ignore-not-found', ...GUARD);
     await bench?.close();
   });
 

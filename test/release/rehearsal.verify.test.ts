@@ -7,14 +7,8 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { REPOSITORY } from '../../scripts/generate/artifact.ts';
-import { type Program, program } from '../../scripts/release/programs.ts';
-import {
-  findPrograms,
-  makeKeys,
-  type ProgramPaths,
-  rehearsalEnvironment,
-  startRegistry,
-} from '../../scripts/release/rehearsal/setting.ts';
+import { findPrograms, type Program, type ProgramPaths, program } from '../../scripts/release/programs.ts';
+import { makeKeys, rehearsalEnvironment, startRegistry } from '../../scripts/release/rehearsal/setting.ts';
 import { openWorkplace, type Workplace } from '../../scripts/release/rehearsal/workplace.ts';
 import {
   attestArguments,

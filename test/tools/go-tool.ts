@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import * as z from 'zod';
 import { cacheRoot } from '../cluster/build-cache.ts';
 import { withBuildLock } from '../cluster/build-lock.ts';
+import { COMPILER_FLAGS, SMALL_PROGRAM } from '../cluster/go-modules.ts';
 import { formatElapsed, showProgress } from '../cluster/progress.ts';
 
 /** A program that is built from its Go module at one version. */
@@ -146,11 +147,9 @@ function runGoBuild(
   const args = [
     'build',
     '-v',
-    '-trimpath',
     '-buildvcs=false',
-    // As the control plane is compiled: packages that both need are compiled once.
-    '-gcflags=all=-dwarf=false',
-    '-ldflags=-s -w',
+    ...COMPILER_FLAGS,
+    SMALL_PROGRAM,
     '-o',
     join(folder, nameOf(tool)),
     tool.toolsFolder === undefined ? `./${tool.main}` : posix.join(tool.module, tool.main),

@@ -2,23 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { COSIGN, CRANE, goTool, HELM } from '../../../test/tools/go-tool.ts';
 import { keyArguments } from '../signing.ts';
 import type { Workplace } from './workplace.ts';
-
-/** Where the programs are. */
-export interface ProgramPaths {
-  readonly crane: string;
-  readonly cosign: string;
-  readonly helm: string;
-}
-
-/** Builds those that this user's cache does not have, with progress on stderr. */
-export async function findPrograms(env: NodeJS.ProcessEnv): Promise<ProgramPaths> {
-  const helm = await goTool(HELM, env);
-  const crane = await goTool(CRANE, env);
-  return { helm, crane, cosign: await goTool(COSIGN, env) };
-}
 
 /** Starts an empty registry on a free port of this machine's loopback; resolves with its host. */
 export async function startRegistry(

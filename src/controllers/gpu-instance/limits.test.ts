@@ -137,15 +137,15 @@ describe('a replacement that an annotation asks for', () => {
   });
 
   test.each<readonly [string, Facts, number]>([
-    ['is told about when it names no time', toReplace('soon'), 1],
+    ['is reported when it names no time', toReplace('soon'), 1],
     [
-      'is told about when it names no time, before anything was rented',
+      'is reported when it names no time, before anything was rented',
       given({ annotations: { [replaceAt]: 'soon' } }),
       1,
     ],
-    ['is told about once', toReplace('soon', { status: { replacedAt: 'soon' } }), 0],
-    ['is not told about when it names a time', toReplace(time(600)), 0],
-    ['is not told about when the object has no annotations', withoutAnnotations(given(withMachine())), 0],
+    ['is reported once', toReplace('soon', { status: { replacedAt: 'soon' } }), 0],
+    ['is not reported when it names a time', toReplace(time(600)), 0],
+    ['is not reported when the object has no annotations', withoutAnnotations(given(withMachine())), 0],
   ])('%s', (_, facts, notes) => {
     expect(unreadableReplaceAt(facts)).toHaveLength(notes);
   });

@@ -111,7 +111,7 @@ describe('who is destroyed first', () => {
 
   test.each<[string, Partial<Worker>, Partial<Worker>]>([
     ['a marked one before an old one', { isMarked: true }, { templateHash: OLD }],
-    ['one that nobody holds before one that is marked', {}, { isMarked: true, isOnHold: true }],
+    ['one that is not on hold before one that is marked', {}, { isMarked: true, isOnHold: true }],
     ['an old one before a sick one', { templateHash: OLD }, { isStalled: true }],
     ['a sick one before a new one', { isStalled: true }, { createdAt: NOW }],
     ['a new one before the first by name', { createdAt: NOW }, {}],

@@ -39,7 +39,7 @@ const counter = (newLoad: number, rejectedLoad = 0): Arrived => counters({ newLo
 const rate = (load: number): Arrived => ({ type: 'rate', load });
 
 /** Reports of one worker, ten seconds apart, the last of them now. */
-const heard = (...arrived: readonly Arrived[]): LoadState =>
+const received = (...arrived: readonly Arrived[]): LoadState =>
   arrived.reduce<LoadState>(
     (loadState, one, index) =>
       withReport(loadState, {
@@ -82,7 +82,7 @@ describe('what arrived in the last ten seconds', () => {
     ['is a rate at its first word', [rate(50)], 50],
     ['is a rate over the time since the last', [rate(0), rate(50)], 50],
   ])('%s', (_, arrived, load) => {
-    const loadState = heard(...arrived);
+    const loadState = received(...arrived);
     expect(loadOver(loadState.history, NOW, 10 * SECOND)).toBe(load);
     expect(loadState.reporters.get('w')?.rate).toBe(load);
     expect(loadState.lastActivity).toBe(load > 0 ? NOW : undefined);
@@ -90,7 +90,7 @@ describe('what arrived in the last ten seconds', () => {
 });
 
 describe('a report', () => {
-  const first = heard(amount(0));
+  const first = received(amount(0));
   const report = (at: number, more: Partial<LoadRecord> = {}) =>
     withReport(first, { reporter: 'w', record: record(amount(500), more), at, times });
 
@@ -135,7 +135,7 @@ describe('a report', () => {
 
 describe('reporters that are no more', () => {
   const problem = { kind: 'invalid', detail: 'negative', at: NOW } as const;
-  const both = withReport(heard(amount(0), amount(500)), {
+  const both = withReport(received(amount(0), amount(500)), {
     ...{ reporter: 'v', record: record(amount(0)), at: NOW, times },
   });
   const loadState = withProblem(withProblem(both, 'w', problem), 'v', problem);
@@ -157,7 +157,7 @@ describe('reporters that are no more', () => {
 
 describe('a clock that was set back', () => {
   test('dates no report in the future: a reporter that is silent since counts as missing in time', () => {
-    const ahead = withReport(heard(amount(0), amount(500)), {
+    const ahead = withReport(received(amount(0), amount(500)), {
       ...{ reporter: 'v', record: record(amount(0)), at: NOW - 3600 * SECOND, times },
     });
     const now = NOW - 1800 * SECOND;
@@ -212,7 +212,7 @@ describe('the load store of a process', () => {
 
   test('hold what they are given, and the last activity that was seen anywhere', () => {
     const store = new LoadStore();
-    store.put('a', heard(amount(0), amount(500)));
+    store.put('a', received(amount(0), amount(500)));
     store.active('a', NOW + SECOND);
     expect(store.get('a')).toMatchObject({ lastActivity: NOW + SECOND, reporters: { size: 1 } });
     store.active('a', NOW - SECOND);

@@ -67,8 +67,8 @@ describe('the workers of a group', () => {
     const { group, make, children } = await bench();
     children.wrote(group, await make('a'));
     const other = { ...group, metadata: { ...group.metadata, name: 'other', uid: 'uid-other' } };
-    const nobody = { children: [], orphans: [], takenNames: new Set() };
-    expect(await children.read(other)).toEqual({ type: 'known', ...nobody });
+    const noWorkers = { children: [], orphans: [], takenNames: new Set() };
+    expect(await children.read(other)).toEqual({ type: 'known', ...noWorkers });
     expect(await children.read(group)).toEqual({ type: 'behind', afterMs: 20 });
   });
 
