@@ -1,6 +1,17 @@
 import type { TestProject } from 'vitest/node';
-import { startCluster, whyNoNode } from '../cluster.ts';
+import { GROUP } from '../../../src/api/v1alpha1/names.ts';
+import { type NodeCluster, startCluster, whyNoNode } from '../cluster.ts';
 import type {} from '../provided-context.ts';
+
+/** These tests install and uninstall the operator, and delete all its objects: an installation in use must not lose its own. */
+async function refuseInstalled({ admin, disposable }: NodeCluster): Promise<void> {
+  if (disposable) return;
+  const { status } = await admin.request({ method: 'GET', path: `/apis/${GROUP}`, accept: [404] });
+  if (status !== 404)
+    throw new Error(
+      `The existing cluster has kinds of ${GROUP}, and these tests would delete their objects: use a cluster without the operator, or remove its CRDs with kubectl delete -f crds/.`,
+    );
+}
 
 /** One cluster that runs Pods for the whole node project; without one its tests are skipped, and one line says why. */
 export default async function startSharedNode(project: TestProject): Promise<() => Promise<void>> {
@@ -11,6 +22,10 @@ export default async function startSharedNode(project: TestProject): Promise<() 
     return async () => {};
   }
   const cluster = await startCluster({ node: true });
+  await refuseInstalled(cluster).catch(async (error) => {
+    await cluster.stop();
+    throw error;
+  });
   if (cluster.nodeTimes !== undefined) {
     const { nodeReadyMs, dnsReadyMs } = cluster.nodeTimes;
     const seconds = (ms: number): string => (ms / 1000).toFixed(1);
