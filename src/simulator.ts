@@ -11,9 +11,8 @@ export {
   type TransportResponse,
 } from './lib/transport.ts';
 export type { ControlRequest } from './simulator/addresses.ts';
-export type { Certificate } from './simulator/http-server.ts';
+export type { Certificate, Listening, ListenOptions } from './simulator/http-server.ts';
 export type { MachineHttp, MachinePort } from './simulator/instances/machine-servers.ts';
-export type { Listening, ListenOptions } from './simulator/listening.ts';
 export type { OfferSketch } from './simulator/market/catalog.ts';
 export type { Profile, Settings, SettingsOverride } from './simulator/settings.ts';
 export { createSimulator, type Simulator, type SimulatorOptions } from './simulator/simulator.ts';

@@ -1,8 +1,24 @@
 import type { Clock } from '../lib/clock.ts';
 import { Refusal } from './calls/refusal.ts';
-import { advancePart } from './steps/advance.ts';
-import { advanceSteps } from './steps/advance-steps.ts';
+import { type AdvanceStep, advancePart } from './steps/advance.ts';
+import { creditStep, lostBillingStep, priceIncreasesStep } from './steps/billing.ts';
+import { bidPricesStep, outagesStep, outbidStep, transitionsStep } from './steps/machines.ts';
+import { deploymentsStep, quietScalingStep, scalingStep } from './steps/scaling.ts';
 import type { WorldStore } from './world/world-store.ts';
+
+/** All that happens by itself, in this order within one instant. */
+export const advanceSteps: readonly AdvanceStep[] = [
+  transitionsStep,
+  outagesStep,
+  priceIncreasesStep,
+  bidPricesStep,
+  outbidStep,
+  lostBillingStep,
+  creditStep,
+  deploymentsStep,
+  scalingStep,
+  quietScalingStep,
+];
 
 /*
  * Brings the world up to simulated time, in parts that are kept: what happened is never done again, however far

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Agent, request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Listening } from './listening.ts';
+import type { Listening } from './http-server.ts';
 import { createSimulator, type Simulator } from './simulator.ts';
 
 let simulator: Simulator;

@@ -1,20 +1,24 @@
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { type Random, systemRandom } from '../lib/random.ts';
-import type { Transport } from '../lib/transport.ts';
+import {
+  type Transport,
+  TransportError,
+  type TransportRequest,
+  type TransportResponse,
+} from '../lib/transport.ts';
+import type { Answer } from './calls/answer.ts';
 import { type BodyBounds, bodyLimit } from './calls/incoming-request.ts';
 import type { Profile, Route } from './calls/route.ts';
-import { catchUp, createSimulatedTime, type SimulatedTime } from './catch-up.ts';
-import { inProcessTransport } from './in-process.ts';
+import { advanceSteps, catchUp, createSimulatedTime, type SimulatedTime } from './catch-up.ts';
+import { type Listening, type ListenOptions, listenAt, type Served } from './http-server.ts';
 import { type MachineHttp, serveMachines } from './instances/machine-servers.ts';
-import { type Listening, type ListenOptions, listenAt, type Served } from './listening.ts';
 import type { OfferSketch } from './market/catalog.ts';
 import { controlRoutes } from './routes/control.ts';
 import { routes } from './routes/registry.ts';
 import { createService, type Service } from './service.ts';
 import { defaultSettings, type SettingsOverride, withSettings } from './settings.ts';
 import { advance } from './steps/advance.ts';
-import { advanceSteps } from './steps/advance-steps.ts';
-import type { ApiKey } from './tables/api-keys.ts';
+import type { ApiKey } from './tables/users.ts';
 import { makeKey, newWorld } from './world/new-world.ts';
 import type { World } from './world/world.ts';
 import type { WorldFile } from './world/world-file.ts';
@@ -205,4 +209,65 @@ function keeper(parts: {
   };
   if (fresh) file.saveAll(store.current(), time.anchor());
   return save;
+}
+
+/** A transport that reaches the service without a socket. A given-up call is still carried out. */
+function inProcessTransport(service: Service): Transport {
+  return async (request) => {
+    request.signal?.throwIfAborted();
+    const answer = service.answer({
+      method: request.method,
+      url: request.path,
+      headers: lowerCased(request.headers),
+      body: request.body,
+      address: 'in-process',
+      origin: request.origin,
+    });
+    if (!(answer instanceof Promise)) return responseOf(answer);
+    return responseOf(await unlessAborted(answer, request));
+  };
+}
+
+function lowerCased(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}
+
+function unlessAborted(answer: Promise<Answer>, request: TransportRequest): Promise<Answer> {
+  const { signal } = request;
+  if (!signal) return answer;
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void =>
+      reject(new TransportError('The caller gave up.', { sent: true, cause: signal.reason }));
+    signal.addEventListener('abort', onAbort, { once: true });
+    answer.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
+}
+
+function responseOf(answer: Answer): TransportResponse {
+  if (answer.type === 'reset') {
+    const message = answer.sent ? 'The connection was reset.' : 'The connection was refused.';
+    throw new TransportError(message, { sent: answer.sent });
+  }
+  let destroyed = false;
+  const isDestroyed = (): boolean => destroyed;
+  return {
+    status: answer.status,
+    headers: answer.headers,
+    body:
+      answer.type === 'stream' ? until(answer.chunks, isDestroyed) : wholeUnless(isDestroyed, answer.body),
+    destroy() {
+      destroyed = true;
+    },
+  };
+}
+
+async function* wholeUnless(stopped: () => boolean, body: string | Uint8Array): AsyncIterable<Uint8Array> {
+  if (!stopped()) yield typeof body === 'string' ? Buffer.from(body) : body;
+}
+
+async function* until(chunks: AsyncIterable<Uint8Array>, stopped: () => boolean): AsyncIterable<Uint8Array> {
+  for await (const chunk of chunks) {
+    if (stopped()) return;
+    yield chunk;
+  }
 }

@@ -1,9 +1,8 @@
 import { seededRandom } from '../../src/lib/random.ts';
 import type { JsonObject } from '../../src/simulator/json.ts';
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts';
-import type { ApiKey } from '../../src/simulator/tables/api-keys.ts';
 import type { SentCode } from '../../src/simulator/tables/tfa.ts';
-import type { User } from '../../src/simulator/tables/users.ts';
+import type { ApiKey, User } from '../../src/simulator/tables/users.ts';
 import type { RowOf, TableName } from '../../src/simulator/world/world.ts';
 import { createVirtualClock } from './virtual-clock.ts';
 

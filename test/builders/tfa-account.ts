@@ -1,4 +1,4 @@
-import type { TfaSettings } from '../../src/simulator/tfa/settings.ts';
+import type { TfaSettings } from '../../src/simulator/settings.ts';
 import type { Answered, SimulatedService } from './simulated-service.ts';
 import { totpCode } from './totp.ts';
 

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { routes } from '../../src/simulator/routes/registry.ts';
-import { tfaErrorStatus } from '../../src/simulator/tfa/tfa-refusal.ts';
+import { tfaErrorStatus } from '../../src/simulator/tfa/step.ts';
 
 /* `docs/conformance.md` names a test for every statement of the specification: here it is held to that. */
 

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import type { Profile } from '../../simulator/calls/route.ts';
-import type { Listening, ListenOptions } from '../../simulator/listening.ts';
+import type { Listening, ListenOptions } from '../../simulator/http-server.ts';
 import { createSimulator, type SimulatorOptions } from '../../simulator/simulator.ts';
 import type { WorldFile } from '../../simulator/world/world-file.ts';
 import type { Command, CommandContext, OptionValues } from '../command.ts';

@@ -1,6 +1,6 @@
 import { type Json, type JsonObject, ownValue } from '../json.ts';
 import type { Settings } from '../settings.ts';
-import type { ApiKey } from '../tables/api-keys.ts';
+import type { ApiKey } from '../tables/users.ts';
 import type { WorldStore } from '../world/world-store.ts';
 import type { SimRequest } from './answer.ts';
 import { isObject, pathId } from './fields.ts';

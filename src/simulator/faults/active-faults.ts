@@ -5,7 +5,7 @@ import type { Route } from '../calls/route.ts';
 import type { JsonObject } from '../json.ts';
 import type { Contract } from '../tables/contracts.ts';
 import type { ActiveFault } from '../tables/faults.ts';
-import type { Machine } from '../tables/machines.ts';
+import type { Machine } from '../tables/market.ts';
 import { chance } from '../world/chance.ts';
 import type { World } from '../world/world.ts';
 import type { WorldStore } from '../world/world-store.ts';

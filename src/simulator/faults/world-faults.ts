@@ -1,7 +1,7 @@
 import { badRequest } from '../calls/refusal.ts';
 import { endContract, forceStatus, holdContract, machinesBack } from '../instances/contract-state.ts';
 import type { ActiveFault } from '../tables/faults.ts';
-import type { Machine } from '../tables/machines.ts';
+import type { Machine } from '../tables/market.ts';
 import type { User } from '../tables/users.ts';
 import { creditMicros } from '../world/ledger.ts';
 import type { World } from '../world/world.ts';

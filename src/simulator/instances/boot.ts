@@ -1,7 +1,6 @@
 import type { Settings } from '../settings.ts';
 import type { Contract, Transition } from '../tables/contracts.ts';
-import type { Machine } from '../tables/machines.ts';
-import type { Offer } from '../tables/offers.ts';
+import type { Machine, Offer } from '../tables/market.ts';
 import { between, chance } from '../world/chance.ts';
 import type { World } from '../world/world.ts';
 import { rowsOf } from '../world/world-store.ts';

@@ -1,6 +1,6 @@
 import type { Settings } from '../settings.ts';
 import type { Contract, EndedContract } from '../tables/contracts.ts';
-import type { Machine } from '../tables/machines.ts';
+import type { Machine } from '../tables/market.ts';
 import { contractMicros, rebill, stopBilling } from '../world/ledger.ts';
 import type { World } from '../world/world.ts';
 import { rowsOf, withRows } from '../world/world-store.ts';

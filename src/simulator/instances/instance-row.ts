@@ -1,8 +1,7 @@
 import type { Profile } from '../calls/route.ts';
 import type { JsonObject } from '../json.ts';
 import type { Contract, MountedVolume } from '../tables/contracts.ts';
-import type { Machine } from '../tables/machines.ts';
-import type { Column, Offer } from '../tables/offers.ts';
+import type { Column, Machine, Offer } from '../tables/market.ts';
 import { chance } from '../world/chance.ts';
 import { secondOf } from '../world/ledger.ts';
 import type { World } from '../world/world.ts';

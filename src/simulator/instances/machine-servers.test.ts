@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Listening } from '../listening.ts';
+import type { Listening } from '../http-server.ts';
 import { createSimulator, type Simulator, type SimulatorOptions } from '../simulator.ts';
 
 let listening: Listening | undefined;

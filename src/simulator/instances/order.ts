@@ -13,7 +13,7 @@ import {
 import { badRequest, Refusal } from '../calls/refusal.ts';
 import { callerOf, type RouteContext } from '../calls/route.ts';
 import type { JsonObject } from '../json.ts';
-import type { Template } from '../tables/templates.ts';
+import type { Template } from '../tables/contracts.ts';
 import { readEnv } from './container-options.ts';
 import { findTemplate, mergeTemplate } from './templates.ts';
 

@@ -1,7 +1,7 @@
 import { integerField, stringField } from '../calls/fields.ts';
 import { Refusal } from '../calls/refusal.ts';
 import type { Json, JsonObject } from '../json.ts';
-import type { Template } from '../tables/templates.ts';
+import type { Template } from '../tables/contracts.ts';
 import type { World } from '../world/world.ts';
 import { readEnv } from './container-options.ts';
 

@@ -1,6 +1,5 @@
 import { type Random, seededRandom } from '../../lib/random.ts';
-import type { Machine } from '../tables/machines.ts';
-import type { Column, Offer } from '../tables/offers.ts';
+import type { Column, Machine, Offer } from '../tables/market.ts';
 import { pick } from '../world/chance.ts';
 import {
   GPU_MODELS,

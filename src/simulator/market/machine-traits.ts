@@ -1,5 +1,5 @@
 import type { Random } from '../../lib/random.ts';
-import type { Machine } from '../tables/machines.ts';
+import type { Machine } from '../tables/market.ts';
 import { pick, round, span } from '../world/chance.ts';
 
 /* Machines of the market and what they are made of, drawn from a seed. PURE. */

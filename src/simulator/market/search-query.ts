@@ -3,7 +3,7 @@ import { badRequest, Refusal } from '../calls/refusal.ts';
 import type { Profile } from '../calls/route.ts';
 import { type Json, type JsonObject, ownValue } from '../json.ts';
 import type { Settings } from '../settings.ts';
-import type { Column } from '../tables/offers.ts';
+import type { Column } from '../tables/market.ts';
 import { countryCode } from './machine-traits.ts';
 import { COMPUTED, driverNumber, type PricingType } from './offer-row.ts';
 

@@ -1,5 +1,5 @@
 import { ownValue } from '../json.ts';
-import type { Column, Offer } from '../tables/offers.ts';
+import type { Column, Offer } from '../tables/market.ts';
 import type { World } from '../world/world.ts';
 import { rowsOf } from '../world/world-store.ts';
 import { COMPUTED, columnReader, type OfferView } from './offer-row.ts';

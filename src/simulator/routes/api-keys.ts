@@ -14,7 +14,7 @@ import {
   type RouteContext,
 } from '../calls/route.ts';
 import type { Json, JsonObject } from '../json.ts';
-import type { ApiKey } from '../tables/api-keys.ts';
+import type { ApiKey } from '../tables/users.ts';
 
 /* API keys (specification 2.5, 5): the name is optional, the secret is shown once, at creation. */
 

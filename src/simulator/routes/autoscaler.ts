@@ -15,10 +15,13 @@ import { newSigningKey, routeRequest, signRoute } from '../scaling/route-request
 import { recordArrival } from '../scaling/scale-endpoint.ts';
 import { applyReport, dropRequests, workerRow, workerUrl, workUntil } from '../scaling/worker.ts';
 import { refreshWorkers, workersOf } from '../scaling/worker-lifecycle.ts';
-import { type EndpointGroupRow, LOG_LEVELS } from '../tables/endpoint-groups.ts';
-import type { SigningKey } from '../tables/signing-keys.ts';
-import type { WorkerGroupRow } from '../tables/worker-groups.ts';
-import type { WorkerRow } from '../tables/workers.ts';
+import {
+  type EndpointGroupRow,
+  LOG_LEVELS,
+  type SigningKey,
+  type WorkerGroupRow,
+  type WorkerRow,
+} from '../tables/endpoint-groups.ts';
 
 /* The autoscaler, at the root of the same origin: routes, workers, logs and updates. */
 

@@ -12,8 +12,7 @@ import { callerOf, endpoint, json, type Reply, type Route, type RouteContext } f
 import type { JsonObject } from '../json.ts';
 import { readOptions } from '../scaling/options.ts';
 import { workersOf } from '../scaling/worker-lifecycle.ts';
-import type { DeploymentRow, DeploymentVersion } from '../tables/deployments.ts';
-import type { EndpointState } from '../tables/endpoint-groups.ts';
+import type { DeploymentRow, DeploymentVersion, EndpointState } from '../tables/endpoint-groups.ts';
 import type { World } from '../world/world.ts';
 import { addEndpoint, dropEndpoint } from './endpoint-groups.ts';
 import { addWorkerGroup, searchParams } from './worker-groups.ts';

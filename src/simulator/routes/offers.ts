@@ -6,8 +6,7 @@ import type { Json, JsonObject } from '../json.ts';
 import { columnReader, offerJson, specifiedOffer } from '../market/offer-row.ts';
 import { matching, viewOf } from '../market/search.ts';
 import { readSearch } from '../market/search-query.ts';
-import type { Machine } from '../tables/machines.ts';
-import type { Offer } from '../tables/offers.ts';
+import type { Machine, Offer } from '../tables/market.ts';
 
 /* Searching offers (specification 4.4) and renting them (4.5). */
 

@@ -2,7 +2,7 @@
  * To add an endpoint: write `src/simulator/routes/<resource>.ts` that exports a list of `Route`s (see
  * ../calls/route.ts), then import that list here and add it to `routes`. Order does not matter; two routes with
  * equal method and path are refused at start. New tables: ../tables and ../world/world.ts. Things that happen by
- * themselves as time passes: an `AdvanceStep` in ../steps, added to `advanceSteps` in ../steps/advance-steps.ts.
+ * themselves as time passes: an `AdvanceStep` in ../steps, added to `advanceSteps` in ../catch-up.ts.
  * Rights of keys: ../calls/authenticate.ts. Open limits: a group in ../settings.ts.
  */
 import type { Route } from '../calls/route.ts';

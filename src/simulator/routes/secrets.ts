@@ -1,7 +1,7 @@
 import { requiredString, stringField } from '../calls/fields.ts';
 import { badRequest, Refusal } from '../calls/refusal.ts';
 import { callerOf, endpoint, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
-import type { Variable } from '../tables/variables.ts';
+import type { Variable } from '../tables/users.ts';
 
 /* Environment variables of the account, whose values are never shown again. */
 

@@ -2,7 +2,7 @@ import { requiredString } from '../calls/fields.ts';
 import { Refusal } from '../calls/refusal.ts';
 import { callerOf, endpoint, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import type { JsonObject } from '../json.ts';
-import type { SshKey } from '../tables/ssh-keys.ts';
+import type { SshKey } from '../tables/users.ts';
 
 /* Public keys of the account. The newest one is what the user object shows as `ssh_key`. */
 

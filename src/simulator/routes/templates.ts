@@ -4,7 +4,7 @@ import { callerOf, endpoint, json, type Reply, type Route, type RouteContext } f
 import { readListQuery, selectedColumns } from '../instances/listing.ts';
 import { findTemplate } from '../instances/templates.ts';
 import { type JsonObject, ownValue } from '../json.ts';
-import type { Template } from '../tables/templates.ts';
+import type { Template } from '../tables/contracts.ts';
 
 /* Templates: named bodies of rentals. Reading shows all, writing touches one's own. */
 

@@ -6,8 +6,7 @@ import { newTfaAccount, type TfaAccount } from '../tables/tfa.ts';
 import type { User } from '../tables/users.ts';
 import { findChallenge } from '../tfa/challenge.ts';
 import type { RemoveCall } from '../tfa/methods.ts';
-import { runTfaStep, type TfaStep } from '../tfa/step.ts';
-import { tfaRefusal } from '../tfa/tfa-refusal.ts';
+import { runTfaStep, type TfaStep, tfaRefusal } from '../tfa/step.ts';
 import type { Proof } from '../tfa/verify.ts';
 
 /** Who makes a 2FA call (specification 4.8: logged out with a secret only, or with a Bearer token). */

@@ -14,7 +14,7 @@ import {
   smsChallenge,
   totpNow,
 } from '../../../test/builders/tfa-account.ts';
-import { tfaErrorStatus } from '../tfa/tfa-refusal.ts';
+import { tfaErrorStatus } from '../tfa/step.ts';
 
 /** One way to provoke an error: what is set up, and the call that is refused. */
 interface Row {

@@ -14,8 +14,7 @@ import {
   statusView,
   updateMethod,
 } from '../tfa/methods.ts';
-import type { TfaStep } from '../tfa/step.ts';
-import { tfaRefusal } from '../tfa/tfa-refusal.ts';
+import { type TfaStep, tfaRefusal } from '../tfa/step.ts';
 import { completeLogin } from '../tfa/verify.ts';
 import {
   bearerCaller,

@@ -10,7 +10,7 @@ import { badRequest, Refusal } from '../calls/refusal.ts';
 import { BOTH, callerOf, endpoint, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import { type Json, type JsonObject, ownValue } from '../json.ts';
 import { readSearch } from '../market/search-query.ts';
-import type { Volume, VolumeKind, VolumeListing } from '../tables/volumes.ts';
+import type { Volume, VolumeKind, VolumeListing } from '../tables/market.ts';
 import { volumeMicros } from '../world/ledger.ts';
 import { DEFAULT_VOLUME_GB, ownVolume, rentableListing, rentVolume } from '../world/volume-space.ts';
 import { attachedTo, findListings, listingToUnlist } from '../world/volumes.ts';

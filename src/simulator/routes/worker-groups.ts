@@ -5,9 +5,8 @@ import { knownTemplate } from '../instances/templates.ts';
 import type { JsonObject } from '../json.ts';
 import { readSearch } from '../market/search-query.ts';
 import { readFilters, workersOf } from '../scaling/worker-lifecycle.ts';
-import type { EndpointGroupRow } from '../tables/endpoint-groups.ts';
-import type { Template } from '../tables/templates.ts';
-import type { WorkerGroupRow } from '../tables/worker-groups.ts';
+import type { Template } from '../tables/contracts.ts';
+import type { EndpointGroupRow, WorkerGroupRow } from '../tables/endpoint-groups.ts';
 import { destroyMachine, noSuchEndpoint } from './endpoint-groups.ts';
 
 /* Worker groups: one resource under the names `/autojobs/` and `/workergroups/`. */

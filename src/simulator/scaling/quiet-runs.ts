@@ -1,5 +1,4 @@
-import type { EndpointGroupRow } from '../tables/endpoint-groups.ts';
-import type { WorkerRow } from '../tables/workers.ts';
+import type { EndpointGroupRow, WorkerRow } from '../tables/endpoint-groups.ts';
 import type { World } from '../world/world.ts';
 import { withRows } from '../world/world-store.ts';
 import { demandOn, groupsOf, hotWorkers, type WorkerTargets, workerTargets } from './scale-endpoint.ts';

@@ -1,7 +1,5 @@
 import { createSign, generateKeyPairSync } from 'node:crypto';
-import type { EndpointGroupRow } from '../tables/endpoint-groups.ts';
-import type { SigningKey } from '../tables/signing-keys.ts';
-import type { WorkerRow } from '../tables/workers.ts';
+import type { EndpointGroupRow, SigningKey, WorkerRow } from '../tables/endpoint-groups.ts';
 import type { World } from '../world/world.ts';
 import { recordArrival } from './scale-endpoint.ts';
 import { queueSeconds, takeRequest, workerStatus, workUntil } from './worker.ts';

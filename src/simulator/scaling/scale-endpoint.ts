@@ -1,7 +1,11 @@
 import { rebootContract } from '../instances/contract-state.ts';
-import type { EndpointGroupRow, ScalingLogLine, ScalingOptions } from '../tables/endpoint-groups.ts';
-import type { WorkerGroupRow } from '../tables/worker-groups.ts';
-import type { WorkerRow } from '../tables/workers.ts';
+import type {
+  EndpointGroupRow,
+  ScalingLogLine,
+  ScalingOptions,
+  WorkerGroupRow,
+  WorkerRow,
+} from '../tables/endpoint-groups.ts';
 import type { World } from '../world/world.ts';
 import { withRows } from '../world/world-store.ts';
 import { isBroken, loadOf } from './worker.ts';

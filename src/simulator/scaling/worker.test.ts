@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { WorkerRow } from '../tables/workers.ts';
+import type { WorkerRow } from '../tables/endpoint-groups.ts';
 import { dropRequests, loadOf, queueSeconds, takeRequest, workUntil } from './worker.ts';
 
 /** A loaded worker of 10 units a second; names only what matters. */

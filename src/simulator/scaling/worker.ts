@@ -2,7 +2,7 @@ import { boundedNumber, stringField } from '../calls/fields.ts';
 import { shownStatus } from '../instances/boot.ts';
 import type { JsonObject } from '../json.ts';
 import type { Contract } from '../tables/contracts.ts';
-import type { WorkerReport, WorkerRow } from '../tables/workers.ts';
+import type { WorkerReport, WorkerRow } from '../tables/endpoint-groups.ts';
 import type { World } from '../world/world.ts';
 import { MAX_WORK } from './options.ts';
 

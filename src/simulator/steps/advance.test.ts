@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { seededRandom } from '../../lib/random.ts';
+import { advanceSteps } from '../catch-up.ts';
 import { createSimulator } from '../simulator.ts';
 import { newWorld } from '../world/new-world.ts';
 import type { World } from '../world/world.ts';
 import { advance } from './advance.ts';
-import { advanceSteps } from './advance-steps.ts';
 
 const START = Date.UTC(2026, 0, 1);
 

@@ -1,7 +1,7 @@
 import { passTransitions } from '../instances/boot.ts';
 import { holdContract, machinesBack, startContract } from '../instances/contract-state.ts';
 import type { Contract } from '../tables/contracts.ts';
-import type { Offer } from '../tables/offers.ts';
+import type { Offer } from '../tables/market.ts';
 import { chance } from '../world/chance.ts';
 import type { World } from '../world/world.ts';
 import { rowsOf, withRows } from '../world/world-store.ts';

@@ -1,13 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { simulatedService } from '../../../test/builders/simulated-service.ts';
+import { advanceSteps } from '../catch-up.ts';
 import { recordArrival, scaleEndpoint } from '../scaling/scale-endpoint.ts';
-import type { DeploymentRow } from '../tables/deployments.ts';
-import { ENDPOINT_STATES } from '../tables/endpoint-groups.ts';
+import { type DeploymentRow, ENDPOINT_STATES } from '../tables/endpoint-groups.ts';
 import type { World } from '../world/world.ts';
 import { withoutRows, withRows } from '../world/world-store.ts';
 import { type AdvanceStep, advance, advancePart } from './advance.ts';
-import { advanceSteps } from './advance-steps.ts';
 import { quietScalingStep, scalingStep } from './scaling.ts';
 
 /** The rule as it is meant: every group is looked at at every tick. */

@@ -1,8 +1,7 @@
 import { passQuietRuns, quietUntil, tickMs } from '../scaling/quiet-runs.ts';
 import { groupsOf, scaleEndpoint } from '../scaling/scale-endpoint.ts';
 import { workersOf } from '../scaling/worker-lifecycle.ts';
-import type { DeploymentRow } from '../tables/deployments.ts';
-import type { EndpointGroupRow } from '../tables/endpoint-groups.ts';
+import type { DeploymentRow, EndpointGroupRow } from '../tables/endpoint-groups.ts';
 import type { World } from '../world/world.ts';
 import { withRows } from '../world/world-store.ts';
 import type { AdvanceStep } from './advance.ts';

@@ -98,3 +98,14 @@ export const priceIncreaseRow = z.strictObject({
   dueAt: time,
 });
 export type PriceIncrease = Row<typeof priceIncreaseRow>;
+
+/** A template that a rental may name. */
+export const templateRow = z.strictObject({
+  id: rowId,
+  userId: rowId,
+  hashId: z.string(),
+  name: z.string(),
+  body: jsonObject,
+  createdAt: time,
+});
+export type Template = Row<typeof templateRow>;

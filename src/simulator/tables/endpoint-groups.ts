@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { amount, count, type Row, rowId, time } from './row.ts';
+import { amount, count, jsonObject, type Row, rowId, time } from './row.ts';
 
-/* Endpoint groups. Loads are units of work, rates units per second. */
+/* Endpoint groups, their worker groups and workers, and the deployments that run on them. Loads are units of work, rates units per second. */
 
 export const ENDPOINT_STATES = ['active', 'suspended', 'stopped'] as const;
 export type EndpointState = (typeof ENDPOINT_STATES)[number];
@@ -66,3 +66,102 @@ export const endpointGroupRow = z.strictObject({
   log: z.array(logLine),
 });
 export type EndpointGroupRow = Row<typeof endpointGroupRow>;
+
+export const workerGroupRow = z.strictObject({
+  id: rowId,
+  userId: rowId,
+  endpointId: rowId,
+  templateHash: z.string().nullable(),
+  templateId: rowId.nullable(),
+  /** The text grammar of offer search, or the JSON text of an object. */
+  searchParams: z.string(),
+  launchArgs: z.string(),
+  gpuRamGB: amount,
+  testWorkers: count,
+  apiKey: z.string(),
+  createdAt: time,
+  /** Workers that still have to be restarted with a newer version, in turn. */
+  updating: z.array(rowId),
+});
+export type WorkerGroupRow = Row<typeof workerGroupRow>;
+
+/** Work that a worker has taken and not finished. */
+const takenRequest = z.strictObject({ index: count, cost: amount });
+export type TakenRequest = Row<typeof takenRequest>;
+
+const workerReport = z.strictObject({
+  at: time,
+  curLoad: amount,
+  newLoad: amount,
+  requestsWorking: amount,
+  errorMessage: z.string(),
+  url: z.string().nullable(),
+});
+export type WorkerReport = Row<typeof workerReport>;
+
+/** One simulated worker; `id` is that of its contract. */
+export const workerRow = z.strictObject({
+  id: rowId,
+  groupId: rowId,
+  endpointId: rowId,
+  createdAt: time,
+  /** `MASTER_TOKEN` of its container: its reports carry it as `mtoken`. */
+  token: z.string(),
+  /** Since when it takes requests; null while it cannot. */
+  loadedAt: time.nullable(),
+  /** Units per second: guessed from the GPU until it reports. */
+  perf: amount,
+  /** Requests in its hands, oldest first. */
+  taken: z.array(takenRequest),
+  /** Work done on the first of {@link taken}, as of {@link workedUntil}. */
+  doneOnFirst: amount,
+  workedUntil: time,
+  /** What its last report said; null for a worker that only the simulator runs. */
+  report: workerReport.nullable(),
+  /** Work routed to it since its last report, which that report's `new_load` repeats. */
+  routedSinceReport: amount,
+});
+export type WorkerRow = Row<typeof workerRow>;
+
+/* Deployments: code of a user that runs on the workers of an endpoint group of its own. */
+
+/** One upload of the code. */
+const deploymentVersion = z.strictObject({
+  id: rowId,
+  fileHash: z.string(),
+  fileSize: amount,
+  label: z.string().nullable(),
+  createdAt: time,
+  /** The bytes that were uploaded, in base64; null until they arrive. */
+  file: z.string().nullable(),
+});
+export type DeploymentVersion = Row<typeof deploymentVersion>;
+
+export const deploymentRow = z.strictObject({
+  id: rowId,
+  userId: rowId,
+  name: z.string(),
+  tag: z.string(),
+  image: z.string(),
+  endpointId: rowId,
+  workerGroupId: rowId,
+  /** Oldest first; the last one is current. */
+  versions: z.array(deploymentVersion).min(1),
+  storage: z.string().nullable(),
+  /** Seconds without a heartbeat after which it is stopped; null: never. */
+  ttlSeconds: amount.nullable(),
+  env: jsonObject,
+  searchParams: z.string(),
+  lastHeartbeatAt: time.nullable(),
+  createdAt: time,
+  updatedAt: time,
+});
+export type DeploymentRow = Row<typeof deploymentRow>;
+
+/** The RSA pair with which routes are signed, in PEM. */
+export const signingKeyRow = z.strictObject({
+  id: rowId,
+  publicPem: z.string(),
+  privatePem: z.string(),
+});
+export type SigningKey = Row<typeof signingKeyRow>;

@@ -1,5 +1,7 @@
 import * as z from 'zod';
-import { type Row, rowId, time } from './row.ts';
+import { jsonObject, type Row, rowId, time } from './row.ts';
+
+/* Users and what belongs to one: keys, public SSH keys, variables. */
 
 /** A login of the marketplace (specification 2.4). */
 export const userRow = z.strictObject({
@@ -22,3 +24,40 @@ export const userRow = z.strictObject({
   createdAt: time,
 });
 export type User = Row<typeof userRow>;
+
+/** A key; `permissions` null is full access, `instanceId` marks the restricted key of one instance. */
+export const apiKeyRow = z.strictObject({
+  id: rowId,
+  userId: rowId,
+  name: z.string(),
+  secret: z.string().min(1),
+  permissions: jsonObject.nullable(),
+  keyParams: z.string().nullable(),
+  instanceId: rowId.nullable(),
+  /** Set for the session keys that a 2FA login gives out. */
+  session: z.boolean(),
+  createdAt: time,
+  expiresAt: time.nullable(),
+  revokedAt: time.nullable(),
+});
+export type ApiKey = Row<typeof apiKeyRow>;
+
+/** A public key that the account's machines let in. */
+export const sshKeyRow = z.strictObject({
+  id: rowId,
+  userId: rowId,
+  key: z.string(),
+  createdAt: time,
+  deletedAt: time.nullable(),
+});
+export type SshKey = Row<typeof sshKeyRow>;
+
+/** An environment variable of the account, given to every container and shown masked. */
+export const variableRow = z.strictObject({
+  id: rowId,
+  userId: rowId,
+  name: z.string(),
+  value: z.string(),
+  updatedAt: time,
+});
+export type Variable = Row<typeof variableRow>;

@@ -10,8 +10,7 @@ import {
   verifiedEmail,
 } from './challenge.ts';
 import { useBackupCode } from './codes.ts';
-import type { TfaStep } from './step.ts';
-import { tfaRefusal } from './tfa-refusal.ts';
+import { type TfaStep, tfaRefusal } from './step.ts';
 import { admitAttempt, chooseMethod, factorNamed, isLocked, verifyForAuthorization } from './verify.ts';
 
 /** Step 1 of adding a method. */

@@ -1,7 +1,6 @@
 import type { Challenge, ChallengeProof, SmsMethod, TfaMethod } from '../tables/tfa.ts';
 import { challengeSecret, sixDigits } from './codes.ts';
-import { methodsOfType, type TfaStep } from './step.ts';
-import { type TfaErrorCode, tfaRefusal } from './tfa-refusal.ts';
+import { methodsOfType, type TfaErrorCode, type TfaStep, tfaRefusal } from './step.ts';
 
 /** An expired challenge answers `2fa_expired` for a day, then it is forgotten. */
 const FORGET_AFTER_MS = 24 * 3_600_000;

@@ -1,10 +1,9 @@
 import { createHmac } from 'node:crypto';
 import { Secret, TOTP } from 'otpauth';
 import type { Random } from '../../lib/random.ts';
+import { BACKUP_CODES_PER_SET } from '../settings.ts';
 import type { BackupCode } from '../tables/tfa.ts';
-import { BACKUP_CODES_PER_SET } from './settings.ts';
-import type { TfaStep } from './step.ts';
-import { tfaRefusal } from './tfa-refusal.ts';
+import { type TfaStep, tfaRefusal } from './step.ts';
 
 /** No letter or digit that a person can mistake for another. */
 const ALPHABET = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789';

@@ -11,8 +11,7 @@ import {
   retireBackupCodes,
   totpStep,
 } from './codes.ts';
-import { methodsOfType, type TfaStatus, type TfaStep } from './step.ts';
-import { tfaRefusal } from './tfa-refusal.ts';
+import { methodsOfType, type TfaStatus, type TfaStep, tfaRefusal } from './step.ts';
 import { chooseMethod, epochSeconds, failureCounts, type Proof, requireTfa, verifyFactor } from './verify.ts';
 
 /** `DELETE /tfa/`. */

@@ -1,7 +1,7 @@
 import type { Random } from '../../lib/random.ts';
 import { Refusal } from '../calls/refusal.ts';
+import type { TfaSettings } from '../settings.ts';
 import type { MethodType, MutableTfaAccount, SentCode, TfaAccount, TfaMethod } from '../tables/tfa.ts';
-import type { TfaSettings } from './settings.ts';
 
 /** What the user object shows as `tfa_status` (specification 2.4). */
 export type TfaStatus = 'enabled' | 'disabled' | 'legacy';
@@ -66,4 +66,60 @@ function attempt<T>(move: () => T): TfaOutcome<T>['result'] {
     if (refusal instanceof Refusal) return { type: 'refused', refusal };
     throw refusal;
   }
+}
+
+/**
+ * The 2FA codes of specification 7 with their status. `missing_auth_value` is 401 instead of 400 when both
+ * the secret and the Bearer token are missing: the caller of {@link tfaRefusal} says so.
+ */
+export const tfaErrorStatus = {
+  bad_request: 400,
+  auth_error: 403,
+  invalid_tfa_method: 400,
+  missing_auth_value: 400,
+  missing_params: 400,
+  email_not_verified: 400,
+  '2fa_expired': 400,
+  challenge_not_found: 400,
+  no_challenge_found: 400,
+  tfa_challenge_exists: 400,
+  authorization_required: 403,
+  no_pending_authorization: 400,
+  invalid_backup_code: 401,
+  untracked_2fa_found: 400,
+  duplicate_tfa_method: 400,
+  twilio_error: 400,
+  preauth_phone_cap: 429,
+  sms_rate_limited: 429,
+  twilio_rate_limited: 429,
+  tfa_locked: 429,
+  service_unavailable: 503,
+  phone_number_mismatch: 400,
+  '2fa_login_failed': 400,
+  '2fa_verification_failed': 400,
+  team_user_forbidden: 403,
+  missing_email: 400,
+  missing_phone_number: 400,
+  not_found: 404,
+  tfa_method_not_configured: 400,
+  challenge_creation_failed: 500,
+  sms_blocked_number: 400,
+  sms_fraud_detected: 403,
+} as const;
+
+export type TfaErrorCode = keyof typeof tfaErrorStatus;
+
+/** Counts that `tfa_locked` and `2fa_verification_failed` carry; `locked_until` in epoch seconds or null. */
+export interface FailureCounts {
+  readonly fail_count: number;
+  readonly locked_until: number | null;
+}
+
+/** A refusal of a 2FA call, under the status of its code unless the case has another. */
+export function tfaRefusal(
+  code: TfaErrorCode,
+  msg: string,
+  options: { status?: number; counts?: FailureCounts } = {},
+): Refusal {
+  return new Refusal(options.status ?? tfaErrorStatus[code], code, { msg, ...options.counts });
 }

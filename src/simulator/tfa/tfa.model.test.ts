@@ -2,12 +2,12 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { totpCode } from '../../../test/builders/totp.ts';
 import { seededRandom } from '../../lib/random.ts';
+import { defaultTfaSettings } from '../settings.ts';
 import { newTfaAccount, type TfaAccount } from '../tables/tfa.ts';
 import { completeAuthorization, requestAuthorization } from './authorize.ts';
 import { sendEmailCode } from './challenge.ts';
 import { backupCodesRemaining, issueTotpSecret } from './codes.ts';
 import { confirmNewMethod, regenerateBackupCodes, removeMethod } from './methods.ts';
-import { defaultTfaSettings } from './settings.ts';
 import { runTfaStep, type TfaStatus, type TfaStep } from './step.ts';
 import { completeLogin } from './verify.ts';
 

@@ -2,8 +2,7 @@ import { badRequest, type Refusal } from '../calls/refusal.ts';
 import type { Challenge, MethodType, TfaMethod, TotpMethod } from '../tables/tfa.ts';
 import { consumeChallenge, findChallenge, methodById } from './challenge.ts';
 import { backupCodesRemaining, isTotpSecret, totpStep, useBackupCode } from './codes.ts';
-import { methodsOfType, type TfaStep } from './step.ts';
-import { type FailureCounts, tfaRefusal } from './tfa-refusal.ts';
+import { type FailureCounts, methodsOfType, type TfaStep, tfaRefusal } from './step.ts';
 
 /** What a caller sent to prove a second factor (specification 4.8). */
 export interface Proof {

@@ -1,7 +1,7 @@
 import type { MicroDollars } from '../../lib/money.ts';
 import type { BillingSpan, Contract } from '../tables/contracts.ts';
+import type { Volume } from '../tables/market.ts';
 import type { User } from '../tables/users.ts';
-import type { Volume } from '../tables/volumes.ts';
 import type { World } from './world.ts';
 import { rowsOf } from './world-store.ts';
 

@@ -1,11 +1,8 @@
 import type { Random } from '../../lib/random.ts';
 import { type Catalog, catalogOf, type OfferSketch, seededCatalog } from '../market/catalog.ts';
 import { type Profile, type Settings, type SettingsOverride, settingsFor } from '../settings.ts';
-import type { ApiKey } from '../tables/api-keys.ts';
-import type { Machine } from '../tables/machines.ts';
-import type { Offer } from '../tables/offers.ts';
-import type { SshKey } from '../tables/ssh-keys.ts';
-import type { User } from '../tables/users.ts';
+import type { Machine, Offer } from '../tables/market.ts';
+import type { ApiKey, SshKey, User } from '../tables/users.ts';
 import { firstUserVolumes, seededListings } from './volumes.ts';
 import { emptyWorld, type World } from './world.ts';
 

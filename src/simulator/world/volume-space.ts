@@ -1,6 +1,6 @@
 import { badRequest, Refusal } from '../calls/refusal.ts';
 import { callerOf, type RouteContext } from '../calls/route.ts';
-import type { Volume, VolumeKind, VolumeListing } from '../tables/volumes.ts';
+import type { Volume, VolumeKind, VolumeListing } from '../tables/market.ts';
 import { creditMicros } from './ledger.ts';
 import type { World } from './world.ts';
 import { rowsOf } from './world-store.ts';

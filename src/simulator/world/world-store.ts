@@ -1,4 +1,4 @@
-import type { ApiKey } from '../tables/api-keys.ts';
+import type { ApiKey } from '../tables/users.ts';
 import type { RowOf, TableName, World } from './world.ts';
 
 /** How handlers change the world. Every write is seen at once by whoever reads `ctx.world` afterwards. */

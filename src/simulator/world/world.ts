@@ -1,21 +1,17 @@
 import { defaultSettings, type Settings } from '../settings.ts';
-import { apiKeyRow } from '../tables/api-keys.ts';
-import { contractRow, endedContractRow, priceIncreaseRow } from '../tables/contracts.ts';
-import { deploymentRow } from '../tables/deployments.ts';
-import { endpointGroupRow } from '../tables/endpoint-groups.ts';
+import { contractRow, endedContractRow, priceIncreaseRow, templateRow } from '../tables/contracts.ts';
+import {
+  deploymentRow,
+  endpointGroupRow,
+  signingKeyRow,
+  workerGroupRow,
+  workerRow,
+} from '../tables/endpoint-groups.ts';
 import { faultRow } from '../tables/faults.ts';
-import { machineRow } from '../tables/machines.ts';
-import { offerRow } from '../tables/offers.ts';
+import { endedVolumeRow, machineRow, offerRow, volumeListingRow, volumeRow } from '../tables/market.ts';
 import type { Row } from '../tables/row.ts';
-import { signingKeyRow } from '../tables/signing-keys.ts';
-import { sshKeyRow } from '../tables/ssh-keys.ts';
-import { templateRow } from '../tables/templates.ts';
 import { sentCodeRow, tfaAccountRow } from '../tables/tfa.ts';
-import { userRow } from '../tables/users.ts';
-import { variableRow } from '../tables/variables.ts';
-import { endedVolumeRow, volumeListingRow, volumeRow } from '../tables/volumes.ts';
-import { workerGroupRow } from '../tables/worker-groups.ts';
-import { workerRow } from '../tables/workers.ts';
+import { apiKeyRow, sshKeyRow, userRow, variableRow } from '../tables/users.ts';
 
 /*
  * The whole market as one plain value: no class, no function, no reference cycle, so that it can be

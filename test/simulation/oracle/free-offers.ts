@@ -1,6 +1,5 @@
 import { parseDollars } from '../../../src/lib/money.ts';
-import type { Machine } from '../../../src/simulator/tables/machines.ts';
-import type { Offer } from '../../../src/simulator/tables/offers.ts';
+import type { Machine, Offer } from '../../../src/simulator/tables/market.ts';
 import { idAt, type JsonObject, listAt, metadataOf, objectAt, objectsAt } from '../memory-kube/json.ts';
 import { conditionOf, type Scene } from './scene.ts';
 

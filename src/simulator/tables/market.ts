@@ -1,6 +1,45 @@
 import * as z from 'zod';
 import { amount, type Row, rowId, time } from './row.ts';
 
+/* What hosts have for rent: machines, offers and disk volumes. */
+
+/** A physical machine of a host. */
+export const machineRow = z.strictObject({
+  id: rowId,
+  hostId: rowId,
+  publicAddress: z.string(),
+  /** `up`, `offline` (host disconnected), `unknown` (no heartbeat), `dead` (never comes back). */
+  state: z.enum(['up', 'offline', 'unknown', 'dead']),
+  /** End of a passing outage; null while up and for ever when dead. */
+  stateUntil: time.nullable(),
+  /** Multiplies the image pull of this machine. */
+  pullFactor: amount,
+  reliability: amount,
+  listed: z.boolean(),
+});
+export type Machine = Row<typeof machineRow>;
+
+/** Value of an offer's column. */
+const column = z.union([z.string(), z.number(), z.boolean(), z.null()], {
+  error: 'a text, a number, true, false or null',
+});
+export type Column = Row<typeof column>;
+
+/** A listing that can be rented once at a time. */
+export const offerRow = z.strictObject({
+  id: rowId,
+  machineId: rowId,
+  hostId: rowId,
+  /** Contract that holds it now. */
+  rentedBy: rowId.nullable(),
+  gpuPricePerHour: amount,
+  diskPricePerGBMonth: amount,
+  minBidPerHour: amount,
+  /** Columns in wire names that neither time, request nor caller changes. */
+  columns: z.record(z.string(), column),
+});
+export type Offer = Row<typeof offerRow>;
+
 /** Disk on one machine, or reached over the network. */
 const volumeKind = z.enum(['local', 'network']);
 export type VolumeKind = Row<typeof volumeKind>;
