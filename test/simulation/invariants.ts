@@ -299,11 +299,10 @@ export class Invariants {
   missedEvent(machine: Machine, path: string): void {
     this.hindered();
     const until = this.#scene.now + AUDITED_WITHIN_MS;
-    if (path.includes('/marketplaceaccounts')) {
-      this.#limits.blind(machine, until);
-      this.#permits.blind(machine, until);
-    }
-    if (path.includes('/gpuinstances')) this.#blindUntil.set(machine, until);
+    const isOf = (resource: string) => path.includes(`/${resource}`);
+    if (isOf('marketplaceaccounts') || isOf('gpuinstances')) this.#limits.blind(machine, until);
+    if (isOf('marketplaceaccounts')) this.#permits.blind(machine, until);
+    if (isOf('gpuinstances')) this.#blindUntil.set(machine, until);
   }
 
   /** A process wrote a line into its log; returns what the line shows. */

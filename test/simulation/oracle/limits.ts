@@ -12,6 +12,8 @@ const HOUR_MS = 3_600_000;
 const RENTED = 'rented ';
 /** How long a process may go by the credit that it read last. */
 const CREDIT_IS_KNOWN_MS = 90_000;
+/** How long before its call a rental may have been decided. */
+const TICKET_MS = 5_000;
 /** By then a sweep has found a machine that lost its object, also where a process began anew. */
 const SWEPT_MS = 90_000;
 const FIRST_SWEEP_MS = 60_000;
@@ -52,6 +54,8 @@ export class LimitWatch {
   readonly #blindUntil = new WeakMap<Machine, number>();
   /** Since when no object claims a machine. */
   readonly #unownedSince = new Map<number, number>();
+  /** When an object claimed a machine that no object claimed before. */
+  readonly #adoptedAt = new Map<number, number>();
   /** Since when a process reads lists. */
   readonly #listsSince = new WeakMap<Machine, number>();
 
@@ -78,7 +82,11 @@ export class LimitWatch {
   #noteUnowned(): void {
     const unowned = this.#scene.live().filter((contract) => this.#scene.ownerOf(contract) === undefined);
     const ids = new Set(unowned.map(({ id }) => id));
-    for (const id of this.#unownedSince.keys()) if (!ids.has(id)) this.#unownedSince.delete(id);
+    for (const id of this.#unownedSince.keys()) {
+      if (ids.has(id)) continue;
+      this.#unownedSince.delete(id);
+      this.#adoptedAt.set(id, this.#scene.now);
+    }
     for (const id of ids) if (!this.#unownedSince.has(id)) this.#unownedSince.set(id, this.#scene.now);
   }
 
@@ -111,7 +119,8 @@ export class LimitWatch {
     const key = purchase ? purchaseKey(purchase) : `contract ${contract.id}`;
     const known = this.#sent.get(key) ?? this.#allowedNow(this.#scene.ownerOf(contract));
     this.#sent.set(key, known);
-    return known;
+    // No limit keeps a person from an adoption.
+    return this.#adoptedAt.has(contract.id) ? { ...known, limits: [] } : known;
   }
 
   #allowedNow(owner: JsonObject | undefined): Allowed {
@@ -148,7 +157,9 @@ export class LimitWatch {
     for (const { allowed } of counted.filter(({ allowed: { at } }) => at >= since)) {
       const before = counted.filter(
         (other) =>
-          other.allowed.at <= allowed.at && !(allowed.isFresh && this.#unownedSince.has(other.contract.id)),
+          other.allowed.at <= allowed.at &&
+          !(allowed.isFresh && this.#unownedSince.has(other.contract.id)) &&
+          (this.#adoptedAt.get(other.contract.id) ?? Number.NEGATIVE_INFINITY) + TICKET_MS <= allowed.at,
       );
       const problems = allowed.limits.map((limits) =>
         whyNot(
@@ -182,11 +193,13 @@ export class LimitWatch {
 
   /**
    * By the calls that left before. What a person has laid hands on may be forgotten, and what stands in a namespace that
-   * is not watched any more is not known. A rental that was carried out late is on no record: it counts while it is there.
+   * is not watched any more is not known. A rental that was carried out late, or a second time, is on no record: it counts
+   * while it is there.
    */
   #checkRate(contract: Contract, { at, account, mostRentals, isFresh }: Allowed): void {
     const uid = this.#scene.purchaseOf(contract)?.uid ?? '';
     this.#begun.push({ key: rentedKey(uid), account, at, contract });
+    const isUnrecorded = (other: Contract) => isLate(other) || this.#scene.isRepeated(other);
     if (at - this.#clockWrongAt < HOUR_MS || this.#scene.isHandled(uid)) return;
     const before = this.#begun.filter(
       (other) => other.account === account && other.at <= at && other.at > at - HOUR_MS,
@@ -195,7 +208,7 @@ export class LimitWatch {
     const count = before.filter(
       (other) =>
         this.#isRemembered(uidIn(other.key)) &&
-        (other.contract === contract || !isLate(other.contract) || live.has(other.contract.id)),
+        (other.contract === contract || !isUnrecorded(other.contract) || live.has(other.contract.id)),
     ).length;
     if (count <= mostRentals) return;
     this.#scene.broken(

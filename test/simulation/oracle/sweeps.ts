@@ -192,13 +192,15 @@ export class SweepWatch {
 
   /**
    * By the longest time that an operator is installed with it is no late rental, and its object ends it: it is being deleted,
-   * or has another machine.
+   * has another machine, or has settled a newer purchase.
    */
   #isEndedByObject(contract: Contract): boolean {
     const owner = this.#scene.ownerOf(contract);
     if (owner === undefined || isLate(contract, MAX_WINDOW_MS + ROUNDING_MS)) return false;
-    const { instanceId = contract.id } = objectAt(owner, 'status');
-    return metadataOf(owner)['deletionTimestamp'] !== undefined || instanceId !== contract.id;
+    const { instanceId = contract.id, attempt } = objectAt(owner, 'status');
+    const isOlder = Number(attempt) > (this.#scene.purchaseOf(contract)?.attempt ?? 0);
+    const isReplaced = isOlder || instanceId !== contract.id;
+    return isReplaced || metadataOf(owner)['deletionTimestamp'] !== undefined;
   }
 
   #whyNot(id: number, { lists }: Unowned, { isBreakerOpen }: DestroyContext): string | undefined {
