@@ -10,7 +10,6 @@
  */
 export const RENTAL_PATH: readonly (readonly [caller: string, callee: string, call: string])[] = [
   ['runtime/object-controller.ts', 'controllers/gpu-instance/controller.ts', 'reconcile'],
-  ['controllers/gpu-instance/controller.ts', 'controllers/gpu-instance/deps.ts', 'depsOf'],
   ['controllers/gpu-instance/controller.ts', 'controllers/gpu-instance/reconcile.ts', 'reconcile'],
   ['controllers/gpu-instance/reconcile.ts', 'controllers/gpu-instance/observe.ts', 'observe'],
   ['controllers/gpu-instance/reconcile.ts', 'controllers/gpu-instance/reads.ts', 'decideWithReads'],

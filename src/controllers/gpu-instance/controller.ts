@@ -1,12 +1,20 @@
+import { sessionOf } from '../../accounts/registry.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { gpuInstanceResource } from '../../api/v1alpha1/names.ts';
+import { accountRefOf } from '../../instance/account-ref.ts';
 import type { Env } from '../../lib/env.ts';
 import type { Controller, Result } from '../../runtime/controller.ts';
 import { AccessReviews } from '../../runtime/kube/access-review.ts';
 import { uidOf } from '../../runtime/kube/kube-object.ts';
 import type { ControllerMetrics, QueueMetrics } from '../../runtime/metrics-ports.ts';
 import { createObjectController, type ObjectContext } from '../../runtime/object-controller.ts';
-import { depsOf, type GpuInstanceMetrics, type SharedDeps, silentInstanceMetrics } from './deps.ts';
+import {
+  type Deps,
+  type GpuInstanceMetrics,
+  type ObjectDeps,
+  type SharedDeps,
+  silentInstanceMetrics,
+} from './deps.ts';
 import { MachineIndex, Memories, SteadyClock } from './memory.ts';
 import { type Prober, ProbeSchedules } from './probe.ts';
 import { reconcile } from './reconcile.ts';
@@ -121,4 +129,18 @@ class InstanceLoop {
     const onNextList = () => this.#watches.onNextList(key, object);
     return reconcile(object, depsOf(object, this.#shared, { memory, log, aside, wake, onNextList }));
   }
+}
+
+/** The dependencies of one reconcile of `object`, with the session and the status writer of the account that it names now. */
+export function depsOf(object: GpuInstance, shared: SharedDeps, own: ObjectDeps): Deps {
+  const { accounts, instances, events } = shared;
+  const ref = accountRefOf(object);
+  return {
+    ...shared,
+    ...own,
+    session: sessionOf(accounts.get(ref)),
+    statusWriter: accounts.statusWriter(ref),
+    wrote: (written) => instances.wrote(written),
+    showEvent: (note) => events.record({ regarding: object, ...note }),
+  };
 }

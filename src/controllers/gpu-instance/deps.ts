@@ -1,8 +1,7 @@
-import { type AccountDirectory, sessionOf } from '../../accounts/registry.ts';
+import type { AccountDirectory } from '../../accounts/registry.ts';
 import type { AccountSession } from '../../accounts/session.ts';
 import type { AccountStatusWriter } from '../../accounts/status-writer.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
-import { accountRefOf } from '../../instance/account-ref.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { MicroDollars } from '../../lib/money.ts';
@@ -39,7 +38,7 @@ export interface SharedDeps {
 }
 
 /** What belongs to the one object that is reconciled. */
-interface ObjectDeps {
+export interface ObjectDeps {
   readonly memory: ObjectMemory;
   readonly log: Logger;
   /** Waits for the marketplace without occupying a worker slot. */
@@ -59,20 +58,6 @@ export interface Deps extends SharedDeps, ObjectDeps {
   /** Puts our own write into the cache, so that no reconcile judges the past. */
   readonly wrote: (object: GpuInstance) => void;
   readonly showEvent: (note: EventNote) => void;
-}
-
-/** The dependencies of one reconcile of `object`, with the session and the status writer of the account that it names now. */
-export function depsOf(object: GpuInstance, shared: SharedDeps, own: ObjectDeps): Deps {
-  const { accounts, instances, events } = shared;
-  const ref = accountRefOf(object);
-  return {
-    ...shared,
-    ...own,
-    session: sessionOf(accounts.get(ref)),
-    statusWriter: accounts.statusWriter(ref),
-    wrote: (written) => instances.wrote(written),
-    showEvent: (note) => events.record({ regarding: object, ...note }),
-  };
 }
 
 /** What this controller reports beside controller-runtime's figures. Names and labels are the server's business. */

@@ -1,6 +1,4 @@
-import type { BreakerState, OpenSpan } from '../../accounts/breaker.ts';
 import { reporterOf } from '../../accounts/failure-reports.ts';
-import type { LabelEcho } from '../../accounts/feed-observer.ts';
 import type { QueuePosition } from '../../accounts/queue/admission-queue.ts';
 import { type AccountDirectory, type AccountLookup, sessionOf } from '../../accounts/registry.ts';
 import { serviceNow } from '../../accounts/service-clock.ts';
@@ -15,7 +13,7 @@ import type { Instance } from '../../marketplace/instances/instance.ts';
 import type { PurchaseConstants } from '../../ownership/constants.ts';
 import type { Identity } from '../../ownership/identity.ts';
 import { type IntentReading, readIntent } from '../../ownership/intent.ts';
-import { makeLabel, type Remnant, remnantOf } from '../../ownership/label.ts';
+import { makeLabel, remnantOf } from '../../ownership/label.ts';
 import { loginText } from '../../ownership/login.ts';
 import { ownershipOf, startsInWindow } from '../../ownership/ownership.ts';
 import { uidOf } from '../../runtime/kube/kube-object.ts';
@@ -91,7 +89,7 @@ type SnapshotDeps = Pick<
 
 /** From caches, sessions and clocks, without waiting. Undefined while the identity of this installation is not known. */
 function takeSnapshot(object: GpuInstance, deps: SnapshotDeps): Snapshot | undefined {
-  const { accounts, clock, constants, random } = deps;
+  const { accounts, instances, clock, constants, random } = deps;
   const { namespace = '' } = object.metadata;
   const ref = accountRefOf(object);
   const lookup = accounts.get(ref);
@@ -108,7 +106,15 @@ function takeSnapshot(object: GpuInstance, deps: SnapshotDeps): Snapshot | undef
     // Every object of the account's own namespace may use it.
     isAllowed:
       ref.namespace === namespace || (session?.permits(namespace) ?? accounts.permits(ref, namespace)),
-    others: othersIn(deps),
+    others: {
+      all: () => instances.list(),
+      recording: (id) => instances.byIndex(BY_MACHINE, id),
+      adopting: (id) => instances.byIndex(BY_ADOPTED, id),
+      loginOf: (other) => {
+        const proven = sessionOf(accounts.get(accountRefOf(other)));
+        return proven && loginText(proven.login);
+      },
+    },
   };
 }
 
@@ -127,56 +133,37 @@ function withLogin(
 }
 
 function loginSnapshot(session: AccountSession, object: GpuInstance, deps: SnapshotDeps): LoginSnapshot {
-  const { steady, index } = deps;
-  const { feed } = session;
+  const { steady, index, withoutStart } = deps;
+  const { feed, observer, user } = session;
   const list = feed.latest();
   const times = (begunAt: readonly number[]) => steady.listTimes(feed, begunAt);
+  const openSpans = observer.openSpans.map(({ from, until }) => ({
+    from: steady.fromMonotonic(from),
+    until: until === undefined ? undefined : steady.fromMonotonic(until),
+  }));
   return {
-    facts: accountFacts(session, object, deps),
+    facts: {
+      login: session.login,
+      limits: session.limits,
+      breaker: observer.breaker,
+      openSpans,
+      countsHostFailures: observer.countsHostFailures,
+      labelEcho: observer.labelEcho,
+      permitted: session.permits(object.metadata.namespace ?? ''),
+      adoption: session.adoption(),
+      mayDestroy: user.mayDestroy,
+      sshKeyRegistered: user.sshKeyRegistered,
+      avoided: session.avoid.current(reporterOf(object, '').owner),
+      reserved: session.admission.reservedFor(uidOf(object)),
+      serviceTime: session.serviceClock.now(),
+      startUnsupported: withoutStart.has(session.uid),
+    },
     list,
     begunSteady: (list && times([list.begunAt])[0]) ?? Number.NEGATIVE_INFINITY,
     listsBegun: times(feed.listsBegunSince(0)),
     absences: (id) => times(feed.absences(id)),
     labelled: (uid) => (list ? index.labelled(session, list, uid) : []),
     place: session.queue.place(uidOf(object), object.metadata.generation ?? 0),
-  };
-}
-
-function othersIn({ accounts, instances }: SnapshotDeps): OtherObjects {
-  return {
-    all: () => instances.list(),
-    recording: (id) => instances.byIndex(BY_MACHINE, id),
-    adopting: (id) => instances.byIndex(BY_ADOPTED, id),
-    loginOf: (object) => {
-      const session = sessionOf(accounts.get(accountRefOf(object)));
-      return session && loginText(session.login);
-    },
-  };
-}
-
-function accountFacts(session: AccountSession, object: GpuInstance, deps: SnapshotDeps): AccountFacts {
-  return {
-    login: session.login,
-    limits: session.limits,
-    breaker: session.observer.breaker,
-    openSpans: session.observer.openSpans.map((span) => steadySpan(span, deps.steady)),
-    countsHostFailures: session.observer.countsHostFailures,
-    labelEcho: session.observer.labelEcho,
-    permitted: session.permits(object.metadata.namespace ?? ''),
-    adoption: session.adoption(),
-    mayDestroy: session.user.mayDestroy,
-    sshKeyRegistered: session.user.sshKeyRegistered,
-    avoided: session.avoid.current(reporterOf(object, '').owner),
-    reserved: session.admission.reservedFor(uidOf(object)),
-    serviceTime: session.serviceClock.now(),
-    startUnsupported: deps.withoutStart.has(session.uid),
-  };
-}
-
-function steadySpan({ from, until }: OpenSpan, steady: SteadyClock): OpenSpan {
-  return {
-    from: steady.fromMonotonic(from),
-    until: until === undefined ? undefined : steady.fromMonotonic(until),
   };
 }
 
@@ -268,30 +255,24 @@ function accountView({ account, isAllowed }: Snapshot): AccountView {
   return outsider === undefined ? view : withoutWords(view, outsider);
 }
 
-/** What an account says of itself is for those who may use it: this is the only place where its words are let through. */
-function withoutWords(view: AccountView, outsider: Outsider): AccountView {
-  if (view.state === 'missing') return { ...view, outsider };
-  const { facts } = view;
-  const silent = facts && { ...facts, breaker: withoutMessage(facts.breaker) };
-  if (view.state === 'ready' && silent) return { state: 'ready', facts: silent, outsider };
-  const { sentence } = reasons.NamespaceNotAllowed;
-  return { state: 'notReady', reason: 'NamespaceNotAllowed', message: sentence, facts: silent, outsider };
-}
-
-function withoutMessage(breaker: BreakerState): BreakerState {
-  return breaker.type === 'closed' ? breaker : { ...breaker, message: reasons.NamespaceNotAllowed.sentence };
-}
-
 function insidersView(lookup: AccountLookup<LoginSnapshot>): AccountView {
   if (lookup.type === 'missing')
     return { ...(lookup.isUnwatched && { isUnwatched: true }), state: 'missing' };
   if (lookup.type === 'ready') return { state: 'ready', facts: lookup.session.facts };
-  return {
-    state: 'notReady',
-    reason: lookup.reason,
-    message: lookup.message,
-    facts: lookup.session?.facts,
-  };
+  const { reason, message, session } = lookup;
+  return { state: 'notReady', reason, message, facts: session?.facts };
+}
+
+/** What an account says of itself is for those who may use it: this is the only place where its words are let through. */
+function withoutWords(view: AccountView, outsider: Outsider): AccountView {
+  if (view.state === 'missing') return { ...view, outsider };
+  const { sentence } = reasons.NamespaceNotAllowed;
+  const { facts } = view;
+  const breaker =
+    facts && (facts.breaker.type === 'closed' ? facts.breaker : { ...facts.breaker, message: sentence });
+  const silent = facts && breaker && { ...facts, breaker };
+  if (view.state === 'ready' && silent) return { state: 'ready', facts: silent, outsider };
+  return { state: 'notReady', reason: 'NamespaceNotAllowed', message: sentence, facts: silent, outsider };
 }
 
 interface Listing {
@@ -310,16 +291,15 @@ function listView(object: GpuInstance, listing: Listing, snapshot: Snapshot): Li
     begunSteady: login.begunSteady,
     recorded,
     labelled: login.labelled(uid),
-    formerSelf: others === undefined ? undefined : formerSelf(login.labelled(others)),
+    // One that only carries a copy of the label is somebody else's, and nobody is asked to end it.
+    formerSelf:
+      others === undefined
+        ? undefined
+        : login.labelled(others).find(({ ownership }) => ownership.type !== 'labelCopied')?.row,
     adoptTarget: adoptTarget(object, listing, snapshot),
     ...unownedRows(object, listing, snapshot),
     ids: [...list.rows.keys()],
   };
-}
-
-/** One that only carries a copy of the label is somebody else's, and nobody is asked to end it. */
-function formerSelf(machines: readonly ListedMachine[]): Instance | undefined {
-  return machines.find(({ ownership }) => ownership.type !== 'labelCopied')?.row;
 }
 
 function adoptTarget(
@@ -359,25 +339,21 @@ function unownedRows(
   const sent = makeLabel(identity, intent);
   const inTime = ({ startedAt }: Instance) =>
     startedAt === undefined || startsInWindow(startedAt, intent.issuedAt, constants);
-  const likenessOf = ({ id, label }: Instance) => {
-    const seen = likeness(label, { echo, sent });
-    return seen === 'recognizable' && adopted.has(id) ? 'doubtful' : seen;
+  /** How much a shown label looks like what a service may have made of the one that was sent. */
+  const likeness = ({ label }: Instance) => {
+    if (label === undefined) return 'recognizable';
+    if (echo === 'echoed') return 'none';
+    if (label) return remnantOf(sent, label);
+    return echo === 'notEchoed' ? 'recognizable' : 'doubtful';
+  };
+  const likenessOf = (row: Instance) => {
+    const seen = likeness(row);
+    return seen === 'recognizable' && adopted.has(row.id) ? 'doubtful' : seen;
   };
   return {
     unowned: free.filter((row) => likenessOf(row) === 'recognizable' && inTime(row)),
     doubtful: free.filter((row) => likenessOf(row) === 'doubtful' && inTime(row)),
   };
-}
-
-/** How much a shown label looks like what a service may have made of the one that was sent. */
-function likeness(
-  shown: Instance['label'],
-  { echo, sent }: { readonly echo: LabelEcho; readonly sent: string },
-): Remnant {
-  if (shown === undefined) return 'recognizable';
-  if (echo === 'echoed') return 'none';
-  if (shown) return remnantOf(sent, shown);
-  return echo === 'notEchoed' ? 'recognizable' : 'doubtful';
 }
 
 function absencesOf(
@@ -392,7 +368,11 @@ function absencesOf(
 
 // Other objects
 
-/** Asked only of an object that may take over a machine: what is refused anyway costs nothing. */
+/**
+ * Whether an older object of the same login wants the same machine; of two equally old ones the lower uid is the older.
+ * Asked only of an object that may take over a machine: what is refused anyway costs nothing. Logins are asked for older
+ * ones alone, up to the first that counts.
+ */
 function isLeftToOlder(
   object: GpuInstance,
   facts: AccountFacts | undefined,
@@ -400,7 +380,12 @@ function isLeftToOlder(
 ): boolean {
   const { adopt } = object.spec;
   if (adopt === undefined || facts?.adoption !== 'Unlabelled' || facts.permitted !== true) return false;
-  return hasOlderClaimant(object, adopting(adopt.instanceId), loginOf);
+  const born = parseTime(object.metadata.creationTimestamp) ?? 0;
+  return adopting(adopt.instanceId).some((other) => {
+    const age = parseTime(other.metadata.creationTimestamp) ?? 0;
+    const isOlder = age < born || (age === born && uidOf(other) < uidOf(object));
+    return isOlder && rivalsOf(object, [other], loginOf).length > 0;
+  });
 }
 
 /** The login that an object's account proved, as text; undefined if none did. */
@@ -430,16 +415,3 @@ export const machineIndexes: Readonly<Record<string, (object: GpuInstance) => re
   [BY_MACHINE]: ({ status }) => (status?.instanceId === undefined ? [] : [status.instanceId]),
   [BY_ADOPTED]: ({ spec }) => (spec.adopt === undefined ? [] : [spec.adopt.instanceId]),
 };
-
-/**
- * Whether one of those that want the same machine is older and of the same login; of two equally old ones the lower uid
- * is the older. Logins are asked for older ones alone, up to the first that counts.
- */
-function hasOlderClaimant(object: GpuInstance, claimants: readonly GpuInstance[], loginOf: LoginOf): boolean {
-  const born = parseTime(object.metadata.creationTimestamp) ?? 0;
-  const isOlder = ({ metadata }: GpuInstance): boolean => {
-    const age = parseTime(metadata.creationTimestamp) ?? 0;
-    return age < born || (age === born && uidOf({ metadata }) < uidOf(object));
-  };
-  return claimants.some((other) => isOlder(other) && rivalsOf(object, [other], loginOf).length > 0);
-}

@@ -32,7 +32,7 @@ import { conflict, requeueAfter } from '../../runtime/controller.ts';
 import { AccessReviews } from '../../runtime/kube/access-review.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
-import { depsOf } from './deps.ts';
+import { depsOf } from './controller.ts';
 import { CHILDREN_CHECK_MS, MachineIndex, ObjectMemory, SteadyClock } from './memory.ts';
 import { isSuperseded, newestCopyOf, reconcile } from './reconcile.ts';
 import type { ListedMachine } from './types.ts';

@@ -141,21 +141,19 @@ async function applyRefusal(
   { reason, message, retryAfterMs }: Extract<TicketDecision, { type: 'refused' }>,
   deps: Deps,
 ): Promise<Result> {
-  const { memory, steady } = deps;
+  const { memory, steady, session } = deps;
   if (reason === 'OfferReserved') return requeueAfter(Math.min(retryAfterMs, 50));
-  if (reason === 'Queued') return waitForSlot(observed, retryAfterMs, deps);
-  leaveQueues(observed, deps);
-  memory.refusedByAccount(steady.now(), retryAfterMs, { reason, detail: message });
-  return requeueAfter(0);
-}
-
-/** The object waits for a rental slot; the queue enqueues it when it has one. */
-async function waitForSlot(observed: Observed, afterMs: number, deps: Deps): Promise<Result> {
+  if (reason !== 'Queued') {
+    leaveQueues(observed, deps);
+    memory.refusedByAccount(steady.now(), retryAfterMs, { reason, detail: message });
+    return requeueAfter(0);
+  }
+  // It waits for a rental slot; the queue enqueues it when it has one.
   const facts = deriveFacts(observed);
   const { uid, object } = facts;
   const stage = classify(facts);
-  const place = deps.session?.queue.place(uid, object.metadata.generation ?? 0);
-  if (stage.type !== 'unrented' || !place) return requeueAfter(afterMs);
+  const place = session?.queue.place(uid, object.metadata.generation ?? 0);
+  if (stage.type !== 'unrented' || !place) return requeueAfter(retryAfterMs);
   const waits = waitInQueue(facts, stage, place);
   const recorded = await record(observed, waits, deps);
   if (recorded.type === 'lost') return LOST_RACE;
@@ -200,7 +198,13 @@ async function actOnAll({ observed, decision, receipt }: RecordedDecision, deps:
   let again: Result | undefined;
   for (const action of decision.actions) {
     if (action.type !== 'rent' && !isLeading(deps)) return requeueAfter(SHORT_LEASE_RETRY_MS);
-    deps.log.info('Acting', { rule: decision.rule, action: action.type, ...actionFields(action) });
+    deps.log.info('Acting', {
+      rule: decision.rule,
+      action: action.type,
+      ...(action.type === 'rent' && { offerId: action.purchase.offer.id, attempt: action.purchase.attempt }),
+      ...('instanceId' in action && { instanceId: action.instanceId }),
+      ...(action.type === 'destroy' && { reason: action.reason }),
+    });
     const recorded = { observed, action, receipt };
     const carryOut = () => act(recorded, { ...deps, isStillDecided: () => isStillDecided(recorded, deps) });
     const acted = await (WAITS.has(action.type) ? deps.aside(carryOut) : carryOut());
@@ -216,23 +220,6 @@ async function actOnAll({ observed, decision, receipt }: RecordedDecision, deps:
 function resultOf({ afterMs, onList }: Requeue, { onNextList }: Pick<Deps, 'onNextList'>): Result {
   if (onList) onNextList();
   return afterMs === undefined ? done : requeueAfter(afterMs);
-}
-
-/** What a log line says of an action beside its type. */
-function actionFields(action: Action): Record<string, unknown> {
-  switch (action.type) {
-    case 'rent':
-      return { offerId: action.purchase.offer.id, attempt: action.purchase.attempt };
-    case 'destroy':
-      return { instanceId: action.instanceId, reason: action.reason };
-    case 'release':
-      return {};
-    case 'stop':
-    case 'start':
-    case 'relabel':
-    case 'retain':
-      return { instanceId: action.instanceId };
-  }
 }
 
 /** The same decision made again, from the newest list and the newest copy of the object. */
@@ -293,48 +280,38 @@ async function applyFailure(
   { after, failure }: { readonly after: AfterFailure; readonly failure: Failure },
   deps: Deps,
 ): Promise<Result> {
-  const { memory, metrics, clock } = deps;
+  const { memory, metrics, clock, session, withoutStart } = deps;
   const { action, observed } = recorded;
-  const account = accountOf(observed.object);
+  const { object } = observed;
+  const account = accountOf(object);
+  const now = deps.steady.now();
   if (action.type === 'rent') metrics.rentalFailed(account, failure.kind);
   switch (after.type) {
     case 'settle':
       return requeueAfter(0);
-    case 'retry':
+    case 'retry': {
+      const { afterMs, refusal, avoid, unsupported } = after;
+      if (action.type === 'destroy') {
+        memory.destroyFailed(now, afterMs);
+        const pricePerHour = parseDollars(object.status?.cost?.pricePerHour) ?? 0;
+        metrics.destroyFailing(objectKey(object.metadata), pricePerHour);
+        return requeueAfter(afterMs);
+      }
       if (action.type === 'rent') memory.refused = action.purchase;
-      if (action.type === 'destroy') return retryDestroy(observed, after.afterMs, deps);
-      return retryLater(observed, { after, kind: failure.kind }, deps);
+      // That an offer is taken is a fact; that it was refused may be the fault of what was asked for.
+      const witness = failure.kind === 'offerGone' ? undefined : reporterOf(object, failure.kind);
+      if (avoid) session?.avoid.add(avoid, failure.kind, witness);
+      if (unsupported && session) withoutStart.add(session.uid);
+      if (failure.kind === 'refused' && refusal) memory.refusedByAccount(now, afterMs, refusal);
+      else if (afterMs > 0) memory.backOff(now, afterMs, refusal);
+      return requeueAfter(refusal ? 0 : afterMs);
+    }
     case 'rented': {
       if (action.type !== 'rent') return requeueAfter(0);
       metrics.rented(account);
       return saveResult(recorded, rentedFacts(action.purchase, after.instanceId, clock.now()), deps);
     }
   }
-}
-
-function retryLater(
-  { object }: Observed,
-  {
-    after: { afterMs, refusal, avoid, unsupported },
-    kind,
-  }: { readonly after: Extract<AfterFailure, { type: 'retry' }>; readonly kind: Failure['kind'] },
-  { memory, steady, session, withoutStart }: Deps,
-): Result {
-  // That an offer is taken is a fact; that it was refused may be the fault of what was asked for.
-  const witness = kind === 'offerGone' ? undefined : reporterOf(object, kind);
-  if (avoid) session?.avoid.add(avoid, kind, witness);
-  if (unsupported && session) withoutStart.add(session.uid);
-  const now = steady.now();
-  if (kind === 'refused' && refusal) memory.refusedByAccount(now, afterMs, refusal);
-  else if (afterMs > 0) memory.backOff(now, afterMs, refusal);
-  return requeueAfter(refusal ? 0 : afterMs);
-}
-
-function retryDestroy({ object }: Observed, afterMs: number, { memory, metrics, steady }: Deps): Result {
-  memory.destroyFailed(steady.now(), afterMs);
-  const pricePerHour = parseDollars(object.status?.cost?.pricePerHour) ?? 0;
-  metrics.destroyFailing(objectKey(object.metadata), pricePerHour);
-  return requeueAfter(afterMs);
 }
 
 /** What a rental was decided on, and the object as the intent was written. */
@@ -359,9 +336,17 @@ type SaveDeps = Pick<
  * the status could not be written; the result stays in memory then.
  */
 export async function saveResult(rental: Rental, rented: RentedFacts, deps: SaveDeps): Promise<Result> {
-  deps.memory.rented = rented;
-  deps.memory.succeeded();
-  const [isSaved] = await Promise.all([saveStatus(rental, rented, deps), saveKey(rental, rented, deps)]);
+  const { cluster, memory, log } = deps;
+  const { keys } = rental.observed.identity;
+  memory.rented = rented;
+  memory.succeeded();
+  const [isSaved] = await Promise.all([
+    saveStatus(rental, rented, deps),
+    // A key that cannot be written now is written with the address, out of memory.
+    keepInstanceKey(rental.receipt.object, rented, { cluster, keys, memory }).catch((error: unknown) => {
+      log.warn('The key of the machine is not in its Secret yet', { error });
+    }),
+  ]);
   return resultOf(isSaved ? { onList: true } : { afterMs: 0 }, deps);
 }
 
@@ -387,16 +372,6 @@ async function saveStatus(
     if (object?.metadata.uid !== observed.uid) object = undefined;
   }
   return false;
-}
-
-/** A key that cannot be written now is written with the address, out of memory. */
-async function saveKey({ observed, receipt }: Rental, rented: RentedFacts, deps: SaveDeps): Promise<void> {
-  const { cluster, memory, log } = deps;
-  try {
-    await keepInstanceKey(receipt.object, rented, { cluster, keys: observed.identity.keys, memory });
-  } catch (error) {
-    log.warn('The key of the machine is not in its Secret yet', { error });
-  }
 }
 
 const accountOf = (object: GpuInstance): string => accountKey(accountRefOf(object));
