@@ -162,7 +162,7 @@ const EFFECTS: Readonly<Record<Controller, Readonly<Record<string, string>>>> = 
     'controller.ts': 'watches, ticks, and takes keys from the queue',
     'group-state.ts': 'remembers of each group what may be lost',
     'act.ts': 'creates, patches and deletes workers',
-    'load/{sources,get,push}.ts': 'ask for load, or receive it',
+    'load/{sources,prometheus,get,push}.ts': 'ask for load, or receive it',
     'publish/{publisher,service,slices}.ts': 'write Service and slices',
     'workers/{children,families}.ts': 'find the workers of a group in a cache',
   },

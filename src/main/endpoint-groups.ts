@@ -10,8 +10,9 @@ import {
   createEndpointGroupController,
   type EndpointGroupController,
 } from '../controllers/endpoint-group/controller.ts';
+import type { Prometheus } from '../controllers/endpoint-group/load/prometheus.ts';
 import { PushIntake } from '../controllers/endpoint-group/load/push.ts';
-import { LoadSources, type Prometheus } from '../controllers/endpoint-group/load/sources.ts';
+import { LoadSources } from '../controllers/endpoint-group/load/sources.ts';
 import { LoadStore } from '../controllers/endpoint-group/load/state.ts';
 import { groupKeysOf, isChildOf } from '../controllers/endpoint-group/workers/families.ts';
 import { BY_MACHINE } from '../controllers/gpu-instance/observe.ts';

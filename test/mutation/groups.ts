@@ -39,7 +39,7 @@ const GLOBS: readonly Globs[] = [
     name: 'groups',
     files: [
       'src/controllers/endpoint-group/{conditions,decide,explain,facts,group-state,status}.ts',
-      'src/controllers/endpoint-group/load/{http,http-pull,prometheus,push,state,static,view}.ts',
+      'src/controllers/endpoint-group/load/{http-pull,prometheus,push,sources,state,view}.ts',
       'src/controllers/endpoint-group/publish/*.ts',
       'src/controllers/endpoint-group/autoscale/{autoscale,bounds,candidates,capacity,choose-workers,cover,plan,times}.ts',
       'src/controllers/endpoint-group/workers/{families,orders,template,worker}.ts',

@@ -16,8 +16,7 @@ import type { Change, Informer } from '../../runtime/list-watch/informer.ts';
 import { defaultTimes } from './autoscale/times.ts';
 import { createEndpointGroupController } from './controller.ts';
 import { LoadSources } from './load/sources.ts';
-import { GROUP_REPORTER, LoadStore } from './load/state.ts';
-import { groupRecord } from './load/static.ts';
+import { GROUP_REPORTER, groupRecord, LoadStore } from './load/state.ts';
 
 /** A copy that holds these objects, and the way to tell of a change in it. */
 function copyOf<T extends EndpointGroup>(objects: readonly T[], { isCurrent = true } = {}) {

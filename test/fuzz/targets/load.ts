@@ -2,11 +2,9 @@ import {
   pullPlan,
   type ReadReply,
   readJsonReply,
-} from '../../../src/controllers/endpoint-group/load/http.ts';
-import {
   readPrometheusReply,
-  sampledValue,
-} from '../../../src/controllers/endpoint-group/load/prometheus.ts';
+} from '../../../src/controllers/endpoint-group/load/http-pull.ts';
+import { sampledValue } from '../../../src/controllers/endpoint-group/load/prometheus.ts';
 import { readPushed } from '../../../src/controllers/endpoint-group/load/push.ts';
 import { FigureError, type LoadRecord } from '../../../src/controllers/endpoint-group/load/state.ts';
 import { type FuzzTarget, json, refusing, sane } from '../target.ts';

@@ -27,7 +27,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
   {
     name: 'promql-unenforced',
     loses: 'the namespace that goes with each query of a group',
-    file: 'controllers/endpoint-group/load/sources.ts',
+    file: 'controllers/endpoint-group/load/prometheus.ts',
     find: 'const ask = (query: string) => this.#sendQuery(prometheus, { query, ...scope });',
     replace:
       "const ask = (query: string) => this.#sendQuery(prometheus, { query, ...(query === '' && scope) });",

@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { sampledValue } from './prometheus.ts';
-import { prometheusRecord } from './sources.ts';
+import {
+  reply as answer,
+  answeringTransport,
+  type Script,
+} from '../../../../test/builders/answering-transport.ts';
+import { groupObject } from '../../../../test/builders/group-worker.ts';
+import { createVirtualClock } from '../../../../test/builders/virtual-clock.ts';
+import { PrometheusReader, prometheusRecord, sampledValue } from './prometheus.ts';
 
 const NOW = Date.parse('2026-11-20T12:00:00Z');
 const SECONDS = NOW / 1000;
@@ -75,5 +81,49 @@ describe('the answer of an instant query', () => {
     ],
   ])('is not believed where it is %s', (_, text, why) => {
     expect(() => value(text)).toThrow(`loadQuery ${why}`);
+  });
+});
+
+describe('a reader of Prometheus', () => {
+  const group = groupObject({ load: { type: 'Prometheus', prometheus: { loadQuery: 'load' } } });
+  const reader = (script: Script) => {
+    const clock = createVirtualClock({ startMs: NOW });
+    const { transport, requests } = answeringTransport(script);
+    const tenancy = { type: 'parameter', name: 'namespace' } as const;
+    const prometheus = new PrometheusReader({ url: 'https://metrics', transport, tenancy }, clock);
+    return { clock, requests, read: () => prometheus.read(group) };
+  };
+  const PROBE = '/api/v1/query?query=vector(1)';
+  const proxy: Script = (request) => answer(vector('3'), request.path === PROBE ? 400 : 200)(request);
+
+  test('proves a proxy once in 10 minutes, and again when the clock was set back', async () => {
+    const { read, clock, requests } = reader(proxy);
+    const proofs = async (afterMs: number) => {
+      clock.jumpWallClock(afterMs);
+      await read();
+      return requests.filter(({ path }) => path === PROBE).length;
+    };
+    expect(await proofs(0)).toBe(1);
+    expect(await proofs(0)).toBe(1);
+    expect(await proofs(599_999)).toBe(1);
+    expect(await proofs(1)).toBe(2);
+    expect(await proofs(-1)).toBe(3);
+    expect(requests[0]?.headers).toEqual({ accept: 'application/json' });
+  });
+
+  test('takes no other failure than 400 for the refusal of a proxy', async () => {
+    const failing: Script = (request) => answer(vector('3'), request.path === PROBE ? 500 : 200)(request);
+    await expect(reader(failing).read()).rejects.toThrow('it answered 500');
+  });
+
+  test.each([
+    ['CERT_HAS_EXPIRED', 'its certificate has expired; renew it'],
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', 'name the PEM of its authority with --prometheus-ca'],
+    ['ECONNREFUSED', 'it cannot be reached'],
+    [7, 'it cannot be reached'],
+  ])('names the remedy when the connection fails with %s', async (code, message) => {
+    const cause = Object.assign(new Error('refused'), { code });
+    const { read } = reader(() => Promise.reject(new Error('no reply', { cause })));
+    await expect(read()).rejects.toThrow(message);
   });
 });

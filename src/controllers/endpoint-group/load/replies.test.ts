@@ -2,12 +2,18 @@ import { describe, expect, test } from 'vitest';
 import { groupObject, workerObject } from '../../../../test/builders/group-worker.ts';
 import { NOW } from '../../../../test/builders/observed-group.ts';
 import { annotations } from '../../../api/v1alpha1/names.ts';
-import { type FigureName, type PullPlan, pullPlan, readJsonReply } from './http.ts';
-import { originOf, pullTarget } from './http-pull.ts';
-import { readPrometheusReply } from './prometheus.ts';
+import {
+  type FigureName,
+  originOf,
+  type PullPlan,
+  pullPlan,
+  pullTarget,
+  readJsonReply,
+  readPrometheusReply,
+} from './http-pull.ts';
 import { readPushed } from './push.ts';
+import { staticRecord } from './sources.ts';
 import { believable, believableIfGiven, type LoadRecord, MAX_FIGURE, measuredPerf } from './state.ts';
-import { staticRecord } from './static.ts';
 
 const FIGURES: Readonly<Record<Exclude<FigureName, 'error'>, string>> = {
   newLoad: 'w.new',

@@ -1,6 +1,6 @@
 import type { EndpointGroup } from '../../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
-import type { LoadSource } from '../../../api/v1alpha1/load-source.ts';
+import { annotations } from '../../../api/v1alpha1/names.ts';
 import { inBackground } from '../../../lib/background.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { machineAddressProblem } from '../../../lib/networks.ts';
@@ -10,11 +10,18 @@ import type { Transport } from '../../../lib/transport.ts';
 import { objectKey, uidOf } from '../../../runtime/kube/kube-object.ts';
 import type { ScalingTimes } from '../autoscale/times.ts';
 import type { Worker } from '../workers/worker.ts';
-import { boundedGet, certificateProblem } from './get.ts';
+import { boundedGet, MAX_REPLY_BYTES } from './get.ts';
 import { originOf, pullTarget, readReply } from './http-pull.ts';
-import { sampledValue } from './prometheus.ts';
-import { FigureError, GROUP_REPORTER, type LoadRecord, type LoadStore, SourceError } from './state.ts';
-import { groupRecord, staticRecord } from './static.ts';
+import { type Prometheus, PrometheusReader } from './prometheus.ts';
+import {
+  believable,
+  FigureError,
+  GROUP_REPORTER,
+  groupRecord,
+  type LoadRecord,
+  type LoadStore,
+  SourceError,
+} from './state.ts';
 
 export interface ReaderOptions {
   readonly clock: Clock;
@@ -30,17 +37,6 @@ export interface ReaderOptions {
   readonly prometheus: Prometheus | undefined;
   /** Whether workers that report by themselves are heard anywhere. */
   readonly takesReports: boolean;
-}
-
-/** The Prometheus that is asked, and the way to it: its figures decide what is spent, so it proves who it is. */
-export interface Prometheus {
-  readonly url: string;
-  readonly transport: Transport;
-  /** What queries of groups may read: their authors see the number that comes of each. */
-  readonly tenancy:
-    | { readonly type: 'off' }
-    | { readonly type: 'unrestricted' }
-    | { readonly type: 'parameter'; readonly name: string };
 }
 
 /** Who is asked: the reporter, and its name for people. */
@@ -59,13 +55,6 @@ export interface ReadOptions {
 const FOR_ALL: Asked = { reporter: GROUP_REPORTER, who: '' };
 const PROMETHEUS: Asked = { reporter: GROUP_REPORTER, who: 'Prometheus: ' };
 
-/** Most bytes of a worker's reply. */
-const MAX_BYTES = 1_048_576;
-const PROMETHEUS_TIMEOUT_MS = 3000;
-/** For how long a proxy that refused a query without a namespace is taken to do so. */
-const PROVEN_MS = 600_000;
-/** What `boundedGet` says of the answer by which a prom-label-proxy refuses. */
-const REFUSED = 'it answered 400';
 /** A decision waits this long for figures; those that come within the second cause another one. */
 const PROMPT_MS = 100;
 const PATIENCE_MS = 1000;
@@ -75,10 +64,11 @@ export class LoadSources {
   readonly #options: ReaderOptions;
   /** Reporters that have not answered yet: nobody is asked twice at a time. */
   readonly #asked = new Set<string>();
-  #provenAt = Number.NEGATIVE_INFINITY;
+  readonly #prometheus: PrometheusReader;
 
   constructor(options: ReaderOptions) {
     this.#options = options;
+    this.#prometheus = new PrometheusReader(options.prometheus, options.clock);
   }
 
   /**
@@ -114,11 +104,16 @@ export class LoadSources {
       case 'Static':
         return this.#take(group, FOR_ALL, async () => staticRecord(group));
       case 'Prometheus':
-        return this.#take(group, PROMETHEUS, async () => this.#askPrometheus(group));
+        return this.#take(group, PROMETHEUS, () => this.#prometheus.read(group));
       case 'HTTPPull':
         return this.#ofEach(group, workers, async ({ object }) => this.#askWorker(group, object));
       case 'Push':
-        return this.#options.takesReports ? undefined : this.#ofEach(group, workers, rejectUnserved);
+        if (this.#options.takesReports) return undefined;
+        return this.#ofEach(group, workers, () =>
+          Promise.reject(
+            new SourceError('it cannot report, since the operator runs without --worker-report-bind-address'),
+          ),
+        );
     }
   }
 
@@ -175,7 +170,7 @@ export class LoadSources {
         ...(token && { authorization: `Bearer ${token.reveal()}` }),
       },
       timeoutMs: parseDuration(group.spec.load.httpPull?.timeout ?? '3s') ?? 3000,
-      maxBytes: MAX_BYTES,
+      maxBytes: MAX_REPLY_BYTES,
     });
     return readReply(text, target.plan, clock.now());
   }
@@ -189,84 +184,15 @@ export class LoadSources {
     if (problem !== undefined) throw new SourceError(`its address ${problem}`);
     return address;
   }
-
-  async #askPrometheus(group: EndpointGroup): Promise<LoadRecord> {
-    const { clock, prometheus } = this.#options;
-    const queries = group.spec.load.prometheus;
-    if (!prometheus || !queries) throw new SourceError('the operator runs without --prometheus-url');
-    const { tenancy } = prometheus;
-    if (tenancy.type === 'off')
-      throw new SourceError(
-        'queries of groups are off; an administrator turns them on with --prometheus-tenancy',
-      );
-    const scope =
-      tenancy.type === 'parameter' ? { [tenancy.name]: group.metadata.namespace ?? '' } : undefined;
-    if (tenancy.type === 'parameter') await this.#proveProxy(prometheus, tenancy.name);
-    const ask = (query: string) => this.#sendQuery(prometheus, { query, ...scope });
-    return prometheusRecord(queries, ask, clock.now());
-  }
-
-  /**
-   * A Prometheus would ignore the parameter and answer about every namespace: only what refuses a query without it is
-   * asked. Rejects with `SourceError` otherwise.
-   */
-  async #proveProxy(prometheus: Prometheus, name: string): Promise<void> {
-    const now = this.#options.clock.now();
-    if (now >= this.#provenAt && now < this.#provenAt + PROVEN_MS) return;
-    const answered = await this.#sendQuery(prometheus, { query: 'vector(1)' }).then(
-      () => true,
-      (error: unknown) => {
-        if (error instanceof SourceError && error.message === REFUSED) return false;
-        throw error;
-      },
-    );
-    if (answered)
-      throw new SourceError(
-        `it answers without the parameter ${name}; --prometheus-url has to name a prom-label-proxy`,
-      );
-    this.#provenAt = now;
-  }
-
-  #sendQuery({ transport, url }: Prometheus, parameters: Readonly<Record<string, string>>): Promise<string> {
-    const { origin, pathname } = new URL(url);
-    const pairs = Object.entries(parameters).map(([name, value]) => `${name}=${encodeURIComponent(value)}`);
-    return boundedGet({
-      transport,
-      clock: this.#options.clock,
-      origin,
-      path: `${pathname.replace(/\/$/, '')}/api/v1/query?${pairs.join('&')}`,
-      headers: { accept: 'application/json' },
-      timeoutMs: PROMETHEUS_TIMEOUT_MS,
-      maxBytes: MAX_BYTES,
-      explain: certificateProblem,
-    });
-  }
 }
 
-async function rejectUnserved(): Promise<never> {
-  throw new SourceError('it cannot report, since the operator runs without --worker-report-bind-address');
-}
-
-/** Gives the text of a reply of the query API. */
-type AskPrometheus = (query: string) => Promise<string>;
-
-type Queries = NonNullable<LoadSource['prometheus']>;
-
-/** Asks the queries of a group at one time. Rejects with `SourceError` or `FigureError`. */
-export async function prometheusRecord(
-  queries: Queries,
-  ask: AskPrometheus,
-  now: number,
-): Promise<LoadRecord> {
-  const { loadQuery, queueQuery, rejectedQuery } = queries;
-  const value = async (name: string, query: string | undefined): Promise<number | undefined> =>
-    query === undefined ? 0 : sampledValue(name, await ask(query), now);
-  const [load, waiting, rejected] = await Promise.all([
-    value('loadQuery', loadQuery),
-    value('queueQuery', queueQuery),
-    value('rejectedQuery', rejectedQuery),
-  ]);
-  // A gateway that has never queued has no such series; one without any load series is not the right one.
-  if (load === undefined) throw new SourceError('loadQuery finds no series');
-  return groupRecord(load + (rejected ?? 0), waiting ?? 0);
+/** A load that is written down; the annotation wins over the spec. Throws `FigureError` where it is no load. */
+export function staticRecord({ metadata, spec }: EndpointGroup): LoadRecord {
+  const name = annotations.staticLoad;
+  const annotated = metadata.annotations?.[name];
+  const queue = Number(spec.load.static?.queue ?? 0);
+  if (annotated === undefined) return groupRecord(Number(spec.load.static?.load ?? 0), queue);
+  if (!/^[0-9]+(\.[0-9]+)?$/.test(annotated.trim()))
+    throw new FigureError(`${name} is not a load; write units per second such as 900`);
+  return groupRecord(believable(name, Number(annotated)), queue);
 }

@@ -24,6 +24,21 @@ export interface LoadRecord {
   readonly error: string;
 }
 
+/** The record of a source that knows the group as a whole: a rate, and work that waits in front of it. */
+export function groupRecord(load: number, waiting: number): LoadRecord {
+  return {
+    arrived: { type: 'rate', load },
+    currentLoad: 0,
+    waitingLoad: waiting,
+    maxPerf: undefined,
+    inFlight: undefined,
+    error: '',
+  };
+}
+
+/** Times of samples this far ahead of our clock, in milliseconds, are lies. */
+export const MAX_AHEAD_MS = 60_000;
+
 /** No worker does as much: figures above are lies or mistakes. */
 export const MAX_FIGURE = 1e12;
 

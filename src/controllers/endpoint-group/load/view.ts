@@ -110,7 +110,7 @@ function stateOfGroup({ loadState, now, times }: ViewInput): Pick<LoadView, 'met
 
 function stateOfWorkers(input: ViewInput): Pick<LoadView, 'metrics' | 'problem'> {
   const { loadState, workers, now, times } = input;
-  if (isUnheard(input)) return { metrics: 'doubtful', problem: absence(input) };
+  if (isScalingFromZero(input)) return { metrics: 'doubtful', problem: absence(input) };
   const serving = workers.filter((worker) => worker.isServing && worker.desiredRole === 'Hot');
   const problems = serving.flatMap((worker) => loadState.problems.get(worker.reporter) ?? []);
   // Who reports by himself may lie once and then say nothing for ever: that is a silence, and no lie any more.
@@ -126,10 +126,10 @@ function isSilent({ reporter }: Worker, { loadState, now, times }: ViewInput): b
 }
 
 /**
- * Nobody serves who could tell the load, and somebody is on the way to it: what arrives is not known, and is not
- * nothing. A group that has never served has missed no load.
+ * Whether no worker serves that could report load, and a hot one is booting: what arrives is unknown, and not zero. A
+ * group that has never been ready has missed no load.
  */
-function isUnheard(input: ViewInput): boolean {
+function isScalingFromZero(input: ViewInput): boolean {
   const hot = hotOf(input);
   const isOneComing = hot.some(({ isServing, isOverdue }) => !isServing && !isOverdue);
   if (!input.everReady || !isOneComing || hot.some(({ isServing }) => isServing)) return false;
