@@ -1,9 +1,9 @@
 import { defineConfig } from 'vitest/config';
 
 /**
- * Four projects: `unit` needs nothing and runs in seconds; `integration` shares one real API server, which its
- * global set-up starts (test/cluster); `node` shares a cluster that runs Pods, and skips its tests where there can be
- * none; `verify` asks other projects' programs, which take long to build.
+ * Five projects: `unit` needs nothing and runs in seconds; `integration` shares one real API server, which its
+ * global set-up starts (test/cluster); `node` shares a cluster that runs Pods, and `docker` uses a Docker engine: both
+ * skip their tests where there can be none; `verify` asks other projects' programs, which take long to build.
  */
 export default defineConfig({
   test: {
@@ -16,6 +16,7 @@ export default defineConfig({
             '**/node_modules/**',
             '**/*.integration.test.ts',
             '**/*.node.test.ts',
+            '**/*.docker.test.ts',
             '**/*.verify.test.ts',
             'test/lint/planted/**',
           ],
@@ -45,6 +46,18 @@ export default defineConfig({
           globalSetup: ['test/cluster/node/global-setup.ts'],
           testTimeout: 180_000,
           hookTimeout: 180_000,
+          fileParallelism: false,
+        },
+      },
+      {
+        test: {
+          name: 'docker',
+          include: ['test/**/*.docker.test.ts'],
+          exclude: ['**/node_modules/**'],
+          globalSetup: ['test/containers/global-setup.ts'],
+          testTimeout: 120_000,
+          // The first one makes the image.
+          hookTimeout: 15 * 60_000,
           fileParallelism: false,
         },
       },

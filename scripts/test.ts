@@ -42,6 +42,11 @@ close(
     shared ? integration('integration tests', []) : halves,
     { name: 'tests that run Pods', command: ['vitest', 'run', '--project', 'node'], counts: 'vitest' },
     {
+      name: 'image in a Docker engine',
+      command: ['node', 'test/containers/main.ts', 'vitest', 'run', '--project', 'docker'],
+      counts: 'vitest',
+    },
+    {
       name: `simulation, three minutes of seeds from ${SEED}`,
       command: [
         'env',

@@ -14,7 +14,8 @@ export interface CuttingProxy {
   close(): Promise<void>;
 }
 
-export async function startCuttingProxy(targetUrl: string): Promise<CuttingProxy> {
+/** Listens on an address of this machine; rejects where it has no such address. */
+export async function startCuttingProxy(targetUrl: string, listenOn = '127.0.0.1'): Promise<CuttingProxy> {
   const target = new URL(targetUrl);
   const sockets = new Set<Socket>();
   let swallowing = false;
@@ -28,12 +29,12 @@ export async function startCuttingProxy(targetUrl: string): Promise<CuttingProxy
     client.on('close', () => upstream.destroy());
     client.pipe(upstream).pipe(client);
   });
-  server.listen(0, '127.0.0.1');
+  server.listen(0, listenOn);
   await once(server, 'listening');
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('The proxy has no port');
   return {
-    url: `${target.protocol}//127.0.0.1:${address.port}`,
+    url: `${target.protocol}//${listenOn}:${address.port}`,
     cut() {
       for (const socket of sockets) socket.resetAndDestroy();
     },

@@ -1,6 +1,6 @@
 import { createPrivateKey, generateKeyPairSync, sign } from 'node:crypto';
 
-/** A certificate for one address with its key, both PEM. */
+/** A certificate for one address or host name with its key, both PEM. */
 export interface SelfSigned {
   readonly cert: string;
   readonly key: string;
@@ -11,10 +11,12 @@ interface Validity {
   readonly notAfter: Date;
   /** Default: 127.0.0.1. */
   readonly ipv4?: string;
+  /** In place of an address. */
+  readonly hostName?: string;
 }
 
 /** Makes a self-signed certificate that is valid between two times; a test needs no tool and keeps no key. */
-export function selfSigned({ notBefore, notAfter, ipv4 = '127.0.0.1' }: Validity): SelfSigned {
+export function selfSigned({ notBefore, notAfter, ipv4 = '127.0.0.1', hostName }: Validity): SelfSigned {
   const pair = generateKeyPairSync('ec', {
     namedCurve: 'P-256',
     publicKeyEncoding: { type: 'spki', format: 'der' },
@@ -22,8 +24,11 @@ export function selfSigned({ notBefore, notAfter, ipv4 = '127.0.0.1' }: Validity
   });
   const algorithm = sequence(oid('2a8648ce3d040302'));
   const name = sequence(tagged(0x31, sequence(oid('550403'), tagged(0x0c, Buffer.from('test')))));
-  const address = tagged(0x87, Buffer.from(ipv4.split('.').map(Number)));
-  const altName = sequence(oid('551d11'), tagged(0x04, sequence(address)));
+  const subject =
+    hostName === undefined
+      ? tagged(0x87, Buffer.from(ipv4.split('.').map(Number)))
+      : tagged(0x82, Buffer.from(hostName));
+  const altName = sequence(oid('551d11'), tagged(0x04, sequence(subject)));
   const isAuthority = sequence(oid('551d13'), tagged(0x04, sequence(tagged(0x01, Buffer.from([0xff])))));
   const body = sequence(
     tagged(0xa0, integer(2)),
