@@ -1,7 +1,5 @@
-import type { StartDecision } from '../../accounts/admission.ts';
 import { type ServiceTime, timeOfAnswer } from '../../accounts/service-clock.ts';
 import type { AccountSession } from '../../accounts/session.ts';
-import type { DeletedInstance } from '../../accounts/status-writer.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { gpuInstanceResource, MACHINE_FINALIZER } from '../../api/v1alpha1/names.ts';
 import type { Reason } from '../../api/v1alpha1/reasons.ts';
@@ -229,7 +227,15 @@ async function start(
   if (!mayLeave()) return WITHDRAWN;
   const timeoutMs = parseDuration(object.spec.timeouts.start) ?? 0;
   const permission = session.admission.requestStart({ objectUid: uid, pricePerHour, timeoutMs });
-  if (permission.type === 'refused') return startRefused(permission);
+  if (permission.type === 'refused') {
+    const { message, retryAfterMs, reason } = permission;
+    const refusal = reason === 'OfferReserved' ? undefined : { reason, detail: message };
+    return {
+      type: 'failed',
+      failure: { kind: 'refused', outcome: 'refused', message, retryAfterMs, instanceId: undefined },
+      after: { type: 'retry', afterMs: retryAfterMs, ...(refusal && { refusal }) },
+    };
+  }
   try {
     await session.client.instances.start(instanceId, { mayLeave });
   } catch (error) {
@@ -242,15 +248,6 @@ async function start(
   memory.stopAnsweredAt = undefined;
   session.feed.pollNow();
   return DONE;
-}
-
-function startRefused({ message, retryAfterMs, reason }: Extract<StartDecision, { type: 'refused' }>): Acted {
-  const refusal = reason === 'OfferReserved' ? undefined : { reason, detail: message };
-  return {
-    type: 'failed',
-    failure: { kind: 'refused', outcome: 'refused', message, retryAfterMs, instanceId: undefined },
-    after: { type: 'retry', afterMs: retryAfterMs, ...(refusal ? { refusal } : {}) },
-  };
 }
 
 /** Whether the call was certainly not carried out. */
@@ -314,19 +311,16 @@ async function release(
   if (written.type === 'written') deps.wrote(written.object);
 }
 
+/** Tells the account once what this object leaves. */
 async function fold(observed: Observed, { statusWriter, memory }: ActDeps): Promise<void> {
-  const hasRented = observed.intent.type !== 'none' || (observed.object.status?.attempt ?? 0) > 0;
+  const { object, uid, now, intent } = observed;
+  const hasRented = intent.type !== 'none' || (object.status?.attempt ?? 0) > 0;
   if (!statusWriter || memory.folded || !hasRented) return;
-  await statusWriter.recordDeleted(departed(observed));
-  memory.folded = true;
-}
-
-function departed(observed: Observed): DeletedInstance {
-  const { object, uid, now, intent, memory } = observed;
-  return {
+  await statusWriter.recordDeleted({
     uid,
     rentals: recentRentals(rentalTimes(object.status), now),
-    spentThisMonth: spentThisMonth(object, now, memory.destroys.at(-1)?.endedAt),
+    spentThisMonth: spentThisMonth(object, now, observed.memory.destroys.at(-1)?.endedAt),
     newestRentalAt: intent.type === 'intent' ? intent.intent.issuedAt : undefined,
-  };
+  });
+  memory.folded = true;
 }

@@ -53,46 +53,28 @@ export async function writeChild(
   }
 }
 
-function changeOf(present: Present, child: KubeObject): ChildChange {
-  if (isOfOtherFamily(present, child)) return { type: 'recreate' };
-  const body = changesTo(present, child);
-  return body ? { type: 'patch', body } : { type: 'none' };
-}
-
-/** The type of the addresses of a slice cannot be changed: such a slice is made anew. */
-function isOfOtherFamily(present: KubeObject, child: KubeObject): boolean {
-  const familyOf = (slice: KubeObject & Partial<Pick<EndpointSliceObject, 'addressType'>>) =>
-    slice.addressType;
-  return familyOf(present) !== familyOf(child);
+/** A merge patch of what differs in the parts that we write, if anything does. */
+function changeOf(present: Present, child: KubeObject & Partial<Pick<Present, 'addressType'>>): ChildChange {
+  // The type of the addresses of a slice cannot be changed: such a slice is made anew.
+  if (present.addressType !== child.addressType) return { type: 'recreate' };
+  const before: Readonly<Record<string, unknown>> = { ...present };
+  const parts = Object.entries(child).filter(([part]) => !GIVEN_ONCE.has(part));
+  const differing = parts.filter(([part, desired]) => !contains(before[part], desired));
+  const data = isConnectionSecret(child) ? dataChanges(present.data ?? {}, child.data) : {};
+  // Our mark, where an earlier version made the child without one.
+  const mark = child.metadata.labels?.[labels.instanceUid];
+  const isMarked = present.metadata.labels?.[labels.instanceUid] === mark;
+  const metadata = isMarked ? {} : { metadata: { labels: { [labels.instanceUid]: mark } } };
+  const body = { ...Object.fromEntries(differing), ...data, ...metadata };
+  return Object.keys(body).length === 0 ? { type: 'none' } : { type: 'patch', body };
 }
 
 function nameTaken(child: KubeObject, problem: string): Published {
   return { type: 'nameTaken', detail: `${child.kind} ${child.metadata.name} ${problem}.` };
 }
 
-interface Present extends KubeObject {
+interface Present extends KubeObject, Partial<Pick<EndpointSliceObject, 'addressType'>> {
   readonly data?: Readonly<Record<string, string>>;
-}
-
-/** A merge patch of what differs in the parts that we write; undefined where nothing does. */
-function changesTo(present: Present, child: KubeObject): Record<string, unknown> | undefined {
-  const before: Readonly<Record<string, unknown>> = { ...present };
-  const parts = Object.entries(child).filter(([part]) => !GIVEN_ONCE.has(part));
-  const differing = parts.filter(([part, desired]) => !contains(before[part], desired));
-  const data = isConnectionSecret(child) ? dataChanges(present.data ?? {}, child.data) : {};
-  const metadata = markChanges(present, child);
-  const changes = { ...Object.fromEntries(differing), ...data, ...(metadata && { metadata }) };
-  return Object.keys(changes).length === 0 ? undefined : changes;
-}
-
-/** Our mark, where an earlier version made the child without one. */
-function markChanges(
-  { metadata: before }: KubeObject,
-  { metadata: desired }: KubeObject,
-): Record<string, unknown> | undefined {
-  const mark = desired.labels?.[labels.instanceUid];
-  const isMarked = before.labels?.[labels.instanceUid] === mark;
-  return isMarked ? undefined : { labels: { [labels.instanceUid]: mark } };
 }
 
 /** What a child is made with and never changes, and its data, of which some may stay that is not desired. */

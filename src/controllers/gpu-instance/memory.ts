@@ -13,6 +13,7 @@ import type { Instance } from '../../marketplace/instances/instance.ts';
 import type { PurchaseConstants } from '../../ownership/constants.ts';
 import type { IntentReading, RentalIntent } from '../../ownership/intent.ts';
 import { ownershipOf } from '../../ownership/ownership.ts';
+import { uidOf } from '../../runtime/kube/kube-object.ts';
 import { actualStatusOf } from './status.ts';
 import type {
   DestroyMark,
@@ -143,32 +144,25 @@ export class ObjectMemory {
 
   /** Notes what a reconcile sees, before it decides. */
   note({ object, intent, recorded, list, steady, serviceNow }: ObjectObservation): void {
+    const { metadata, spec, status } = object;
     this.#firstSeenAt ??= steady.now();
-    this.#atGeneration(object.metadata.generation);
-    this.#atRequest(object);
-    const { status } = object;
-    for (const each of [intent.type === 'intent' ? intent.intent : undefined, this.intent]) {
-      if (each) this.#deadline(each, serviceNow, steady);
-    }
-    this.#bound(object, steady);
-    this.#noteStart(object, recorded);
-    this.#watch.note({ status, row: list && recorded, steady });
-  }
-
-  /** A start is over once it worked, or is not wanted any more: the next one has its own time. */
-  #noteStart({ spec, status }: GpuInstance, recorded: Instance | undefined): void {
-    const isUp = recorded !== undefined && !isStopped(actualStatusOf(recorded));
-    if (isUp || spec.powerState === 'Stopped') this.startAnsweredAt = undefined;
-    if (isUp && isStopped(status?.actualStatus)) this.stopAnsweredAt = undefined;
-  }
-
-  /** What failed by an older spec may work by this one. */
-  #atGeneration(generation: number | undefined): void {
-    if (this.#generation !== undefined && this.#generation !== generation) {
+    // What failed by an older spec may work by this one.
+    if (this.#generation !== undefined && this.#generation !== metadata.generation) {
       this.succeeded();
       this.destroyNotBefore = 0;
     }
-    this.#generation = generation;
+    this.#generation = metadata.generation;
+    this.#atRequest(object);
+    for (const each of [intent.type === 'intent' ? intent.intent : undefined, this.intent]) {
+      if (each) this.#deadline(each, serviceNow, steady);
+    }
+    // Children that another process wrote: their turns are spread, so that a thousand objects do not ask at once.
+    if (status?.binding) this.#childrenDueAt ??= steady.now() + CHILDREN_CHECK_MS * spreadOf(uidOf(object));
+    // A start is over once it worked, or is not wanted any more: the next one has its own time.
+    const isUp = recorded !== undefined && !isStopped(actualStatusOf(recorded));
+    if (isUp || spec.powerState === 'Stopped') this.startAnsweredAt = undefined;
+    if (isUp && isStopped(status?.actualStatus)) this.stopAnsweredAt = undefined;
+    this.#watch.note({ status, row: list && recorded, steady });
   }
 
   /** A person asks to look now: whatever waits to be tried again is tried at once. */
@@ -198,12 +192,6 @@ export class ObjectMemory {
       at: steady.now() - Math.max(0, (serviceNow ?? issuedAt) - issuedAt) + (deadline - issuedAt),
       isFinal: serviceNow !== undefined,
     };
-  }
-
-  /** Children that another process wrote: their turns are spread, so that a thousand objects do not ask at once. */
-  #bound({ metadata, status }: GpuInstance, steady: SteadyClock): void {
-    if (status?.binding === undefined) return;
-    this.#childrenDueAt ??= steady.now() + CHILDREN_CHECK_MS * spreadOf(metadata.uid ?? '');
   }
 
   view(now = Number.NEGATIVE_INFINITY): MemoryView {
@@ -296,7 +284,9 @@ export class MachineWatch {
 
   note({ status, row, steady }: MachineObservation): void {
     this.#noteMachine(status, steady);
-    this.#progressOnRecord = translated(this.#progressOnRecord, status?.progressAt, steady);
+    const text = status?.progressAt;
+    if (text !== this.#progressOnRecord?.text)
+      this.#progressOnRecord = text === undefined ? undefined : { text, at: sinceText(text, steady) };
     if (row) this.#seeRow(row, status, steady);
   }
 
@@ -334,21 +324,17 @@ export class MachineWatch {
 
   #seeRow(row: Instance, status: GpuInstanceStatus | undefined, steady: SteadyClock): void {
     const actualStatus = actualStatusOf(row);
-    if (this.#seenStatus?.actualStatus !== actualStatus) this.#newStatus(actualStatus, status, steady);
+    const before = this.#seenStatus?.actualStatus;
+    if (before !== actualStatus) {
+      const isBad = isFailing(actualStatus);
+      if (isFailing(before) && !isBad) this.#badEndedAt = steady.now();
+      const isOnRecord = before === undefined && status?.actualStatus === actualStatus && !isBad;
+      const since = isOnRecord ? sinceText(status.actualStatusSince, steady) : steady.now();
+      this.#seenStatus = { actualStatus, since };
+    }
     if (this.#progress?.text === row.statusMessage) return;
     const at = this.#progress ? steady.now() : Number.NEGATIVE_INFINITY;
     this.#progress = { text: row.statusMessage, at };
-  }
-
-  #newStatus(actualStatus: string, status: GpuInstanceStatus | undefined, steady: SteadyClock): void {
-    const before = this.#seenStatus?.actualStatus;
-    const isBad = isFailing(actualStatus);
-    if (isFailing(before) && !isBad) this.#badEndedAt = steady.now();
-    const isOnRecord = before === undefined && status?.actualStatus === actualStatus && !isBad;
-    this.#seenStatus = {
-      actualStatus,
-      since: isOnRecord ? sinceText(status.actualStatusSince, steady) : steady.now(),
-    };
   }
 }
 
@@ -356,15 +342,6 @@ export class MachineWatch {
 interface Translated {
   readonly text: string;
   readonly at: number;
-}
-
-function translated(
-  known: Translated | undefined,
-  text: string | undefined,
-  steady: SteadyClock,
-): Translated | undefined {
-  if (text === undefined) return undefined;
-  return known?.text === text ? known : { text, at: sinceText(text, steady) };
 }
 
 function sinceText(text: string | undefined, steady: SteadyClock): number {
@@ -445,15 +422,8 @@ export class MachineIndex {
 
   /** Rows whose verified label names this uid, lowest id first. */
   labelled(session: Signer, list: CompleteList, uid: string): readonly ListedMachine[] {
-    let index = this.#indexes.get(list);
-    if (!index) {
-      index = this.#build(session, list);
-      this.#indexes.set(list, index);
-    }
-    return index.get(uid) ?? NONE;
-  }
-
-  #build(session: Signer, list: CompleteList): ByUid {
+    const known = this.#indexes.get(list);
+    if (known) return known.get(uid) ?? NONE;
     const index = new Map<string, ListedMachine[]>();
     const context = { identity: session.identity, login: session.login, constants: this.#constants };
     for (const row of [...list.rows.values()].sort((left, right) => compareIds(left.id, right.id))) {
@@ -463,6 +433,7 @@ export class MachineIndex {
       if (machines) machines.push({ row, ownership });
       else index.set(ownership.facts.uid, [{ row, ownership }]);
     }
-    return index;
+    this.#indexes.set(list, index);
+    return index.get(uid) ?? NONE;
   }
 }

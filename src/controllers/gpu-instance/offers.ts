@@ -10,12 +10,7 @@ import {
 } from '../../api/v1alpha1/requirements.ts';
 import { formatDollars, type MicroDollars, parseDollars } from '../../lib/money.ts';
 import { compareIds } from '../../marketplace/ids.ts';
-import type {
-  Offer,
-  OfferQuery,
-  OfferScalar,
-  OfferFilter as QueryFilter,
-} from '../../marketplace/offers/offers.ts';
+import type { Offer, OfferQuery, OfferFilter as QueryFilter } from '../../marketplace/offers/offers.ts';
 
 /** What besides the requirements rules an offer out for now. */
 export interface Exclusions {
@@ -47,11 +42,12 @@ export type Choice =
 
 /** The first offer by the wanted order that passes every check and is not excluded. Ties go to the lowest id. */
 export function chooseOffer(input: ChoiceInput): Choice {
+  const checks = offerChecks(input.requirements, input);
+  const telling = (offer: Offer) => checks.every((check) => check.isKnown(offer));
   const found = input.mustState
-    ? chooseOffer({ ...input, offers: telling(input), mustState: false })
+    ? chooseOffer({ ...input, offers: input.offers.filter(telling), mustState: false })
     : undefined;
   if (found?.type === 'chosen') return found;
-  const checks = offerChecks(input.requirements, input);
   const fitting = checks.filter(({ kind }) => kind === 'fit');
   const matching = input.offers.filter((offer) => passes(fitting, offer));
   const affordable = matching.filter((offer) => passes(checks, offer));
@@ -79,12 +75,6 @@ export function wouldMatchWithout(
     .sort((left, right) => right.count - left.count || (left.name < right.name ? -1 : 1));
 }
 
-/** The offers that tell everything that is required. */
-function telling(input: ChoiceInput): readonly Offer[] {
-  const checks = offerChecks(input.requirements, input);
-  return input.offers.filter((offer) => checks.every((check) => check.isKnown(offer)));
-}
-
 function passes(checks: readonly OfferCheck[], offer: Offer): boolean {
   return checks.every((check) => check.passes(offer));
 }
@@ -109,28 +99,18 @@ function refusal(
   return priced.length > 0 ? 'NoOfferWithinPrice' : 'PriceUnknown';
 }
 
+/** Whatever is not known comes last, in either direction. */
 function byOrder(order: OfferRequirements['order']): (left: Offer, right: Offer) => number {
   return (left, right) => {
     for (const { field, direction } of order) {
-      const difference = compare(left.fields[field], right.fields[field]);
-      if (difference !== 0)
-        return direction === 'Desc' && !isOneMissing(left, right, field) ? -difference : difference;
+      const one = left.fields[field] ?? undefined;
+      const other = right.fields[field] ?? undefined;
+      if (one === other) continue;
+      if (one === undefined || other === undefined) return one === undefined ? 1 : -1;
+      return one < other === (direction === 'Desc') ? 1 : -1;
     }
     return compareIds(left.id, right.id);
   };
-}
-
-/** Whatever is not known comes last, in either direction. */
-function compare(left: OfferScalar | undefined, right: OfferScalar | undefined): number {
-  const leftKnown = left !== undefined && left !== null;
-  const rightKnown = right !== undefined && right !== null;
-  if (!leftKnown || !rightKnown) return Number(rightKnown) - Number(leftKnown);
-  if (left === right) return 0;
-  return left < right ? -1 : 1;
-}
-
-function isOneMissing(left: Offer, right: Offer, field: string): boolean {
-  return (left.fields[field] ?? undefined) === undefined || (right.fields[field] ?? undefined) === undefined;
 }
 
 /** One requirement on an offer: how it is tested here and what the search is asked for. */
@@ -155,9 +135,16 @@ interface Context {
 
 /** The requirements of one alternative, in the order of its fields. */
 export function offerChecks(requirements: OfferRequirements, context: Context): readonly OfferCheck[] {
+  const { diskGB } = context;
   return [
     ...checksOf(machineRequirements(requirements, context.requiredPorts)),
-    ...diskCheck(context),
+    {
+      kind: 'fit',
+      label: `disk ${diskGB}G`,
+      passes: (offer) => (offer.diskGB ?? diskGB) >= diskGB,
+      isKnown: (offer) => offer.diskGB !== undefined,
+      filters: [{ field: 'disk_space', operator: 'gte', value: diskGB }],
+    },
     ...checksOf(hostRequirements(requirements)),
     ...priceChecks(requirements, context),
     ...checksOf(filterRequirements(requirements)),
@@ -193,18 +180,6 @@ export function offerQuery(
   };
 }
 
-function diskCheck({ diskGB }: Context): readonly OfferCheck[] {
-  return [
-    {
-      kind: 'fit',
-      label: `disk ${diskGB}G`,
-      passes: (offer) => (offer.diskGB ?? diskGB) >= diskGB,
-      isKnown: (offer) => offer.diskGB !== undefined,
-      filters: [{ field: 'disk_space', operator: 'gte', value: diskGB }],
-    },
-  ];
-}
-
 /** Every requirement on a machine is one of fit. */
 function checksOf(requirements: readonly Requirement[]): readonly OfferCheck[] {
   return requirements.map((requirement) => ({ kind: 'fit', ...requirement }));
@@ -231,7 +206,11 @@ function priceChecks(requirements: OfferRequirements, { limits }: Context): read
             label: `maxPricePerHour ${formatDollars(cap)}`,
             passes: (offer: Offer) => (price(offer) ?? 0) <= cap,
             isKnown: (offer: Offer) => price(offer) !== undefined,
-            filters: priceFilter(requirements, cap),
+            // Where any price will do, or a bid makes the price, the search is not narrowed by it.
+            filters:
+              requirements.allowUnknownPrice || requirements.pricing === 'Interruptible'
+                ? []
+                : [{ field: 'dph_total', operator: 'lte' as const, value: cap / 1_000_000 }],
           },
         ]),
     ...(bid === undefined
@@ -246,12 +225,6 @@ function priceChecks(requirements: OfferRequirements, { limits }: Context): read
           },
         ]),
   ];
-}
-
-/** Where any price will do, or a bid makes the price, the search is not narrowed by it. */
-function priceFilter(requirements: OfferRequirements, cap: number): readonly QueryFilter[] {
-  if (requirements.allowUnknownPrice || requirements.pricing === 'Interruptible') return [];
-  return [{ field: 'dph_total', operator: 'lte', value: cap / 1_000_000 }];
 }
 
 /** Total price of a rental, disk included: the offer's own, or the bid and the disk. */

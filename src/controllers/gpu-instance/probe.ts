@@ -122,7 +122,10 @@ export class ProbeSchedules {
     this.forget(key);
     const schedule: Schedule = { identity, timer: undefined, successes: 0, failures: 0, view: undefined };
     this.#schedules.set(key, schedule);
-    this.#arm(key, { schedule, target, object }, this.#initialDelay(object));
+    const now = this.#clock.now();
+    const delayMs = (object.spec.readinessProbe?.initialDelaySeconds ?? 0) * 1000;
+    const dueAt = (parseTime(object.status?.runningAt) ?? now) + delayMs;
+    this.#arm(key, { schedule, target, object }, Math.max(0, dueAt - now));
     return undefined;
   }
 
@@ -133,11 +136,6 @@ export class ProbeSchedules {
 
   stop(): void {
     for (const key of [...this.#schedules.keys()]) this.forget(key);
-  }
-
-  #initialDelay({ spec, status }: GpuInstance): number {
-    const from = parseTime(status?.runningAt) ?? this.#clock.now();
-    return Math.max(0, from + (spec.readinessProbe?.initialDelaySeconds ?? 0) * 1000 - this.#clock.now());
   }
 
   #arm(key: string, probed: Probed, delayMs: number): void {
@@ -194,7 +192,7 @@ interface Probed {
   readonly object: GpuInstance;
 }
 
-/** Thresholds as in a Pod: so many in a row change the state. */
+/** Counts an answer. Thresholds as in a Pod: so many in a row change the state. */
 function count({ schedule, object }: Probed, failure: Failure | undefined): void {
   const { successThreshold = 1, failureThreshold = 3 } = object.spec.readinessProbe ?? {};
   schedule.successes = failure === undefined ? schedule.successes + 1 : 0;

@@ -23,7 +23,9 @@ export function publishFirst(facts: Facts, step: Step): Step {
   if (step.type !== 'decision' || !step.status || facts.object.spec.adopt?.policy === 'Observe') return step;
   const { verdict } = step.status;
   const serving = verdict.Booted.status === 'True';
-  const fields = announced(step.status.fields, serving);
+  // An endpoint is announced only while something answers there.
+  const { endpoint: _silent, ...silent } = step.status.fields;
+  const fields = serving ? step.status.fields : silent;
   const announcing = { ...step, status: { ...step.status, fields } };
   const ready = isReady((type) => verdict[type]) && !step.actions.some(({ type }) => ENDS_SERVICE.has(type));
   const publication = { fields, serving, ready };
@@ -74,28 +76,17 @@ function untilChildrenCheck({ memory, steadyNow }: Facts, step: Decision): Decis
   return { ...step, requeue: { ...step.requeue, afterMs: Math.min(dueMs, step.requeue.afterMs ?? dueMs) } };
 }
 
-/** An endpoint is announced only while something answers there. */
-function announced(fields: StatusFields, serving: boolean): StatusFields {
-  if (serving) return fields;
-  const { endpoint: _silent, ...rest } = fields;
-  return rest;
-}
-
 /** Whether a Service may lead to the machine, by what was told when the children were last written. */
 function isAnnounced({ spec, status }: GpuInstance): boolean {
   return spec.service.enabled && status?.endpoint !== undefined;
 }
 
-/** Whether the Service is to lead there where it did not, or the other way round. */
-function turnsReady({ spec, status }: GpuInstance, ready: boolean): boolean {
-  const wasReady = isReady((of) => status?.conditions?.find(({ type }) => type === of));
-  return spec.service.enabled && ready !== wasReady;
-}
-
 function needsPublishing({ object }: Facts, { fields, serving, ready }: Publication): boolean {
-  const { status, metadata } = object;
+  const { spec, status, metadata } = object;
   if (!serving) return isAnnounced(object);
-  if (turnsReady(object, ready)) return true;
+  // The Service is to lead there where it did not, or the other way round.
+  const wasReady = isReady((of) => status?.conditions?.find(({ type }) => type === of));
+  if (spec.service.enabled && ready !== wasReady) return true;
   if (status?.binding === undefined || status.requestedAt !== fields.requestedAt) return true;
   if (status.observedGeneration !== metadata.generation) return true;
   return ADDRESS_FIELDS.some((field) => canonicalJson(status[field]) !== canonicalJson(fields[field]));

@@ -12,7 +12,6 @@ import { type Reason, reasons, withPage } from '../../api/v1alpha1/reasons.ts';
 import { type AvoidTarget, withAvoided } from '../../instance/avoidance.ts';
 import {
   beginCost,
-  type Cost,
   corrected,
   endCost,
   HISTORY_LENGTH,
@@ -70,21 +69,19 @@ export function conditionState(
 
 /** The conditions that follow from a finding. Reconciling and Stalled stand only while they are true. */
 export function verdict(finding: Finding): Verdict {
-  const { phase, reason, detail, ready = false } = finding;
+  const { phase, reason, detail, machine, ready = false } = finding;
+  // What the object is stalled or replaced for is also what it exceeds; a price only while its machine is there.
+  const exceeds = reason === 'LimitReached' || (reason === 'PriceRaised' && machine.type !== 'none');
+  const exceeded = finding.budget ?? (exceeds ? { reason, detail } : undefined);
   return {
     phase,
     Ready: conditionState(ready ? 'True' : 'False', reason, detail),
     ...machineConditions(finding),
-    WithinBudget: budgetCondition(finding),
+    WithinBudget: exceeded
+      ? conditionState('False', exceeded.reason, exceeded.detail)
+      : conditionState('True', 'WithinLimits'),
     ...workConditions(finding),
   };
-}
-
-/** What the object is stalled or replaced for is also what it exceeds; a price only while its machine is there. */
-function budgetCondition({ reason, detail, budget, machine }: Finding): ConditionState {
-  if (budget) return conditionState('False', budget.reason, budget.detail);
-  const exceeds = reason === 'LimitReached' || (reason === 'PriceRaised' && machine.type !== 'none');
-  return exceeds ? conditionState('False', reason, detail) : conditionState('True', 'WithinLimits');
 }
 
 /** Reconciling while something is done or waited for, Stalled where only a person gets on; neither where all is well. */
@@ -244,6 +241,12 @@ export function actualStatusOf({ actualStatusText }: Instance): string {
 export function withRow(facts: Facts, row: Instance): StatusFields {
   const fields = carriedFields(facts);
   const startedAt = beganAt(facts, row);
+  const memory = row.gpuMemoryMB === undefined ? fields.gpu?.memory : `${row.gpuMemoryMB}M`;
+  const gpu = {
+    name: row.gpuName ?? '',
+    count: row.gpuCount ?? fields.gpu?.count ?? 1,
+    ...omitUndefined({ memory }),
+  };
   return {
     ...fields,
     actualStatus: actualStatusOf(row),
@@ -251,7 +254,7 @@ export function withRow(facts: Facts, row: Instance): StatusFields {
     ...omitUndefined({ machineId: row.machineId, hostId: row.hostId }),
     ...driftFields(fields, facts, row),
     ...addressFields(row, facts.object.spec),
-    ...(row.gpuName === undefined ? {} : { gpu: gpuOf(row, fields) }),
+    ...(row.gpuName !== undefined && { gpu }),
     ...(startedAt === undefined ? {} : { rentedAt: formatTime(startedAt) }),
     ...costFields(fields, facts, row),
   };
@@ -264,22 +267,12 @@ function driftFields(
   row: Instance,
 ): Pick<StatusFields, 'specHash' | 'facts'> {
   if (spec.adopt?.policy === 'Observe') return {};
-  return { specHash: currentHash(fields.specHash, spec), facts: fields.facts ?? factsOfRow(row) };
-}
-
-function factsOfRow({ interruptible, ...row }: Instance): NonNullable<StatusFields['facts']> {
+  const { interruptible, gpuName, gpuCount, gpuMemoryMB, region } = row;
   const pricing = interruptible === undefined ? undefined : interruptible ? 'Interruptible' : 'OnDemand';
-  const { gpuName, gpuCount, gpuMemoryMB, region } = row;
-  return machineFacts({ gpuName, gpuCount, gpuMemoryMB, region }, { pricing, fields: [] });
-}
-
-function gpuOf(row: Instance, fields: StatusFields): NonNullable<StatusFields['gpu']> {
+  const shown = { gpuName, gpuCount, gpuMemoryMB, region };
   return {
-    name: row.gpuName ?? '',
-    count: row.gpuCount ?? fields.gpu?.count ?? 1,
-    ...omitUndefined({
-      memory: row.gpuMemoryMB === undefined ? fields.gpu?.memory : `${row.gpuMemoryMB}M`,
-    }),
+    specHash: currentHash(fields.specHash, spec),
+    facts: fields.facts ?? machineFacts(shown, { pricing, fields: [] }),
   };
 }
 
@@ -305,15 +298,11 @@ function costFields(fields: StatusFields, facts: Facts, row: Instance): Pick<Sta
       : { storagePricePerHour: formatDollars(row.storagePricePerHour) };
   const startedAt = beganAt(facts, row);
   const cost = fields.cost ?? beginCost(undefined, startedAt ?? facts.serviceNow ?? facts.now, price);
-  const updated =
-    fields.rentedAt === undefined && startedAt !== undefined
-      ? corrected(cost, startedAt, price)
-      : atPrice(cost, price, pricedFrom(facts, row));
+  const from = pricedFrom(facts, row);
+  const present = price === undefined || from === undefined ? cost : repriced(cost, from, price);
+  const isFirstStart = fields.rentedAt === undefined && startedAt !== undefined;
+  const updated = isFirstStart ? corrected(cost, startedAt, price) : present;
   return { cost: { ...withAssumedPrice(updated, assumedPrice(facts, fields)), ...storage } };
-}
-
-function atPrice(cost: Cost, price: number | undefined, from: number | undefined): Cost {
-  return price === undefined || from === undefined ? cost : repriced(cost, from, price);
 }
 
 /** What a machine counts as whose row tells no price: its offer's, else the most that it may cost. One that is only watched costs us nothing. */
@@ -330,17 +319,14 @@ export function assumedPrice(facts: Facts, fields: StatusFields): number | undef
  * be trusted; the next list tells.
  */
 function pricedFrom(facts: Facts, row: Instance): number | undefined {
-  const { status } = facts.object;
+  const { object, list, memory, steadyNow } = facts;
+  const { status } = object;
   const now = facts.serviceNow;
   if (now === undefined || status?.actualStatus === actualStatusOf(row)) return now;
-  const stoppedAt = isStopped(row.actualStatus) ? facts.memory.stopAnsweredAt : undefined;
-  return Math.max(stoppedAt ?? listedAt(facts, now), parseTime(status?.cost?.since) ?? 0);
-}
-
-/** When the latest list was begun, by the clock that says `now`. */
-function listedAt({ list, steadyNow }: Facts, now: number): number {
-  const ageMs = steadyNow - (list?.begunSteady ?? steadyNow);
-  return Number.isFinite(ageMs) ? now - Math.max(0, ageMs) : now;
+  const stoppedAt = isStopped(row.actualStatus) ? memory.stopAnsweredAt : undefined;
+  const listAgeMs = steadyNow - (list?.begunSteady ?? steadyNow);
+  const listedAt = Number.isFinite(listAgeMs) ? now - Math.max(0, listAgeMs) : now;
+  return Math.max(stoppedAt ?? listedAt, parseTime(status?.cost?.since) ?? 0);
 }
 
 type MappedPort = NonNullable<GpuInstanceStatus['ports']>[number];
@@ -352,13 +338,14 @@ function addressFields(
   row: Instance,
   spec: GpuInstanceSpec,
 ): Pick<StatusFields, 'publicAddress' | 'endpoint' | 'ssh' | 'ports'> {
+  const { publicAddress, sshHost, sshPort } = row;
   const ports = mappedPorts(row, spec);
+  const ssh = sshHost !== undefined && sshPort !== undefined ? { host: sshHost, port: sshPort } : undefined;
+  const [first] = ports;
+  const direct = first && publicAddress !== undefined ? `${publicAddress}:${first.publicPort}` : undefined;
   return {
-    ...omitUndefined({ publicAddress: row.publicAddress, endpoint: endpointOf(row, ports) }),
-    ...(row.sshHost === undefined || row.sshPort === undefined
-      ? {}
-      : { ssh: { host: row.sshHost, port: row.sshPort } }),
-    ...(ports.length === 0 ? {} : { ports }),
+    ...omitUndefined({ publicAddress, endpoint: ssh ? `${ssh.host}:${ssh.port}` : direct, ssh }),
+    ...(ports.length > 0 && { ports }),
   };
 }
 
@@ -378,12 +365,6 @@ function mappedPorts(row: Instance, spec: GpuInstanceSpec): MappedPort[] {
       (left, right) => left.containerPort - right.containerPort || (left.protocol < right.protocol ? -1 : 1),
     )
     .slice(0, MAX_PORTS);
-}
-
-function endpointOf(row: Instance, ports: readonly MappedPort[]): string | undefined {
-  if (row.sshHost !== undefined && row.sshPort !== undefined) return `${row.sshHost}:${row.sshPort}`;
-  const [first] = ports;
-  return first && row.publicAddress !== undefined ? `${row.publicAddress}:${first.publicPort}` : undefined;
 }
 
 /** How a machine came to its end. */
@@ -414,27 +395,18 @@ export function avoidTarget(facts: Facts, reason: Reason): AvoidTarget | undefin
   return undefined;
 }
 
-/** The fields after a machine has ended: it moves into the history, its money into what has accrued. */
-export function endedFields(facts: Facts, ending: Ending): StatusFields {
-  const { status } = facts.object;
-  const fields = withoutMachine(carriedFields(facts));
-  const cost = endCost(status?.cost, ending.endedAt);
-  const avoid = withAvoided(status?.avoid, avoidTarget(facts, ending.reason), facts.now);
-  return {
-    ...fields,
-    attempt: ending.machine.attempt,
-    ...(cost === undefined ? {} : { cost }),
-    history: [...(fields.history ?? []), pastMachine(status, ending)].slice(-HISTORY_LENGTH),
-    ...(avoid.length > 0 && { avoid }),
-  };
-}
-
 type PastMachine = NonNullable<GpuInstanceStatus['history']>[number];
 
-function pastMachine(status: GpuInstanceStatus = {}, { machine, reason, endedAt }: Ending): PastMachine {
-  const { machineId, hostId, gpu, rentedAt, cost } = status;
-  const begun = parseTime(rentedAt) ?? parseTime(cost?.since) ?? endedAt;
-  return {
+/** The fields after a machine has ended: it moves into the history, its money into what has accrued. */
+export function endedFields(facts: Facts, ending: Ending): StatusFields {
+  const { machine, reason, endedAt } = ending;
+  const { status = {} } = facts.object;
+  const { machineId, hostId, gpu, rentedAt } = status;
+  const fields = withoutMachine(carriedFields(facts));
+  const cost = endCost(status.cost, endedAt);
+  const avoid = withAvoided(status.avoid, avoidTarget(facts, reason), facts.now);
+  const begun = parseTime(rentedAt) ?? parseTime(status.cost?.since) ?? endedAt;
+  const past: PastMachine = {
     attempt: machine.attempt,
     instanceId: machine.instanceId,
     ...omitUndefined({ machineId, hostId, gpuName: gpu?.name }),
@@ -442,5 +414,12 @@ function pastMachine(status: GpuInstanceStatus = {}, { machine, reason, endedAt 
     endedAt: formatTime(endedAt),
     rentedMinutes: Math.max(0, Math.round((endedAt - begun) / 60_000)),
     cost: formatDollars(machineCost(status, endedAt)),
+  };
+  return {
+    ...fields,
+    attempt: machine.attempt,
+    ...(cost && { cost }),
+    history: [...(fields.history ?? []), past].slice(-HISTORY_LENGTH),
+    ...(avoid.length > 0 && { avoid }),
   };
 }

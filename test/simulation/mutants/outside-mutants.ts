@@ -64,8 +64,8 @@ export const OUTSIDE_MUTANTS: readonly Mutant[] = [
     name: 'departed-not-counted',
     loses: 'the rentals of objects that are gone, in the sums of an account',
     file: `${GPU}/act.ts`,
-    find: '  await statusWriter.recordDeleted(departed(observed));\n',
-    replace: '',
+    find: 'if (!statusWriter || memory.folded || !hasRented) return;',
+    replace: 'if (!statusWriter || memory.folded || !hasRented || statusWriter) return;',
   },
   {
     name: 'sweep-despite-breaker',
