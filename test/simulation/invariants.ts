@@ -66,6 +66,8 @@ export class Invariants {
   readonly #breaker: BreakerWatch;
   readonly #unrecorded: UnrecordedWatch;
   readonly #blindUntil = new WeakMap<Machine, number>();
+  /** Processes that lost the lease: they end the calls that are under way, and may neither write nor destroy. */
+  readonly #formerLeaders = new WeakSet<Machine>();
   readonly #workers: WorkerWatch;
   readonly #limits: LimitWatch;
   readonly #kept: KeptWatch;
@@ -307,6 +309,7 @@ export class Invariants {
 
   /** A process wrote a line into its log; returns what the line shows. */
   logged(machine: Machine, message: string, fields: LogFields | undefined): string {
+    if (message === 'Lost the lease') this.#formerLeaders.add(machine);
     const text = loggedText(message, fields);
     this.#secrets.read(`the log of ${machine.name}`, text);
     return text;
@@ -347,6 +350,7 @@ export class Invariants {
 
   #listed(machine: Machine, login: number | undefined): void {
     this.#limits.listed(machine);
+    if (this.#formerLeaders.has(machine)) return;
     this.#idleSlots.listed(machine, login);
     const { faults } = this.#scene.world.market.store.current().tables;
     if (Object.keys(faults).length > 0) {

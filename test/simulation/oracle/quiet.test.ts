@@ -47,6 +47,15 @@ function ends(bench: Bench, id: number): void {
 /** Each just short of what one watch minds. */
 const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> | void])[] = [
   [
+    'the machine of the newest purchase is on no record while only a process that lost the lease reads lists',
+    new Bench(),
+    async (bench) => {
+      await bench.rent(1);
+      bench.invariants.logged(bench.machine, 'Lost the lease', { holder: bench.machine.name });
+      await polls(bench, 4);
+    },
+  ],
+  [
     'a machine is destroyed that the newest list shows offline, whatever it does by now (H1)',
     new Bench(),
     (bench) => destroyedAfterRecovery(bench, { shows: 'offline' }),
