@@ -3,7 +3,6 @@ import type { Installation } from '../../accounts/installation/installation.ts';
 import { type AccountRegistry, refOf } from '../../accounts/registry.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import { ACCOUNT_FINALIZER, marketplaceAccountResource } from '../../api/v1alpha1/names.ts';
-import type { Secret } from '../../lib/secret.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { uidOf } from '../../runtime/kube/kube-object.ts';
 import { type Receipt, removeFinalizer } from '../../runtime/writes.ts';
@@ -34,10 +33,12 @@ export async function act(
       await effects.installation.resolve();
       return;
     case 'keepKey':
-      await keepKey(uid, action.key, effects);
+      if (!effects.isLeader()) return;
+      await effects.kept.save(uid, action.key);
+      effects.keyChecks.nowKept(uid, action.key);
       return;
     case 'connect':
-      connect(account, action.proof, effects);
+      effects.registry.connect(account, credentialsOf(action.proof));
       return;
     case 'disconnect':
       effects.registry.disconnect(refOf(account));
@@ -46,7 +47,7 @@ export async function act(
       effects.registry.setNotReady(account, action.why);
       return;
     case 'closeBreaker':
-      closeBreaker(account, effects);
+      effects.registry.session(refOf(account))?.observer.closeBreaker();
       return;
     case 'dropKeptKey':
       await effects.kept.remove(uid);
@@ -57,43 +58,30 @@ export async function act(
   }
 }
 
-async function keepKey(
-  uid: string,
-  key: Secret,
-  { isLeader, kept, keyChecks }: AccountEffects,
-): Promise<void> {
-  if (!isLeader()) return;
-  await kept.save(uid, key);
-  keyChecks.nowKept(uid, key);
-}
-
-function connect(
-  account: MarketplaceAccount,
-  proof: Extract<KeyProof, { type: 'proven' }>,
-  { registry }: AccountEffects,
-): void {
-  registry.connect(account, {
-    login: proof.login,
-    key: proof.key,
-    use: proof.source === 'user' ? 'full' : 'teardown',
+function credentialsOf({
+  login,
+  key,
+  source,
+  user,
+  mayDestroy,
+}: Extract<KeyProof, { type: 'proven' }>): Parameters<AccountRegistry['connect']>[1] {
+  return {
+    login,
+    key,
+    use: source === 'user' ? 'full' : 'teardown',
     user: {
-      credit: proof.user.credit,
-      sshKeyRegistered: proof.user.sshKey !== undefined && proof.user.sshKey !== '',
-      mayDestroy: proof.mayDestroy,
+      credit: user.credit,
+      sshKeyRegistered: user.sshKey !== undefined && user.sshKey !== '',
+      mayDestroy,
     },
-  });
-}
-
-function closeBreaker(account: MarketplaceAccount, { registry }: AccountEffects): void {
-  registry.session(refOf(account))?.observer.closeBreaker();
+  };
 }
 
 /** Under the resource version that the pass saw. Its objects were read after the last ticket was used or refused. */
 async function release(account: MarketplaceAccount, effects: AccountEffects): Promise<void> {
-  const resource = marketplaceAccountResource;
   const write = await removeFinalizer({
     client: effects.kube,
-    resource,
+    resource: marketplaceAccountResource,
     object: account,
     finalizer: ACCOUNT_FINALIZER,
   });

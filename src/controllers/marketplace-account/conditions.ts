@@ -4,7 +4,7 @@ import { formatDollars, type MicroDollars } from '../../lib/money.ts';
 import type { MarketplaceErrorKind } from '../../marketplace/errors/errors.ts';
 import { massOrphanRecord, orphansOnDeletion, rollbackRecord } from './incidents.ts';
 import { type Failure, type KeyProof, sameLogin } from './key-proof.ts';
-import type { Observed, SessionFacts, Unreadiness } from './types.ts';
+import type { Observed, Unreadiness } from './types.ts';
 
 /** The state of a condition; its transition time is added on writing. */
 export interface ConditionState {
@@ -34,7 +34,13 @@ export function authenticated(observed: Observed): ConditionState {
     case 'none':
       return noKey(observed) ?? isUnknown('Pending', 'The key has not been tried yet.');
     case 'failed':
-      return keyFailed(observed, proof.failure);
+      return (
+        REJECTED[proof.failure.kind] ??
+        isUnknown(
+          unreachable(proof.failure).reason,
+          `The key could not be checked ${account.status?.login ? 'again' : 'yet'}.`,
+        )
+      );
     case 'proven':
       return proof.source === 'kept' ? usingKeptKey(observed, proof) : ownKeyProven(observed, proof);
   }
@@ -67,18 +73,13 @@ function urlMessage(
 }
 
 function usingKeptKey(observed: Observed, { insteadOf }: Proven): ConditionState {
-  const cause = noKey(observed)?.message ?? ownKeyProblem(insteadOf);
+  const rejected = insteadOf?.type === 'failed' ? REJECTED[insteadOf.failure.kind] : undefined;
+  const problem = insteadOf?.type === 'proven' ? TOO_NARROW : rejected?.message;
+  const cause = noKey(observed)?.message ?? problem ?? 'The key in the Secret is not accepted.';
   return isFalse(
     'UsingKeptKey',
     `${cause} The kept key is used to list and destroy only; restore the Secret.`,
   );
-}
-
-/** What is wrong with the key in the Secret, so that the kept one is used. */
-function ownKeyProblem(own: KeyProof | undefined): string {
-  if (own?.type === 'proven') return TOO_NARROW;
-  const rejected = own?.type === 'failed' ? REJECTED[own.failure.kind] : undefined;
-  return rejected?.message ?? 'The key in the Secret is not accepted.';
 }
 
 /** What is wrong with the Secret; undefined if it holds a key. */
@@ -129,26 +130,16 @@ const REJECTED: Partial<Readonly<Record<MarketplaceErrorKind, ConditionState>>> 
   ),
 };
 
-function keyFailed(observed: Observed, failure: Failure): ConditionState {
-  const rejected = REJECTED[failure.kind];
-  if (rejected) return rejected;
-  const { reason } = unreachable(failure);
-  return observed.account.status?.login
-    ? isUnknown(reason, 'The key could not be checked again.')
-    : isUnknown(reason, 'The key could not be checked yet.');
-}
-
 /** Whether the marketplace answers with complete lists. */
 export function reachable({ url, session, proof }: Observed): ConditionState {
   if (url.type === 'refused') {
     return isUnknown('URLNotAllowed', 'Nothing is asked at an address that is not allowed.');
   }
-  if (session) return listsArrive(session);
-  if (proof.type === 'failed' && !REJECTED[proof.failure.kind]) return unreachable(proof.failure);
-  return isUnknown('Pending', 'The machines of the login have not been listed yet.');
-}
-
-function listsArrive({ health, failure }: SessionFacts): ConditionState {
+  if (!session) {
+    if (proof.type === 'failed' && !REJECTED[proof.failure.kind]) return unreachable(proof.failure);
+    return isUnknown('Pending', 'The machines of the login have not been listed yet.');
+  }
+  const { failure, health } = session;
   const { consecutiveFailures, lastCompleteAt } = health;
   const tolerated = lastCompleteAt === undefined ? 0 : TOLERATED_FAILURES;
   if (failure && consecutiveFailures > tolerated) return unreachable(failure);
@@ -193,7 +184,10 @@ function unreachable({ kind, badCertificate }: Failure): ConditionState {
 /** Whether credit and spending leave room for rentals. Figures that move stay out of the text. */
 export function funded({ account, proof, session }: Observed): ConditionState {
   const limits = limitsOf(account);
-  const reached = SPEND_LIMITS.find(({ limit, spent }) => isReached(spent(session?.sums), limits[limit]));
+  const reached = SPEND_LIMITS.find(({ limit, spent }) => {
+    const most = limits[limit];
+    return most !== undefined && spent(session?.sums) >= most;
+  });
   if (reached) {
     const amount = dollars(limits[reached.limit]);
     return isFalse('SpendLimitReached', `limits.${reached.limit} of ${amount} is reached.`);
@@ -212,10 +206,6 @@ const SPEND_LIMITS: readonly {
   { limit: 'maxSpendPerMonth', spent: (sums) => sums?.spentThisMonth ?? 0 },
   { limit: 'maxSpendPerHour', spent: (sums) => sums?.dollarsPerHour ?? 0 },
 ];
-
-function isReached(amount: MicroDollars, most: MicroDollars | undefined): boolean {
-  return most !== undefined && amount >= most;
-}
 
 const dollars = (amount: MicroDollars | undefined) => `$${formatDollars(amount ?? 0)}`;
 

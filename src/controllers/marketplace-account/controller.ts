@@ -1,6 +1,6 @@
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import { ACCOUNT_FINALIZER, marketplaceAccountResource } from '../../api/v1alpha1/names.ts';
-import { type AccountRef, accountKey } from '../../instance/account-ref.ts';
+import { accountKey } from '../../instance/account-ref.ts';
 import type { MarketplaceErrorKind } from '../../marketplace/errors/errors.ts';
 import type { Controller, ControllerOptions } from '../../runtime/controller.ts';
 import { conflict, requeueAfter } from '../../runtime/controller.ts';
@@ -25,7 +25,11 @@ export interface MarketplaceAccountControllerOptions
 export function createMarketplaceAccountController(options: MarketplaceAccountControllerOptions): Controller {
   const { accounts, clock, events, kube, registry } = options;
   const figuresWrittenAt = new Map<string, number>();
-  const sources = sourcesOf(options, figuresWrittenAt);
+  const sources: AccountSources = {
+    ...options,
+    figuresWrittenAt: (key) => figuresWrittenAt.get(key),
+    allAccounts: () => accounts.list(),
+  };
   const controller = createObjectController<MarketplaceAccount>({
     ...options,
     name: 'marketplaceaccount',
@@ -49,23 +53,13 @@ export function createMarketplaceAccountController(options: MarketplaceAccountCo
       return requeueAfter(decision.requeueAfterMs);
     },
     onGone(key) {
-      registry.forget(refFromKey(key));
+      const { namespace = '', name } = refOfKey(key);
+      registry.forget({ namespace, name });
       figuresWrittenAt.delete(key);
     },
   });
   enqueueOnEvents(controller, options);
   return controller;
-}
-
-function sourcesOf(
-  options: MarketplaceAccountControllerOptions,
-  figuresWrittenAt: ReadonlyMap<string, number>,
-): AccountSources {
-  return {
-    ...options,
-    figuresWrittenAt: (key) => figuresWrittenAt.get(key),
-    allAccounts: () => options.accounts.list(),
-  };
 }
 
 /** Enqueues an account when its session changes or its login was polled; a refusal makes the next pass read the key again. */
@@ -87,8 +81,3 @@ const REFUSALS: ReadonlySet<MarketplaceErrorKind> = new Set<MarketplaceErrorKind
   'sessionExpired',
   'twoFactorRequired',
 ]);
-
-function refFromKey(key: string): AccountRef {
-  const { namespace = '', name } = refOfKey(key);
-  return { namespace, name };
-}

@@ -13,7 +13,10 @@ export function decide(observed: Observed): Decision {
   const { account } = observed;
   const deleting = account.metadata.deletionTimestamp !== undefined;
   const guarded = account.metadata.finalizers?.includes(ACCOUNT_FINALIZER) ?? false;
-  const { actions, events } = deleting ? teardown(observed, guarded) : upkeep(observed);
+  // While it is not deleted, one event says when it needs a person, or its breaker opens.
+  const { actions, events } = deleting
+    ? teardown(observed, guarded)
+    : { actions: service(observed), events: [...troubleEvent(observed), ...breakerEvent(observed)] };
   return {
     status,
     needsFinalizer: !deleting && !guarded && provesPinned(observed.proof, account.status?.login),
@@ -23,23 +26,23 @@ export function decide(observed: Observed): Decision {
   };
 }
 
-type Effects = Pick<Decision, 'actions' | 'events'>;
-
-/** While the account is not deleted: its session follows its key. One event when it needs a person, or its breaker opens. */
-function upkeep(observed: Observed): Effects {
-  return { actions: service(observed), events: [...troubleEvent(observed), ...breakerEvent(observed)] };
-}
-
 /**
  * What every object of the account needs, up to the destroy of its last machine. What waits for no reply comes first: a
  * person's request is recorded as handled by then.
  */
 function service(observed: Observed): readonly Action[] {
-  return [...breaker(observed), ...session(observed), ...identity(observed), readiness(observed)];
+  const { account, session, installation } = observed;
+  const isClosing = session && session.breaker.type !== 'closed' && closeRequest(account) !== undefined;
+  return [
+    ...(isClosing ? [{ type: 'closeBreaker' } as const] : []),
+    ...connection(observed),
+    ...(installation.type === 'known' ? [] : [{ type: 'resolveIdentity' } as const]),
+    { type: 'setReadiness', why: unreadiness(observed) },
+  ];
 }
 
 /** While it is being deleted: its session serves until the last machine is gone, those among them that no object claims. */
-function teardown(observed: Observed, guarded: boolean): Effects {
+function teardown(observed: Observed, guarded: boolean): Pick<Decision, 'actions' | 'events'> {
   const isNeeded = observed.blockers.length > 0;
   if (!guarded) return { actions: isNeeded ? service(observed) : [{ type: 'disconnect' }], events: [] };
   const orphans = orphansOnDeletion(observed);
@@ -54,33 +57,17 @@ function warning(reason: string, note: string): EventNote {
   return { type: 'Warning', reason, action: 'CheckAccount', note };
 }
 
-/** A key that may not destroy replaces no kept one, which can still destroy what was rented with it. */
-function session(observed: Observed): readonly Action[] {
-  const { proof, account, keyKept } = observed;
+/**
+ * A session follows its key. A key that may not destroy replaces no kept one, which can still destroy what was rented
+ * with it. A proof that only failed to arrive proves nothing about the key: the previous one still counts.
+ */
+function connection({ proof, account, keyKept }: Observed): readonly Action[] {
   if (provesPinned(proof, account.status?.login)) {
     const connect: Action = { type: 'connect', proof };
     const keep: Action = { type: 'keepKey', key: proof.key };
     return proof.source === 'user' && proof.mayDestroy && !keyKept ? [keep, connect] : [connect];
   }
-  return isStillTrusted(observed) ? [] : [{ type: 'disconnect' }];
-}
-
-/** A proof that only failed to arrive proves nothing about the key: the previous one still counts. */
-function isStillTrusted({ proof }: Observed): boolean {
-  return proof.type === 'failed' && isInconclusive(proof.failure);
-}
-
-function identity({ installation }: Observed): readonly Action[] {
-  return installation.type === 'known' ? [] : [{ type: 'resolveIdentity' }];
-}
-
-function breaker({ account, session: facts }: Observed): readonly Action[] {
-  const wantsClosed = closeRequest(account) !== undefined;
-  return facts && facts.breaker.type !== 'closed' && wantsClosed ? [{ type: 'closeBreaker' }] : [];
-}
-
-function readiness(observed: Observed): Action {
-  return { type: 'setReadiness', why: unreadiness(observed) };
+  return proof.type === 'failed' && isInconclusive(proof.failure) ? [] : [{ type: 'disconnect' }];
 }
 
 /** What a person has to fix, although the operator goes on by itself afterwards. */

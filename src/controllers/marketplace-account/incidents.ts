@@ -36,18 +36,15 @@ export function breakerRecord(observed: Observed): Pick<MarketplaceAccountStatus
   const before = observed.account.status?.breaker;
   const request = closeRequest(observed.account);
   const failure = incident(observed);
-  if (failure) return { breaker: { ...during(observed, failure, request), ...closedBy(before, request) } };
+  if (failure) {
+    const last = request ?? before?.closedBy;
+    return {
+      breaker: { ...during(observed, failure, request), ...(last !== undefined && { closedBy: last }) },
+    };
+  }
   const closed = closedRecord(observed);
   if (request !== undefined) return { breaker: { ...closed, closedBy: request } };
   return before ? { breaker: closed } : {};
-}
-
-function closedBy(
-  before: BreakerRecord | undefined,
-  request: string | undefined,
-): Pick<BreakerRecord, 'closedBy'> {
-  const last = request ?? before?.closedBy;
-  return last === undefined ? {} : { closedBy: last };
 }
 
 /** While more machines are unhealthy than allowed: open, unless a person asked to close it. */
@@ -95,8 +92,10 @@ const MAX_IDS = 256;
  */
 export function rollbackRecord(observed: Observed): RollbackRecord {
   const { account, serviceNow } = observed;
+  const { rolledBack = [], rollbackConfirmed } = account.status ?? {};
   const request = requestToken(account.metadata, annotations.confirmRollback);
-  if (!confirms(account.status, request))
+  const confirms = rolledBack.length > 0 && request !== undefined && request !== rollbackConfirmed;
+  if (!confirms)
     return {
       ...rolledBackIds(observed, latched(observed)),
       ...(request !== undefined && { rollbackConfirmed: request }),
@@ -104,14 +103,9 @@ export function rollbackRecord(observed: Observed): RollbackRecord {
   if (serviceNow === undefined) return rolledBackIds(observed, latched(observed));
   return {
     ...rolledBackIds(observed, []),
-    ...(request !== undefined && { rollbackConfirmed: request }),
+    rollbackConfirmed: request,
     rollbackConfirmedAt: formatTime(serviceNow),
   };
-}
-
-function confirms(status: MarketplaceAccountStatus | undefined, request: string | undefined): boolean {
-  const { rolledBack = [], rollbackConfirmed } = status ?? {};
-  return rolledBack.length > 0 && request !== undefined && request !== rollbackConfirmed;
 }
 
 /** An empty list replaces one that is on record. */
@@ -121,15 +115,13 @@ function rolledBackIds({ account }: Observed, ids: readonly string[]): Pick<Roll
 
 /** What is on record and not gone, and what the latest sweep adds. */
 function latched(observed: Observed): readonly string[] {
+  const { rolledBack = [], rollbackConfirmedAt } = observed.account.status ?? {};
+  const findings = observed.session?.findings;
   const gone = provenGone(observed);
-  const before = (observed.account.status?.rolledBack ?? []).filter((id) => !gone.has(id));
-  return [...new Set([...before, ...found(observed)])].sort(compareIds).slice(0, MAX_IDS);
-}
-
-/** A sweep that began before the confirmation reports the same machines again: it does not count. */
-function found({ session, account }: Observed): readonly string[] {
-  const confirmedAt = Date.parse(account.status?.rollbackConfirmedAt ?? '') || 0;
-  return session && session.findings.confirmedAt >= confirmedAt ? session.findings.rolledBack : [];
+  const before = rolledBack.filter((id) => !gone.has(id));
+  // A sweep that began before the confirmation reports the same machines again: it does not count.
+  const isNew = findings && findings.confirmedAt >= (Date.parse(rollbackConfirmedAt ?? '') || 0);
+  return [...new Set([...before, ...(isNew ? findings.rolledBack : [])])].sort(compareIds).slice(0, MAX_IDS);
 }
 
 export type MassOrphanRecord = Pick<

@@ -108,7 +108,8 @@ export class KeyChecks {
   async check(account: MarketplaceAccount, url: string, aside: Aside): Promise<KeyCheck> {
     const uid = uidOf(account);
     const before = this.#byUid.get(uid);
-    const cause = causeOf(account);
+    const { name, key } = account.spec.apiKeySecretRef;
+    const cause = JSON.stringify([name, key, account.metadata.annotations?.[annotations.requestedAt] ?? '']);
     const check =
       before && !this.#isDue(uid, before, cause)
         ? before
@@ -125,13 +126,9 @@ export class KeyChecks {
     const remembered = { ...finding, cause, unanswered, at: this.#options.clock.monotonic() };
     this.#refused.delete(uid);
     this.#byUid.set(uid, remembered);
-    this.#forgetUnchecked();
-    return remembered;
-  }
-
-  #forgetUnchecked(): void {
     const longest = INTERVALS_REMEMBERED * this.#options.intervalMs;
-    for (const [uid, check] of this.#byUid) if (this.#ageOf(check) > longest) this.forget(uid);
+    for (const [other, check] of this.#byUid) if (this.#ageOf(check) > longest) this.forget(other);
+    return remembered;
   }
 
   #isDue(uid: string, before: Remembered, cause: string): boolean {
@@ -207,9 +204,4 @@ async function mayDestroyWith(client: MarketplaceClient): Promise<boolean> {
     if (error.kind === 'notFound' || error.kind === 'invalidRequest' || error.kind === 'refused') return true;
     throw error;
   }
-}
-
-function causeOf(account: MarketplaceAccount): string {
-  const { name, key } = account.spec.apiKeySecretRef;
-  return JSON.stringify([name, key, account.metadata.annotations?.[annotations.requestedAt] ?? '']);
 }

@@ -56,7 +56,10 @@ export async function observe(
     installation: sources.installation.state(),
     beside: besideOf(account, sources),
     blockers: await findBlockers(account, objects, sources),
-    newestRentalAt: newestOf(objects),
+    newestRentalAt: objects.reduce<number | undefined>(
+      (newest, { newestRentalAt: at }) => (at === undefined ? newest : Math.max(newest ?? at, at)),
+      undefined,
+    ),
     figuresWrittenAt: sources.figuresWrittenAt(objectKey(account.metadata)),
   });
 }
@@ -95,13 +98,6 @@ function besideOf(
     metadata.deletionTimestamp === undefined && connected.has(metadata.uid ?? '');
   if (others.some(stays)) return 'sweeps';
   return others.some(({ spec }) => spec.orphanPolicy === 'Report') ? 'reports' : 'nothing';
-}
-
-function newestOf(objects: readonly InstanceSummary[]): number | undefined {
-  const times = objects.flatMap(({ newestRentalAt }) =>
-    newestRentalAt === undefined ? [] : [newestRentalAt],
-  );
-  return times.length === 0 ? undefined : times.reduce((a, b) => Math.max(a, b));
 }
 
 interface SessionContext {
@@ -174,18 +170,13 @@ export async function findBlockers(
   const session = registry.session(refOf(account));
   session?.refuse({ reason: 'AccountNotReady', message: 'The account is being removed.' });
   const renting = session?.admission.rentingFor() ?? [];
-  if (renting.length > 0) return renting.map((uid) => keyOf(uid, objects));
+  if (renting.length > 0)
+    return renting.map((uid) => objects.find((object) => object.uid === uid)?.key ?? uid);
   return blocking(registry.counted(account, await listObjects(refOf(account))));
 }
 
 function blocking(objects: readonly InstanceSummary[]): readonly string[] {
+  const isBlocking = (object: InstanceSummary) =>
+    object.instanceId !== undefined || object.hasOpenIntent || object.hasDoubtfulIntent;
   return objects.filter(isBlocking).map((object) => object.key);
-}
-
-function isBlocking(object: InstanceSummary): boolean {
-  return object.instanceId !== undefined || object.hasOpenIntent || object.hasDoubtfulIntent;
-}
-
-function keyOf(uid: string, objects: readonly InstanceSummary[]): string {
-  return objects.find((object) => object.uid === uid)?.key ?? uid;
 }

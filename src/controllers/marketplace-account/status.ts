@@ -17,20 +17,26 @@ type Status = MarketplaceAccountStatus;
 
 /** The whole status that this pass wants, made from the one that stands, so that nothing recorded is lost. */
 export function statusOf(observed: Observed): Status {
-  const { credit, pricePerHour, runway, twoFactor: _seenBefore, ...before } = observed.account.status ?? {};
+  const { account } = observed;
+  const {
+    credit: _credit,
+    pricePerHour: _price,
+    runway: _runway,
+    twoFactor: _seen,
+    ...before
+  } = account.status ?? {};
   const conditions = conditionsOf(observed);
+  const requestedAt = requestToken(account.metadata, annotations.requestedAt);
   return {
     ...before,
-    observedGeneration: observed.account.metadata.generation ?? 0,
+    observedGeneration: account.metadata.generation ?? 0,
     conditions,
-    ...pinnedLogin(observed),
-    ...installation(observed),
-    ...userFacts(observed),
+    ...provenFacts(observed),
     ...sessionRecords(observed),
     ...rollbackRecord(observed),
     ...massOrphanRecord(observed),
-    ...figures(observed, conditions, standing({ credit, pricePerHour, runway })),
-    ...requested(observed),
+    ...figures(observed, conditions),
+    ...(requestedAt !== undefined && { requestedAt }),
   };
 }
 
@@ -43,52 +49,27 @@ function conditionsOf(observed: Observed): NonNullable<Status['conditions']> {
   const summary = ready(observed);
   const judged = status?.conditions !== undefined && status.observedGeneration === metadata.generation;
   if (summary.reason === 'Pending' && judged) return status.conditions ?? [];
-  const all = conditionStates(observed, summary);
-  const desired = Object.entries(all).flatMap(([type, state]) =>
-    state ? [withPage({ type, ...pick(state) })] : [],
-  );
-  const absent = Object.keys(all).filter((type) => all[type] === undefined);
-  return [
-    ...setConditions({
-      previous: observed.account.status?.conditions as Parameters<typeof setConditions>[0]['previous'],
-      desired,
-      absent,
-      generation: observed.account.metadata.generation,
-      now: formatTime(observed.now),
-    }),
-  ] as NonNullable<Status['conditions']>;
-}
-
-function conditionStates(
-  observed: Observed,
-  summary: ConditionState,
-): Record<string, ConditionState | undefined> {
   const stall = stalled(observed);
-  const working = summary.status !== 'True' && !stall;
-  return {
+  const isWorking = summary.status !== 'True' && !stall;
+  const all: Record<string, ConditionState | undefined> = {
     Ready: stall ? { ...stall, status: 'False' } : summary,
     Authenticated: authenticated(observed),
     Funded: funded(observed),
     Reachable: reachable(observed),
     Stalled: stall && { ...stall, status: 'True' },
-    Reconciling: working ? { status: 'True', reason: summary.reason, message: summary.message } : undefined,
+    Reconciling: isWorking ? { ...summary, status: 'True' } : undefined,
   };
-}
-
-function pick({ status, reason, message }: ConditionState): ConditionState {
-  return { status, reason, message };
-}
-
-/** Pinned at the first proof by the user's own key, and never moved. */
-function pinnedLogin({ account, proof, now }: Observed): Pick<Status, 'login'> {
-  if (account.status?.login || !provesPinned(proof, undefined) || proof.source !== 'user') return {};
-  return { login: { ...proof.login, provenAt: formatTime(now) } };
-}
-
-/** By whose labels machines of this account are known, should the identity be lost one day. */
-function installation({ account, proof, installation: known }: Observed): Pick<Status, 'installation'> {
-  const isOfLogin = provesPinned(proof, account.status?.login);
-  return known.type === 'known' && isOfLogin ? { installation: known.identity.installId8 } : {};
+  return [
+    ...setConditions({
+      previous: status?.conditions as Parameters<typeof setConditions>[0]['previous'],
+      desired: Object.entries(all).flatMap(([type, state]) =>
+        state ? [withPage({ type, status: state.status, reason: state.reason, message: state.message })] : [],
+      ),
+      absent: Object.keys(all).filter((type) => all[type] === undefined),
+      generation: metadata.generation,
+      now: formatTime(observed.now),
+    }),
+  ] as NonNullable<Status['conditions']>;
 }
 
 const TWO_FACTOR = {
@@ -98,39 +79,41 @@ const TWO_FACTOR = {
   unrecognized: undefined,
 } as const;
 
-/** As the latest proof says. What its key may not read is not known any more; without a proof all stays. */
-function userFacts({ account, proof }: Observed): Pick<Status, 'twoFactor' | 'sshKeyRegistered'> {
+/** What the latest proof says of the pinned login. What its key may not read is not known any more; without a proof all stays. */
+function provenFacts({ account, proof, installation, now }: Observed): Partial<Status> {
   const { login, twoFactor: before } = account.status ?? {};
   if (!provesPinned(proof, login)) return before ? { twoFactor: before } : {};
   const { twoFactor, sshKey } = proof.user;
   const known = twoFactor && TWO_FACTOR[twoFactor];
-  return { ...(known && { twoFactor: known }), sshKeyRegistered: sshKey !== undefined && sshKey !== '' };
-}
-
-function sessionRecords(observed: Observed): Partial<Status> {
-  const { session, account } = observed;
-  if (!session) return {};
-  const { counts, labelEcho } = session;
-  const before = account.status ?? {};
   return {
-    ...(counts && { machines: counts }),
-    ...(labelEcho === 'unknown' ? {} : { labelsEchoed: labelEcho === 'echoed' }),
-    ...optional('avoid', session.avoid.map(avoidEntry), before.avoid),
-    ...retained(observed),
-    ...labelCopies(observed),
-    ...breakerRecord(observed),
-    ...newestRental(observed),
+    // Pinned at the first proof by the user's own key, and never moved.
+    ...(!login && proof.source === 'user' && { login: { ...proof.login, provenAt: formatTime(now) } }),
+    // By whose labels machines of this account are known, should the identity be lost one day.
+    ...(installation.type === 'known' && { installation: installation.identity.installId8 }),
+    ...(known && { twoFactor: known }),
+    sshKeyRegistered: sshKey !== undefined && sshKey !== '',
   };
 }
 
-/** A list that is empty is left out, unless it has to replace one that is there. */
-function optional<Name extends string, Item>(
-  name: Name,
-  items: readonly Item[],
-  before: readonly Item[] | undefined,
-): Partial<Record<Name, Item[]>> {
-  if (items.length === 0 && before === undefined) return {};
-  return { [name]: [...items] } as Partial<Record<Name, Item[]>>;
+function sessionRecords(observed: Observed): Partial<Status> {
+  const { session, account, newestRentalAt } = observed;
+  if (!session) return {};
+  const { counts, labelEcho } = session;
+  const before = account.status ?? {};
+  const gone = provenGone(observed);
+  const newest = Math.max(Date.parse(before.lastRentalAt ?? '') || 0, newestRentalAt ?? 0);
+  return {
+    ...(counts && { machines: counts }),
+    ...(labelEcho === 'unknown' ? {} : { labelsEchoed: labelEcho === 'echoed' }),
+    // An empty list replaces one that is on record, and is left out otherwise.
+    ...((session.avoid.length > 0 || before.avoid !== undefined) && { avoid: session.avoid.map(avoidEntry) }),
+    // A machine that is gone needs no entry; while there is any doubt it keeps the one that protects it.
+    ...(before.retained && { retained: before.retained.filter(({ instanceId }) => !gone.has(instanceId)) }),
+    ...labelCopies(observed),
+    ...breakerRecord(observed),
+    // It never goes back.
+    ...(newest > 0 && { lastRentalAt: formatTime(newest) }),
+  };
 }
 
 function avoidEntry({
@@ -145,14 +128,6 @@ function avoidEntry({
   return { kind, id: target.id, until: formatTime(until), failures, reason, ...by };
 }
 
-/** A retained machine that is gone needs no entry; while there is any doubt it keeps the one that protects it. */
-function retained(observed: Observed): Pick<Status, 'retained'> {
-  const before = observed.account.status?.retained;
-  if (!before) return {};
-  const gone = provenGone(observed);
-  return { retained: before.filter(({ instanceId }) => !gone.has(instanceId)) };
-}
-
 const MAX_COPIES = 256;
 
 /** A copy stays one when its original ends: after that it would look like a rental that was carried out late. */
@@ -165,56 +140,35 @@ function labelCopies(observed: Observed): Pick<Status, 'labelCopies'> {
   return { labelCopies: [...new Set(ids)].sort(compareIds).slice(0, MAX_COPIES) };
 }
 
-/** The newest rental on record, which never goes back. */
-function newestRental({ account, newestRentalAt }: Observed): Pick<Status, 'lastRentalAt'> {
-  const newest = Math.max(Date.parse(account.status?.lastRentalAt ?? '') || 0, newestRentalAt ?? 0);
-  return newest > 0 ? { lastRentalAt: formatTime(newest) } : {};
-}
-
-/** The figures that were written last. */
-function standing({
-  credit,
-  pricePerHour,
-  runway,
-}: { [Name in keyof Figures]: Figures[Name] | undefined }): Figures {
-  return {
-    ...(credit !== undefined && { credit }),
+/** The figures to write; without a session those that were written last. */
+function figures(
+  { account, session, proof, now, figuresWrittenAt }: Observed,
+  conditions: NonNullable<Status['conditions']>,
+): Figures {
+  const {
+    credit: lastCredit,
+    pricePerHour,
+    runway,
+    conditions: formerly = [],
+    machines,
+  } = account.status ?? {};
+  const before: Figures = {
+    ...(lastCredit !== undefined && { credit: lastCredit }),
     ...(pricePerHour !== undefined && { pricePerHour }),
     ...(runway !== undefined && { runway }),
   };
-}
-
-function figures(
-  observed: Observed,
-  conditions: NonNullable<Status['conditions']>,
-  before: Figures,
-): Figures {
-  const { account, session, proof, now, figuresWrittenAt } = observed;
   if (!session) return before;
-  const credit = proof.type === 'proven' ? proof.user.credit : session.sums.credit;
+  const { counts, sums } = session;
+  const credit = proof.type === 'proven' ? proof.user.credit : sums.credit;
+  const summaryOf = (list: typeof conditions) =>
+    list.map(({ type, status, reason }) => `${type}=${status}/${reason}`).join();
   return figuresToWrite({
     before,
-    now: figuresOf({ credit, pricePerHour: session.sums.dollarsPerHour }),
-    isWrittenAnyway: isChanged(conditions, session.counts, account.status),
+    now: figuresOf({ credit, pricePerHour: sums.dollarsPerHour }),
+    isWrittenAnyway:
+      summaryOf(conditions) !== summaryOf(formerly) || (counts !== undefined && !sameJson(counts, machines)),
     sinceLastWriteMs: now - (figuresWrittenAt ?? 0),
   });
-}
-
-function isChanged(
-  conditions: NonNullable<Status['conditions']>,
-  counts: Status['machines'],
-  { conditions: before = [], machines }: Status = {},
-): boolean {
-  return summaryOf(conditions) !== summaryOf(before) || (counts !== undefined && !sameJson(counts, machines));
-}
-
-function summaryOf(conditions: NonNullable<Status['conditions']>): string {
-  return conditions.map(({ type, status, reason }) => `${type}=${status}/${reason}`).join();
-}
-
-function requested({ account }: Observed): Pick<Status, 'requestedAt'> {
-  const requestedAt = requestToken(account.metadata, annotations.requestedAt);
-  return requestedAt === undefined ? {} : { requestedAt };
 }
 
 /** Figures of an account that move by themselves. */
@@ -233,11 +187,11 @@ const MAX_RUNWAY_MS = 87_600 * HOUR_MS;
 /** Credit, price and how long the one lasts at the other, rounded to whole hours. */
 export function figuresOf({ credit, pricePerHour }: FiguresInput): Figures {
   const hours = credit === undefined || pricePerHour <= 0 ? undefined : Math.floor(credit / pricePerHour);
-  const runwayMs = hours === undefined ? undefined : Math.max(0, hours * HOUR_MS);
+  const runwayMs = hours === undefined ? undefined : Math.min(Math.max(0, hours * HOUR_MS), MAX_RUNWAY_MS);
   return {
     ...(credit === undefined ? {} : { credit: formatDollars(Math.max(0, credit)) }),
     pricePerHour: formatDollars(pricePerHour),
-    ...(runwayMs === undefined ? {} : { runway: spell(Math.min(runwayMs, MAX_RUNWAY_MS)) }),
+    ...(runwayMs === undefined ? {} : { runway: runwayMs === 0 ? '0s' : formatDuration(runwayMs) }),
   };
 }
 
@@ -262,8 +216,4 @@ function hasMoved(before: string | undefined, now: string | undefined): boolean 
   if (before === undefined || now === undefined) return before !== now;
   const [from, to] = [parseDollars(before) ?? 0, parseDollars(now) ?? 0];
   return from !== to && Math.abs(to - from) >= from * MIN_SHARE_TO_WRITE;
-}
-
-function spell(milliseconds: number): string {
-  return milliseconds < HOUR_MS ? '0s' : formatDuration(milliseconds);
 }
