@@ -61,7 +61,7 @@ export type {
   OffersResource,
   PricingType,
 } from './marketplace/offers/offers.ts';
-export type { EndpointClass } from './marketplace/pacing/endpoint-class.ts';
+export type { EndpointClass } from './marketplace/pacing/pacing.ts';
 export { createPacer, type Pacer, type PacerOptions, type Slot } from './marketplace/pacing/pacing.ts';
 export type { SecretsResource } from './marketplace/secrets.ts';
 export type { SshKey, SshKeysResource } from './marketplace/ssh-keys.ts';

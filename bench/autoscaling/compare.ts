@@ -1,5 +1,5 @@
 import { endpointGroupSpec } from '../../src/api/v1alpha1/endpoint-group-spec.ts';
-import type { Outcome } from '../../src/cli/replay/replay.ts';
+import type { Outcome } from '../../src/cli/replay/outcome.ts';
 import { replay } from '../../test/builders/replay.ts';
 import { dayOf, marketOf } from './day.ts';
 import type { Contender } from './policies.ts';

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { pictureOf } from '../../src/cli/replay/chart.ts';
-import type { Outcome } from '../../src/cli/replay/replay.ts';
+import type { Outcome } from '../../src/cli/replay/outcome.ts';
 
 const PAGE = new URL('../../docs/autoscaling.md', import.meta.url);
 const PICTURE = new URL('../../docs/autoscaling.svg', import.meta.url);

@@ -1,9 +1,38 @@
 import { definitions, type KindDefinition } from '../../src/api/v1alpha1/definitions.ts';
-import { endpointOptions } from '../../src/api/v1alpha1/endpoint-options.ts';
+import type { EndpointGroupSpec } from '../../src/api/v1alpha1/endpoint-group.ts';
 import { API_VERSION, annotations, endpointGroupResource } from '../../src/api/v1alpha1/names.ts';
 import type { Artifact } from './artifact.ts';
 import { fieldExample, flow } from './field-examples.ts';
 import { annotatedSchema, type JsonSchema } from './json-schema.ts';
+
+/** One option of the marketplace's own endpoint groups and the field that stands for it. */
+interface EndpointOption {
+  readonly option: string;
+  readonly field: keyof EndpointGroupSpec;
+  readonly difference: string;
+}
+
+/** The options of specification 4.9 under Kubernetes rules. */
+const endpointOptions: readonly EndpointOption[] = [
+  { option: '--min_load', field: 'minLoad', difference: 'a decimal in quotes' },
+  { option: '--min_cold_load', field: 'minColdLoad', difference: 'a decimal in quotes' },
+  { option: '--target_util', field: 'targetUtilizationPercent', difference: '90 instead of 0.9' },
+  { option: '--cold_mult', field: 'coldMultiplier', difference: 'a decimal in quotes' },
+  { option: '--cold_workers', field: 'coldWorkers', difference: 'none' },
+  { option: '--max_workers', field: 'maxWorkers', difference: 'none' },
+  {
+    option: '--endpoint_name',
+    field: 'endpointName',
+    difference: "the object's name when left out; names a Service",
+  },
+  { option: '--max_queue_time', field: 'maxQueueTime', difference: 'a duration, 30s instead of 30.0' },
+  { option: '--target_queue_time', field: 'targetQueueTime', difference: 'a duration, 10s instead of 10.0' },
+  {
+    option: '--inactivity_timeout',
+    field: 'inactivityTimeout',
+    difference: 'a duration; a negative number becomes scaleToZero: Never',
+  },
+];
 
 /** Where a schema that another page explains begins, and that page. */
 const ELSEWHERE: Readonly<Record<string, string>> = {

@@ -1,5 +1,8 @@
-import { OFFER_FIELD_ROWS, type OfferFieldRow } from '../../src/marketplace/offers/offer-field-rows.ts';
-import { FIELD_ALIASES } from '../../src/marketplace/offers/offer-fields.ts';
+import {
+  FIELD_ALIASES,
+  OFFER_FIELD_ROWS,
+  type OfferFieldRow,
+} from '../../src/marketplace/offers/offer-fields.ts';
 import type { Artifact } from './artifact.ts';
 
 const row = ({ name, type, unit, meaning, filterOnly }: OfferFieldRow): string =>

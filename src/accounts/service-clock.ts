@@ -1,5 +1,5 @@
 import type { Clock } from '../lib/clock.ts';
-import { parseHttpDate } from '../marketplace/http/http-date.ts';
+import { parseHttpDate } from '../lib/time.ts';
 
 /** What time it is at the service. */
 export type ServiceTime =

@@ -1,7 +1,6 @@
 import type { CatalogEntry, CatalogGroup, CommandContext } from './command.ts';
 import { EXIT, Interrupted, usageError } from './failures/command-error.ts';
 import { type Located, locate } from './locate.ts';
-import { nearest } from './nearest.ts';
 
 interface ProgramOptions {
   readonly groups: readonly CatalogGroup[];
@@ -59,11 +58,11 @@ export async function runToEnd(
 }
 
 /** No command is named: that asks for help or for the version, or is a mistake. */
-function withoutCommand(
+async function withoutCommand(
   program: ProgramOptions,
   args: readonly string[],
   { located, context }: { located: Exclude<Located, { type: 'command' }>; context: CommandContext },
-): number {
+): Promise<number> {
   const { groups, calledAs, version } = program;
   const isAsked = (...flags: readonly string[]) => args.some((arg) => flags.includes(arg));
   if (isAsked('--version', '-V')) {
@@ -72,24 +71,26 @@ function withoutCommand(
   }
   const wantsHelp = isAsked('--help', '-h', 'help') || args.length === 0;
   const entries = groups.flatMap((group) => group.entries);
-  if (located.type === 'none' && !wantsHelp) throw unknownCommand(program, located.words, args);
+  if (located.type === 'none' && !wantsHelp) throw await unknownCommand(program, located.words, args);
   const text =
     located.type === 'group' ? groupHelp(entries, located.verb, calledAs) : rootHelp(groups, calledAs);
   (wantsHelp ? context.stdout : context.stderr).write(text);
   return wantsHelp ? EXIT.ok : EXIT.usage;
 }
 
-function unknownCommand(
+/** Says what was probably meant: a command by its two words, or by its first alone. */
+async function unknownCommand(
   { groups, calledAs }: ProgramOptions,
   words: readonly string[],
   args: readonly string[],
-): Error {
+): Promise<Error> {
   const lists = `${calledAs} --help lists the commands.`;
   if (words.length === 0) return usageError(`No command after ${args.join(' ')}.`, lists);
-  const near = nearestCommand(
-    groups.flatMap(({ entries }) => entries),
-    words,
+  const { nearest } = await import('../lib/text.ts');
+  const names = groups.flatMap(({ entries }) =>
+    entries.flatMap(({ name, aliases = [] }) => [name, ...aliases]),
   );
+  const near = nearest(words.slice(0, 2).join(' '), names) ?? nearest(words[0] ?? '', names);
   const remedy = near === undefined ? lists : `Did you mean: ${calledAs} ${near}?`;
   return usageError(`Unknown command "${words.slice(0, 2).join(' ')}".`, remedy);
 }
@@ -116,10 +117,4 @@ function groupHelp(entries: readonly CatalogEntry[], verb: string, calledAs: str
 
 function listing(entries: readonly CatalogEntry[], width: number): string {
   return entries.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}\n`).join('');
-}
-
-/** What was probably meant: a command by its two words, or by its first alone. */
-function nearestCommand(entries: readonly CatalogEntry[], words: readonly string[]): string | undefined {
-  const names = entries.flatMap(({ name, aliases = [] }) => [name, ...aliases]);
-  return nearest(words.slice(0, 2).join(' '), names) ?? nearest(words[0] ?? '', names);
 }

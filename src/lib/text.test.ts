@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
-import { cutToBytes, fittingText } from './text.ts';
+import { cutToBytes, fittingText, nearest } from './text.ts';
 
 test.each([
   ['stays where it fits', 'abc', 3, 'abc'],
@@ -52,5 +52,31 @@ describe('cutToBytes', () => {
         },
       ),
     );
+  });
+});
+
+describe('the nearest word', () => {
+  test.each([
+    ['a letter is missing', 'gpu_nme', ['gpu_ram', 'gpu_name'], 'gpu_name'],
+    ['a letter is too many', 'gets', ['set', 'get'], 'get'],
+    ['the case differs', 'GpuInstanc', ['EndpointGroup', 'GPUINSTANCE'], 'GPUINSTANCE'],
+    ['two are equally near: the first', 'cat', ['cut', 'car'], 'cut'],
+    ['two characters of a short word are wrong', 'xyt', ['get'], 'get'],
+    ['three of nine characters are wrong', 'instanxxx', ['instances'], 'instances'],
+  ])('is found when %s', (_, typed, candidates, expected) => {
+    expect(nearest(typed, candidates)).toBe(expected);
+  });
+
+  test.each([
+    ['no candidate is given', 'get', []],
+    ['three characters of a short word are wrong', 'xyz', ['get']],
+    ['four of nine characters are wrong', 'insxxxx', ['instances']],
+  ])('is undefined when %s', (_, typed, candidates) => {
+    expect(nearest(typed, candidates)).toBeUndefined();
+  });
+
+  test('obeys the given limit', () => {
+    expect(nearest('gpu_nme', ['gpu_name'], () => 0)).toBeUndefined();
+    expect(nearest('gpu_name', ['gpu_name'], () => 0)).toBe('gpu_name');
   });
 });

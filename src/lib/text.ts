@@ -20,3 +20,35 @@ export function cutToBytes(text: string, maxBytes: number): string {
   while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--;
   return bytes.toString('utf8', 0, Math.max(0, end)) + ELLIPSIS;
 }
+
+/** Two characters may be wrong, of a long word a third. */
+const aThird = (text: string): number => Math.max(2, Math.floor(text.length / 3));
+
+/**
+ * The word that was probably meant: the nearest candidate without regard to case, the first of equally near ones;
+ * undefined if its distance is over `maxDistance`.
+ */
+export function nearest(
+  typed: string,
+  candidates: readonly string[],
+  maxDistance: (candidate: string) => number = aThird,
+): string | undefined {
+  const [best] = candidates
+    .map((name) => ({ name, distance: editDistance(typed.toLowerCase(), name.toLowerCase()) }))
+    .toSorted((left, right) => left.distance - right.distance);
+  return best && best.distance <= maxDistance(best.name) ? best.name : undefined;
+}
+
+/** Minimum number of characters added, removed or replaced (Levenshtein). */
+function editDistance(left: string, right: string): number {
+  let previous = Array.from({ length: right.length + 1 }, (_, at) => at);
+  for (const [row, character] of [...left].entries()) {
+    const current = [row + 1];
+    for (const [at, other] of [...right].entries()) {
+      const replaced = (previous[at] ?? 0) + (character === other ? 0 : 1);
+      current.push(Math.min(replaced, (previous[at + 1] ?? 0) + 1, (current[at] ?? 0) + 1));
+    }
+    previous = current;
+  }
+  return previous[right.length] ?? 0;
+}

@@ -6,6 +6,7 @@ import {
   formatMicroTime,
   formatTime,
   parseDuration,
+  parseHttpDate,
   parseTime,
 } from './time.ts';
 
@@ -74,4 +75,18 @@ test('times are written as metav1 writes them', () => {
   const at = Date.UTC(2026, 10, 20, 10, 0, 0, 123);
   expect(formatTime(at)).toBe('2026-11-20T10:00:00Z');
   expect(formatMicroTime(at)).toBe('2026-11-20T10:00:00.123000Z');
+});
+
+test('an HTTP date is read as JavaScript’s own Date reads it', () => {
+  const whole = fc.date({ min: new Date(0), max: new Date('2999-12-31'), noInvalidDate: true });
+  fc.assert(
+    fc.property(whole, (date) => {
+      const seconds = Math.floor(date.getTime() / 1000) * 1000;
+      expect(parseHttpDate(new Date(seconds).toUTCString())).toBe(seconds);
+    }),
+  );
+});
+
+test.each([undefined, '', 'soon', '2023-11-14', 'Tue, 14 Nux 2023 22:13:20 GMT'])('%s is none', (text) => {
+  expect(parseHttpDate(text)).toBeUndefined();
 });

@@ -1,7 +1,7 @@
 import { isUnresolved } from '../accounts/breaker.ts';
 import type { AccountSession } from '../accounts/session.ts';
 import type { Clock } from '../lib/clock.ts';
-import { CLASS_ORDER } from '../marketplace/pacing/endpoint-class.ts';
+import { CLASS_ORDER } from '../marketplace/pacing/pacing.ts';
 import { type AccountFigures, showAccounts } from '../server/account-metrics.ts';
 import { watchConditions } from '../server/condition-metrics.ts';
 import { showGroups } from '../server/group-metrics.ts';

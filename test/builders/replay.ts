@@ -1,4 +1,5 @@
-import { type Outcome, replayTicks, type WhatIf } from '../../src/cli/replay/replay.ts';
+import type { Outcome } from '../../src/cli/replay/outcome.ts';
+import { replayTicks, type WhatIf } from '../../src/cli/replay/replay.ts';
 
 /** The whole replay at once. */
 export function replay(whatIf: WhatIf): Outcome {

@@ -1,7 +1,6 @@
 import type { Clock, Timer } from '../../lib/clock.ts';
 import type { Offer, OfferQuery } from '../../marketplace/offers/offers.ts';
-import { DOCUMENTED_GAPS_MS } from '../../marketplace/pacing/endpoint-class.ts';
-import type { Pacer, Slot } from '../../marketplace/pacing/pacing.ts';
+import { DOCUMENTED_GAPS_MS, type Pacer, type Slot } from '../../marketplace/pacing/pacing.ts';
 import { FairQueue } from './fair-queue.ts';
 import {
   type SearchAnswer,

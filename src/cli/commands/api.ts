@@ -4,8 +4,7 @@ import type { TransportResponse } from '../../lib/transport.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
 import { EXIT, failed, timedOut, usageError } from '../failures/command-error.ts';
 import { requestTimeout, switchOption, textOption } from '../options/option-values.ts';
-import { createOutput } from '../output/output.ts';
-import { printable } from '../output/printable.ts';
+import { createOutput, printable } from '../output/output.ts';
 import { readTextFile } from '../secrets/secret-input.ts';
 import { type MarketplaceSession, withMarketplace } from '../sessions/marketplace-session.ts';
 

@@ -15,8 +15,7 @@ import { EXIT } from '../failures/command-error.ts';
 import { failureParts } from '../failures/describe-failure.ts';
 import { listAccounts } from '../objects/cluster-objects.ts';
 import { counted } from '../output/amounts.ts';
-import { createOutput, createPaint, type Paint } from '../output/output.ts';
-import { printable } from '../output/printable.ts';
+import { createOutput, createPaint, type Paint, printable } from '../output/output.ts';
 import { accountTarget } from '../sessions/account-access.ts';
 import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';
 import {

@@ -1,14 +1,15 @@
 import type { EndpointGroup } from '../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { endpointGroupResource, gpuInstanceResource } from '../../api/v1alpha1/names.ts';
+import type { Action, Decision, Explained, Requeue, Stage } from '../../controllers/gpu-instance/public.ts';
 import { allInstances } from '../all-instances.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
 import { countedInstances } from '../limits.ts';
 import { accountOf, getObject, listInstances, operatorTimes } from '../objects/cluster-objects.ts';
 import { requireIdentity } from '../objects/identity-secret.ts';
 import { parseObject } from '../objects/object-name.ts';
-import { createOutput } from '../output/output.ts';
-import { printable } from '../output/printable.ts';
+import { ageText, exactDollars } from '../output/amounts.ts';
+import { createOutput, printable } from '../output/output.ts';
 import { accountTarget } from '../sessions/account-access.ts';
 import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';
 import { type MarketplaceSession, withMarketplaceAt } from '../sessions/marketplace-session.ts';
@@ -60,10 +61,7 @@ async function explainInstance(cluster: ClusterSession, name: string, asked: Ask
   ]);
   const { instances: objects, missing } = await countedInstances(cluster, account);
   const target = await accountTarget(cluster, account, asked);
-  const [{ explainWithLimits }, { decisionRow, decisionText }] = await Promise.all([
-    import('../explain/explain-instance.ts'),
-    import('../explain/decision-text.ts'),
-  ]);
+  const { explainWithLimits } = await import('../explain/explain-instance.ts');
   const row = await withMarketplaceAt(target, { input, context }, async (marketplace) => {
     const reading = { account, identity, objects, ...(await readLogin(marketplace)) };
     return decisionRow(await explainWithLimits({ object, others, constants }, reading, cluster.kube));
@@ -83,4 +81,88 @@ async function readLogin({ client, baseUrl }: MarketplaceSession) {
   const sshKeyRegistered = user.sshKey !== undefined && user.sshKey !== '';
   const list = { begunAt, endedAt: now, rows };
   return { client, baseUrl, now, userId: user.id, credit: user.credit, sshKeyRegistered, list };
+}
+
+/** The decision as data for machines. */
+function decisionRow({ stage, decision, reads }: Explained) {
+  return {
+    stage: stageText(stage),
+    rule: decision.rule,
+    reads,
+    records: decision.record.type,
+    actions: decision.actions.map(actionText),
+    condition: decision.status ? conditionOf(decision.status.verdict) : undefined,
+    events: decision.events.map(({ reason, note }) => ({ reason, note })),
+    next: requeueText(decision.requeue),
+  };
+}
+
+function conditionOf({ phase, Ready }: NonNullable<Decision['status']>['verdict']) {
+  return { phase, ready: Ready.status, reason: Ready.reason, message: Ready.message };
+}
+
+/** The same for people. */
+function decisionText(row: ReturnType<typeof decisionRow>): string {
+  const { condition } = row;
+  const facts: readonly (readonly [string, string | undefined])[] = [
+    ['Stage', row.stage],
+    ['Rule', row.rule || '(none had to fire)'],
+    ['Read', row.reads.length > 0 ? row.reads.join(', ') : undefined],
+    [
+      'Would set',
+      condition && `${condition.phase}; Ready ${condition.ready}, ${condition.reason}: ${condition.message}`,
+    ],
+    ['Would do', row.actions.length > 0 ? row.actions.join('; ') : 'nothing'],
+    ['Then', row.next],
+  ];
+  return facts
+    .flatMap(([label, text]) => (text === undefined ? [] : [`${`${label}:`.padEnd(11)} ${text}\n`]))
+    .join('');
+}
+
+function stageText(stage: Stage): string {
+  switch (stage.type) {
+    case 'machine':
+      return `machine ${stage.machine.instanceId} is ${stage.state.type}`;
+    case 'blocked':
+      return `held: ${stage.reason}, ${stage.detail}`;
+    case 'found':
+      return `machine ${stage.instanceId} was found by its label`;
+    case 'pending':
+      return 'the outcome of a rental is not yet known';
+    case 'unrented':
+      return `unrented after ${stage.attempt} rentals`;
+    default:
+      return stage.type;
+  }
+}
+
+function actionText(action: Action): string {
+  switch (action.type) {
+    case 'rent': {
+      const { offer, pricePerHour, attempt } = action.purchase;
+      const price = pricePerHour === undefined ? 'an unknown price' : `${exactDollars(pricePerHour)}/h`;
+      return `rent offer ${offer.id} (${offer.gpuName ?? 'GPU'}) at ${price} as rental ${attempt}`;
+    }
+    case 'destroy':
+      return `destroy machine ${action.instanceId} (${action.reason})`;
+    case 'relabel':
+    case 'stop':
+    case 'start':
+      return `${action.type} machine ${action.instanceId}`;
+    case 'retain':
+      return `leave machine ${action.instanceId} behind (${action.policy}); it bills`;
+    case 'release':
+      return 'take the finalizer away, so that the object can go';
+  }
+}
+
+function requeueText({ afterMs, onList }: Requeue): string {
+  const times = [
+    ...(onList ? ['after the next list of machines'] : []),
+    ...(afterMs === undefined ? [] : [`in ${ageText(afterMs)} at the latest`]),
+  ];
+  return times.length === 0
+    ? 'reconciles again when something changes'
+    : `reconciles again ${times.join(', ')}`;
 }

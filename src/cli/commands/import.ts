@@ -6,8 +6,7 @@ import { hasOperatorPrefix } from '../../ownership/label.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
 import { failed, notFound } from '../failures/command-error.ts';
 import { parseId, switchOption, textOption } from '../options/option-values.ts';
-import { createOutput, yamlOf } from '../output/output.ts';
-import { printableLine } from '../output/printable.ts';
+import { createOutput, printableLine, yamlOf } from '../output/output.ts';
 import { withCluster } from '../sessions/cluster-session.ts';
 import { withMarketplace } from '../sessions/marketplace-session.ts';
 

@@ -7,8 +7,7 @@ import { allInstances } from '../all-instances.ts';
 import type { Command } from '../command.ts';
 import { notFound } from '../failures/command-error.ts';
 import { mayHaveBought, type PurchaseEvidence, uncertainPurchase } from '../failures/uncertain-purchase.ts';
-import { idChangeCommand } from '../id-change.ts';
-import { FORCE, type Intended, refuseOwned } from '../operator-machines.ts';
+import { FORCE, type Intended, idChangeCommand, refuseOwned } from '../id-change.ts';
 import { parseId, parseIds, requestTimeout, textOption } from '../options/option-values.ts';
 import { RENT_OPTIONS, rentRequest } from '../options/rent-options.ts';
 import {
@@ -21,8 +20,7 @@ import {
   timeText,
 } from '../output/amounts.ts';
 import { changeOneByOne } from '../output/one-by-one.ts';
-import { createOutput, createProgress, type View } from '../output/output.ts';
-import { printableLine } from '../output/printable.ts';
+import { createOutput, createProgress, printableLine, type View } from '../output/output.ts';
 import { confirmed, YES } from '../secrets/prompt.ts';
 import { reserveSecretFile } from '../secrets/secret-file.ts';
 import { withMarketplace } from '../sessions/marketplace-session.ts';

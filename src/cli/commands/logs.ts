@@ -9,8 +9,7 @@ import { failed, timedOut, usageError } from '../failures/command-error.ts';
 import { accountOf, getObject } from '../objects/cluster-objects.ts';
 import { parseTarget } from '../objects/object-name.ts';
 import { numberOption, switchOption, textOption } from '../options/option-values.ts';
-import { createOutput, createProgress } from '../output/output.ts';
-import { printable } from '../output/printable.ts';
+import { createOutput, createProgress, printable } from '../output/output.ts';
 import { accountTarget } from '../sessions/account-access.ts';
 import { withCluster } from '../sessions/cluster-session.ts';
 import {

@@ -2,9 +2,9 @@ import { setImmediate } from 'node:timers/promises';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
 import { usageError } from '../failures/command-error.ts';
 import { textOption } from '../options/option-values.ts';
-import { formatTable } from '../output/table.ts';
-import type { Tick } from '../replay/outcome.ts';
-import type { Outcome, WhatIf } from '../replay/replay.ts';
+import { formatTable } from '../output/output.ts';
+import type { Outcome, Tick } from '../replay/outcome.ts';
+import type { WhatIf } from '../replay/replay.ts';
 import { readTextFile } from '../secrets/secret-input.ts';
 
 /** Replays a load through the operator's own scaling rules: what would these settings have done, and cost? */
@@ -68,10 +68,10 @@ async function readWhatIf(input: CommandInput, context: CommandContext): Promise
   const [{ readGroup }, { readTrace }, { usualWorker, usualWorkerNote }, { readWorkers }, { beginWith }] =
     await Promise.all([
       import('../simulate/group-file.ts'),
-      import('../simulate/trace-file.ts'),
-      import('../simulate/usual-worker.ts'),
-      import('../simulate/workers-file.ts'),
-      import('../simulate/workers-file.ts'),
+      import('../replay/trace.ts'),
+      import('../simulate/workers.ts'),
+      import('../simulate/workers.ts'),
+      import('../simulate/workers.ts'),
     ]);
   const { mostExpensiveOffer } = await import('../../controllers/endpoint-group/public.ts');
   const { name, spec } = readGroup(await readTextFile(files.group, '-f', context), files.group);
@@ -107,7 +107,7 @@ function filesOf({ options }: CommandInput): Files {
 }
 
 async function shown(outcome: Outcome, format: string | undefined, name: string): Promise<string> {
-  const { csvOf, jsonOf, summaryText } = await import('../replay/report.ts');
+  const { csvOf, jsonOf, summaryText } = await import('../replay/outcome.ts');
   switch (format) {
     case 'json':
       return jsonOf(outcome);
@@ -123,7 +123,7 @@ async function shown(outcome: Outcome, format: string | undefined, name: string)
 }
 
 async function tableOf(ticks: readonly Tick[]): Promise<string> {
-  const { short, TICK_COLUMNS } = await import('../replay/report.ts');
+  const { short, TICK_COLUMNS } = await import('../replay/outcome.ts');
   const columns = TICK_COLUMNS.map((column) => ({
     header: column,
     text: (tick: Tick) => (column === 'dollars' ? tick.dollars.toFixed(4) : short(tick[column])),

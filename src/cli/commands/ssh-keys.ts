@@ -4,8 +4,7 @@ import { usageError } from '../failures/command-error.ts';
 import { idChangeCommand } from '../id-change.ts';
 import { parseId } from '../options/option-values.ts';
 import { timeText } from '../output/amounts.ts';
-import { createOutput, type View } from '../output/output.ts';
-import { shortKey } from '../output/printable.ts';
+import { createOutput, shortKey, type View } from '../output/output.ts';
 import { readTextFile } from '../secrets/secret-input.ts';
 import { withMarketplace } from '../sessions/marketplace-session.ts';
 

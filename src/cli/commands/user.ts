@@ -1,8 +1,7 @@
 import type { User } from '../../marketplace/users.ts';
 import type { Command } from '../command.ts';
 import { dollarText, inDollars } from '../output/amounts.ts';
-import { createOutput, type View } from '../output/output.ts';
-import { shortKey } from '../output/printable.ts';
+import { createOutput, shortKey, type View } from '../output/output.ts';
 import { withMarketplace } from '../sessions/marketplace-session.ts';
 
 /** Proves the key and shows whose it is. */

@@ -9,7 +9,7 @@ import type { CatalogEntry, Command, CommandArgument, CommandContext, CommandOpt
 import { firstArgument, spellings } from '../locate.ts';
 import { shownName } from '../objects/object-name.ts';
 import { optionsOf } from '../options/option-sets.ts';
-import { printableLine } from '../output/printable.ts';
+import { printableLine } from '../output/output.ts';
 import { withCluster } from '../sessions/cluster-session.ts';
 import { withMarketplace } from '../sessions/marketplace-session.ts';
 

@@ -3,7 +3,7 @@ import { ADVICE_BY_KIND } from '../../marketplace/errors/error-codes.ts';
 import { MarketplaceError, type MarketplaceErrorKind } from '../../marketplace/errors/errors.ts';
 import { KubeConfigError } from '../../runtime/kube/kube-config.ts';
 import { KubeError, type KubeErrorKind } from '../../runtime/kube/kube-error.ts';
-import { printable } from '../output/printable.ts';
+import { printable } from '../output/output.ts';
 import { CommandError, EXIT, Interrupted } from './command-error.ts';
 
 /** A failure in words. */

@@ -1,14 +1,25 @@
+import type { Admission } from '../../accounts/admission.ts';
+import { avoidedAt, avoidOf } from '../../accounts/avoid-list.ts';
+import { type AccountLimits, limitsOf } from '../../accounts/spend-limits.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
+import {
+  endpointGroupResource,
+  gpuInstanceResource,
+  marketplaceAccountResource,
+} from '../../api/v1alpha1/names.ts';
+import type { Exclusions } from '../../controllers/gpu-instance/public.ts';
 import { accountRefOf } from '../../instance/account-ref.ts';
+import { parseDollars } from '../../lib/money.ts';
+import { KubeError } from '../../runtime/kube/kube-error.ts';
 import type { CommandContext, CommandInput } from '../command.ts';
 import { usageError } from '../failures/command-error.ts';
 import { failureParts } from '../failures/describe-failure.ts';
+import { accountGate, countedInstances } from '../limits.ts';
+import { readIdentity } from '../objects/identity-secret.ts';
 import { accountTarget } from '../sessions/account-access.ts';
 import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';
 import type { SessionTarget } from '../sessions/marketplace-session.ts';
-import { type AccountView, accountNamed, accountView, withoutAccount } from './account-view.ts';
 import type { PlannedObject } from './manifests.ts';
-import { askServer, type ServerVerdict } from './server-check.ts';
 
 /** What a cluster adds to a manifest. */
 export interface ClusterView extends AccountView {
@@ -127,4 +138,111 @@ async function targetOf(cluster: ClusterSession, account: MarketplaceAccount, as
     const why = failureParts(error).what.join(' ');
     return { target: undefined, note: [`your own key is used: ${why}`] };
   }
+}
+
+/** What the API server would say to `kubectl apply`. */
+export type ServerVerdict =
+  | { readonly type: 'accepted' }
+  | { readonly type: 'refused'; readonly why: string }
+  /** It could not judge. */
+  | { readonly type: 'unasked'; readonly why: string };
+
+const RESOURCES = { GpuInstance: gpuInstanceResource, EndpointGroup: endpointGroupResource } as const;
+/** What it answers to a manifest that is wrong; admission policies refuse as `forbidden`. */
+const REFUSALS = new Set(['invalid', 'forbidden']);
+const BAD_REQUEST = 400;
+
+/**
+ * Asks as `kubectl apply --server-side --dry-run=server` does, so that rules that span fields and admission policies
+ * are evaluated by the API server itself. Nothing is stored. Rejects only with what is not a KubeError: those become
+ * the verdict.
+ */
+export async function askServer(
+  { kube, namespace: own }: ClusterSession,
+  { manifest, namespace = own }: Pick<PlannedObject, 'manifest' | 'namespace'>,
+): Promise<ServerVerdict> {
+  const { apiVersion, kind, metadata: { name = '', labels, annotations } = {}, spec } = manifest;
+  if (name === '') return { type: 'unasked', why: 'it has no name' };
+  const body = { apiVersion, kind, metadata: { name, namespace, labels, annotations }, spec };
+  try {
+    await kube.patch(
+      RESOURCES[kind],
+      { namespace, name },
+      {
+        type: 'apply',
+        body,
+        fieldManager: 'gpu-rent',
+        force: true,
+        dryRun: true,
+      },
+    );
+    return { type: 'accepted' };
+  } catch (error) {
+    if (!(error instanceof KubeError)) throw error;
+    return { type: isAboutManifest(error) ? 'refused' : 'unasked', why: error.message };
+  }
+}
+
+/** A right that is missing says nothing about the manifest. */
+function isAboutManifest({ kind, status, message }: KubeError): boolean {
+  if (/ cannot (patch|create|update) resource /.test(message)) return false;
+  return REFUSALS.has(kind) || status === BAD_REQUEST;
+}
+
+/** What of an account narrows the choice. */
+export interface AccountView {
+  readonly account: MarketplaceAccount | undefined;
+  readonly limits: AccountLimits;
+  readonly excluded: Exclusions;
+  /** Its sums and the limits on them; undefined if they are not known. */
+  readonly gate: Pick<Admission, 'request'> | undefined;
+  /** What was considered, or why nothing of it was. */
+  readonly note: string;
+}
+
+const NOTHING: Exclusions = { offers: new Set(), machines: new Set(), hosts: new Set() };
+
+/** The view if nothing of an account is known. */
+export function withoutAccount(why: string): AccountView {
+  const note = `limits of the account are not considered: ${why}`;
+  return { account: undefined, limits: {}, excluded: NOTHING, gate: undefined, note };
+}
+
+/** The account that a spec names, as the cluster has it. Rejects with a KubeError. */
+export function accountNamed(
+  { kube, namespace }: ClusterSession,
+  { spec, namespace: own = namespace }: Pick<PlannedObject, 'spec' | 'namespace'>,
+): Promise<MarketplaceAccount | undefined> {
+  const ref = accountRefOf({ spec, metadata: { namespace: own } });
+  return kube.get<MarketplaceAccount>(marketplaceAccountResource, ref);
+}
+
+/**
+ * What an account allows, with what it has and spends without these objects: they are planned as if they had no
+ * machine. Rejects with a KubeError.
+ */
+export async function accountView(
+  cluster: ClusterSession,
+  account: MarketplaceAccount,
+  planned: readonly PlannedObject[],
+): Promise<AccountView> {
+  const [{ instances, missing }, identity] = await Promise.all([
+    countedInstances(cluster, account),
+    readIdentity(cluster),
+  ]);
+  const own = new Set(planned.map(({ object, namespace = cluster.namespace }) => `${namespace}/${object}`));
+  const facts = {
+    account,
+    objects: instances.filter(({ metadata }) => !own.has(`${metadata.namespace}/gpui/${metadata.name}`)),
+    identity: identity.type === 'identity' ? identity.identity : undefined,
+    credit: parseDollars(account.status?.credit),
+  };
+  const note = `limits and avoid list of gpuacct/${account.metadata.name} are considered`;
+  return {
+    account,
+    limits: limitsOf(account),
+    excluded: avoidedAt(avoidOf(account), Date.now()),
+    gate: accountGate(facts),
+    note: missing === undefined ? note : `${note}, but ${missing}`,
+  };
 }

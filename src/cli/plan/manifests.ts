@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import type { GpuInstanceSpec } from '../../api/v1alpha1/gpu-instance.ts';
 import { API_VERSION, GROUP } from '../../api/v1alpha1/names.ts';
+import { nearest } from '../../lib/text.ts';
 import { CommandError, usageError } from '../failures/command-error.ts';
-import { nearest } from '../nearest.ts';
 
 /** A machine that a manifest asks for; a group asks for as many as its load needs. */
 export interface PlannedObject {

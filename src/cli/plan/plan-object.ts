@@ -4,8 +4,8 @@ import type { CommandInput } from '../command.ts';
 import { type LastingRefusal, lasting } from '../limits.ts';
 import { numberOption, switchOption } from '../options/option-values.ts';
 import type { Progress } from '../output/output.ts';
-import type { AccountView } from './account-view.ts';
 import type { Alternative, Candidate } from './candidates.ts';
+import type { AccountView } from './cluster-view.ts';
 import type { PlannedObject } from './manifests.ts';
 
 /** What would become of a manifest. */

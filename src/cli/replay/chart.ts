@@ -1,5 +1,4 @@
-import type { Tick } from './outcome.ts';
-import type { Outcome } from './replay.ts';
+import type { Outcome, Tick } from './outcome.ts';
 
 const WIDTH = 960;
 const LEFT = 70;

@@ -30,9 +30,9 @@ import {
 import {
   type Counted,
   dollarsOf,
+  type Outcome,
   queueSecondsOf,
   rounded,
-  type Summary,
   summaryOf,
   type Tick,
 } from './outcome.ts';
@@ -51,11 +51,6 @@ export interface WhatIf {
   /** Those that are there at the beginning. */
   readonly first: readonly FirstWorker[];
   readonly policy?: Policy;
-}
-
-export interface Outcome {
-  readonly ticks: readonly Tick[];
-  readonly summary: Summary;
 }
 
 const TICK_SECONDS = defaultTimes.tickMs / 1000;

@@ -1,3 +1,5 @@
+import { usageError } from '../failures/command-error.ts';
+
 /** Offered load from a time on, until the next point. */
 export interface TracePoint {
   readonly seconds: number;
@@ -195,4 +197,17 @@ function lastBefore(points: Trace['points'], seconds: number): number {
     else high = middle;
   }
   return Math.max(0, low - 1);
+}
+
+/** The trace of a file. One that cannot be replayed is a usage error that names the line. */
+export function readTrace(text: string, file: string): Trace {
+  try {
+    return parseTrace(text);
+  } catch (error) {
+    if (!(error instanceof TraceError)) throw error;
+    throw usageError(
+      `${file}:${error.line}: ${error.message}.`,
+      `${error.remedy.slice(0, 1).toUpperCase()}${error.remedy.slice(1)}.`,
+    );
+  }
 }

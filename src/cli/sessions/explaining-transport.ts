@@ -1,6 +1,5 @@
 import type { Transport, TransportRequest, TransportResponse } from '../../lib/transport.ts';
-import { printable } from '../output/printable.ts';
-import { redactedBody } from './redaction.ts';
+import { printable } from '../output/output.ts';
 
 const MAX_BODY = 2_000;
 
@@ -50,4 +49,73 @@ function shownPath(path: string): string {
 function shownBody(text: string): string {
   const shown = printable(redactedBody(text));
   return shown.length <= MAX_BODY ? shown : `${shown.slice(0, MAX_BODY)}… (${shown.length} characters)`;
+}
+
+/** Names under which requests and replies of the service, and Kubernetes objects, carry secrets. */
+const SECRET_NAMES: ReadonlySet<string> = new Set([
+  'api_key',
+  'new_api_key',
+  'instance_api_key',
+  'session_key',
+  'jupyter_token',
+  'key',
+  'value',
+  'secret',
+  'code',
+  'backup_code',
+  'backup_codes',
+  'provisioning_uri',
+  'image_login',
+  'docker_login_pass',
+  'mtoken',
+  'signature',
+  'password',
+  'token',
+]);
+
+/** Free forms that may hold anything: their size is shown, not their text. */
+const PRIVATE_NAMES: ReadonlySet<string> = new Set(['onstart', 'env', 'extra_env', 'args', 'args_str']);
+
+const REDACTED = '[redacted]';
+
+/** JSON text with its secrets replaced; text that is not JSON is returned only if it is short. */
+export function redactedBody(text: string): string {
+  try {
+    return JSON.stringify(redactSecrets(JSON.parse(text)));
+  } catch {
+    return text.length <= 300 ? text : `[${text.length} characters that are no JSON]`;
+  }
+}
+
+/** The same value with every secret by name replaced. */
+export function redactSecrets(value: unknown): unknown {
+  if (typeof value === 'string') return withoutSignature(value);
+  if (Array.isArray(value)) return value.map(redactSecrets);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, redactField(name, inner)]));
+}
+
+function redactField(name: string, value: unknown): unknown {
+  if (value === null || value === undefined || value === '') return value;
+  if (SECRET_NAMES.has(name)) return redactNamed(value);
+  if (PRIVATE_NAMES.has(name)) return sizeOf(value);
+  return redactSecrets(value);
+}
+
+/** A signed address gives access to anyone who has it. */
+function withoutSignature(text: string): string {
+  return text.replace(/^(https?:\/\/[^?\s]*)\?\S*(?:signature|sig|token|api_key)=\S*$/i, `$1?${REDACTED}`);
+}
+
+/** `key` and `code` are also names of objects and numbers that are no secret. */
+function redactNamed(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(() => REDACTED);
+  return typeof value === 'object' ? redactSecrets(value) : REDACTED;
+}
+
+function sizeOf(value: unknown): unknown {
+  if (typeof value === 'string') return `[${value.length} characters]`;
+  if (Array.isArray(value)) return `[${value.length} entries]`;
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.keys(value).map((name) => [name, REDACTED]));
 }

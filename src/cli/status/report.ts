@@ -3,9 +3,7 @@ import type { Condition } from '../../api/v1alpha1/object.ts';
 import { type ReasonEntry, reasons } from '../../api/v1alpha1/reasons.ts';
 import type { ShownEvent } from '../objects/cluster-objects.ts';
 import { ageText } from '../output/amounts.ts';
-import type { Paint } from '../output/output.ts';
-import { printable } from '../output/printable.ts';
-import { type Column, formatTable } from '../output/table.ts';
+import { type Column, formatTable, type Paint, printable } from '../output/output.ts';
 
 /** A small table inside a report. */
 export interface ReportTable {

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { DeadlineError } from '../../lib/deadline.ts';
+import { parseHttpDate } from '../../lib/time.ts';
 import { TransportError } from '../../lib/transport.ts';
-import { parseHttpDate } from '../http/http-date.ts';
 import { UnreadableBody } from '../http/reply-body.ts';
 import { toId } from '../ids.ts';
 import { epochMs, looseBoolean, looseInteger, looseNumber, looseText } from '../scalars.ts';

@@ -2,8 +2,7 @@ import * as z from 'zod';
 import type { Secret } from '../../lib/secret.ts';
 import type { ErrorArea } from '../errors/error-codes.ts';
 import { MarketplaceError } from '../errors/errors.ts';
-import type { EndpointClass } from '../pacing/endpoint-class.ts';
-import type { Slot } from '../pacing/pacing.ts';
+import type { EndpointClass, Slot } from '../pacing/pacing.ts';
 import { looseBoolean, looseText } from '../scalars.ts';
 import type { RowsOf } from './reply-body.ts';
 

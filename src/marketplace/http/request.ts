@@ -3,6 +3,7 @@ import { type Clock, sleep } from '../../lib/clock.ts';
 import { type Deadline, DeadlineError, withDeadline } from '../../lib/deadline.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Random } from '../../lib/random.ts';
+import { parseHttpDate } from '../../lib/time.ts';
 import type { Transport, TransportRequest, TransportResponse } from '../../lib/transport.ts';
 import { classifyFailure, type FailedReply, lostReply, notSent } from '../errors/classify-failure.ts';
 import { MarketplaceError } from '../errors/errors.ts';
@@ -18,7 +19,6 @@ import {
   type QueryValues,
   type Requester,
 } from './call.ts';
-import { parseHttpDate } from './http-date.ts';
 import { ListBody, parseReply, type ReplyText, type RowsOf, readBody } from './reply-body.ts';
 
 /** What a requester is made of. */

@@ -1,4 +1,132 @@
-import { OFFER_FIELD_ROWS, type OfferFieldRow } from './offer-field-rows.ts';
+import { nearest } from '../../lib/text.ts';
+
+/** A field of an offer: its wire name, type, unit on the wire, and meaning. */
+export interface OfferFieldRow {
+  readonly name: string;
+  readonly type: 'number' | 'text' | 'boolean';
+  /** On the wire; empty if it has none. */
+  readonly unit: string;
+  readonly meaning: string;
+  /** It can be filtered by, but no offer carries it. */
+  readonly filterOnly?: true;
+}
+
+type Cells = readonly [name: string, type: OfferFieldRow['type'], unit: string, meaning: string];
+
+const rows = (cells: readonly Cells[]): OfferFieldRow[] =>
+  cells.map(([name, type, unit, meaning]) => ({ name, type, unit, meaning }));
+
+const filters = (cells: readonly Cells[]): OfferFieldRow[] =>
+  rows(cells).map((row) => ({ ...row, filterOnly: true }));
+
+const MACHINE = rows([
+  ['id', 'number', '', 'the offer, used to rent'],
+  ['ask_contract_id', 'number', '', 'the same as id'],
+  ['bundle_id', 'number', '', 'offers of one machine'],
+  ['machine_id', 'number', '', 'the machine'],
+  ['host_id', 'number', '', 'its host'],
+  ['cluster_id', 'number', '', 'the cluster it belongs to'],
+  ['gpu_name', 'text', '', 'GPU model, e.g. RTX 4090'],
+  ['num_gpus', 'number', '', 'GPUs per instance'],
+  ['gpu_frac', 'number', '0..1', "share of the machine's GPUs"],
+  ['gpu_ram', 'number', 'MB', 'memory of one GPU'],
+  ['gpu_total_ram', 'number', 'MB', 'memory of all GPUs'],
+  ['gpu_arch', 'text', '', 'nvidia or amd'],
+  ['gpu_mem_bw', 'number', 'GB/s', 'memory bandwidth of a GPU'],
+  ['bw_nvlink', 'number', 'GB/s', 'bandwidth between GPUs'],
+  ['gpu_max_power', 'number', 'W', 'power limit of a GPU'],
+  ['gpu_max_temp', 'number', '°C', 'temperature limit of a GPU'],
+  ['gpu_display_active', 'boolean', '', 'a display is attached'],
+  ['gpu_lanes', 'number', '', 'PCI lanes of a GPU'],
+  ['compute_cap', 'number', '×100', 'CUDA capability, e.g. 890'],
+  ['cuda_max_good', 'number', '', 'highest CUDA version of the driver'],
+  ['driver_version', 'text', '', 'driver, e.g. 535.86.05'],
+  ['driver_vers', 'number', '', 'driver as a number that can be compared'],
+  ['cpu_name', 'text', '', 'CPU model'],
+  ['cpu_arch', 'text', '', 'amd64 or arm64'],
+  ['cpu_cores', 'number', '', 'cores of the machine'],
+  ['cpu_cores_effective', 'number', '', 'cores of the offer'],
+  ['cpu_ghz', 'number', 'GHz', 'clock'],
+  ['cpu_ram', 'number', 'MB', 'main memory'],
+  ['has_avx', 'number', '0 or 1', 'the CPU has AVX'],
+  ['mobo_name', 'text', '', 'mainboard'],
+  ['pci_gen', 'number', '', 'PCI generation'],
+  ['pcie_bw', 'number', 'GB/s', 'bandwidth to a GPU'],
+  ['os_version', 'text', '', 'version of the operating system'],
+  ['ubuntu_version', 'text', '', 'the same as os_version'],
+  ['vms_enabled', 'boolean', '', 'virtual machines can be rented'],
+  ['is_vm_deverified', 'boolean', '', 'virtual machines lost their verification'],
+]);
+
+const DISK_AND_NETWORK = rows([
+  ['disk_space', 'number', 'GB', 'disk that can be rented'],
+  ['disk_bw', 'number', 'MB/s', 'disk bandwidth'],
+  ['disk_name', 'text', '', 'disk model'],
+  ['avail_vol_ask_id', 'number', '', 'a volume offer on the same machine'],
+  ['avail_vol_dph', 'number', '$/h', 'its price'],
+  ['avail_vol_size', 'number', 'GB', 'its size'],
+  ['nw_disk_min_bw', 'number', 'MiB/s', 'least bandwidth of network disks'],
+  ['nw_disk_max_bw', 'number', 'MiB/s', 'greatest bandwidth of network disks'],
+  ['nw_disk_avg_bw', 'number', 'MiB/s', 'average bandwidth of network disks'],
+  ['inet_up', 'number', 'Mb/s', 'upload'],
+  ['inet_down', 'number', 'Mb/s', 'download'],
+  ['inet_up_cost', 'number', '$/GB', 'price of upload'],
+  ['inet_down_cost', 'number', '$/GB', 'price of download'],
+  ['direct_port_count', 'number', '', 'directly reachable ports'],
+  ['static_ip', 'boolean', '', 'the address stays'],
+]);
+
+const PRICE_AND_SCORE = rows([
+  ['dph_total', 'number', '$/h', 'price with storage'],
+  ['dph_base', 'number', '$/h', 'price of the GPUs alone'],
+  ['discounted_dph_total', 'number', '$/h', 'price when reserved'],
+  ['min_bid', 'number', '$/h', 'lowest bid'],
+  ['storage_cost', 'number', '$/GB/month', 'price of storage'],
+  ['storage_total_cost', 'number', '$/h', 'price of the storage asked for'],
+  ['total_flops', 'number', 'TFLOPS', 'of all GPUs'],
+  ['flops_per_dphtotal', 'number', 'TFLOPS per $/h', 'value for money'],
+  ['dlperf', 'number', '', 'learning performance, as a score'],
+  ['dlperf_per_dphtotal', 'number', 'per $/h', 'value for money'],
+  ['score', 'number', '', 'the usual ranking'],
+]);
+
+const TRUST_AND_TIME = rows([
+  ['duration', 'number', 's', 'how long it remains available'],
+  ['start_date', 'number', 'epoch s', 'since when it is offered'],
+  ['end_date', 'number', 'epoch s', 'until when it is offered'],
+  ['reliability', 'number', '0..1', 'of the machine'],
+  ['expected_reliability', 'number', '0..1', 'of the machine, expected'],
+  ['reliability_mult', 'number', '', 'factor of the ranking'],
+  ['verification', 'text', '', 'verified, unverified or deverified'],
+  ['vericode', 'number', '', 'verification as a number'],
+  ['hosting_type', 'number', '0 or 1', '1: in a data centre'],
+  ['rentable', 'boolean', '', 'can be rented now'],
+  ['rented', 'boolean', '', 'you rent it already'],
+  ['external', 'boolean', '', 'offered from outside'],
+  ['is_bid', 'boolean', '', 'interruptible'],
+  ['geolocation', 'text', '', 'place; two letters of the country in filters'],
+  ['geolocode', 'number', '', 'place as a number'],
+]);
+
+/** Filters that the service resolves to other columns. */
+const VIRTUAL = filters([
+  ['verified', 'boolean', '', 'identity-checked hosts'],
+  ['datacenter', 'boolean', '', 'hosts in a data centre'],
+  ['allocated_storage', 'number', 'GiB', 'at least so much disk'],
+  ['target_reliability', 'number', '0..1', 'at least so reliable'],
+  ['gpu_ram_GB', 'number', 'GB', 'memory of one GPU'],
+  ['gpu_totalram_GB', 'number', 'GB', 'memory of all GPUs'],
+  ['cpu_ram_GB', 'number', 'GB', 'main memory'],
+]);
+
+/** All fields, in the order people are shown them. */
+export const OFFER_FIELD_ROWS: readonly OfferFieldRow[] = [
+  ...MACHINE,
+  ...DISK_AND_NETWORK,
+  ...PRICE_AND_SCORE,
+  ...TRUST_AND_TIME,
+  ...VIRTUAL,
+];
 
 /** Every field of an offer that can be filtered, sorted or shown, by its wire name. */
 export const OFFER_FIELDS: ReadonlyMap<string, OfferFieldRow> = new Map(
@@ -31,34 +159,12 @@ export function findOfferField(name: string): FieldLookup {
 
 /** One sentence for a name that is no field: which name, and what to write instead. */
 export function unknownFieldMessage(name: string): string {
-  const nearest = nearestName(name);
-  const hint =
-    nearest === undefined ? 'docs/reference/offer-fields.md lists them' : `did you mean "${nearest}"?`;
+  const meant = nearestName(name);
+  const hint = meant === undefined ? 'docs/reference/offer-fields.md lists them' : `did you mean "${meant}"?`;
   return `"${name}" is no field of an offer: ${hint}`;
 }
 
 function nearestName(name: string): string | undefined {
   const most = Math.max(1, Math.floor(name.length / 3));
-  let best: { name: string; distance: number } | undefined;
-  for (const candidate of [...OFFER_FIELDS.keys(), ...FIELD_ALIASES.keys()]) {
-    const distance = editDistance(name.toLowerCase(), candidate);
-    if (distance <= most && distance < (best?.distance ?? Number.POSITIVE_INFINITY)) {
-      best = { name: candidate, distance };
-    }
-  }
-  return best?.name;
-}
-
-/** Least number of characters added, removed or replaced (Levenshtein). */
-function editDistance(left: string, right: string): number {
-  let previous = Array.from({ length: right.length + 1 }, (_, index) => index);
-  for (const [row, leftCharacter] of [...left].entries()) {
-    const current = [row + 1];
-    for (const [column, rightCharacter] of [...right].entries()) {
-      const replaced = (previous[column] ?? 0) + (leftCharacter === rightCharacter ? 0 : 1);
-      current.push(Math.min(replaced, (previous[column + 1] ?? 0) + 1, (current[column] ?? 0) + 1));
-    }
-    previous = current;
-  }
-  return previous[right.length] ?? 0;
+  return nearest(name, [...OFFER_FIELDS.keys(), ...FIELD_ALIASES.keys()], () => most);
 }

@@ -1,5 +1,4 @@
-import type { OfferFieldRow } from './offer-field-rows.ts';
-import { findOfferField, unknownFieldMessage } from './offer-fields.ts';
+import { findOfferField, type OfferFieldRow, unknownFieldMessage } from './offer-fields.ts';
 import type { FilterOperator, OfferFilter, OfferOrder, OfferScalar } from './offers.ts';
 
 /** A query text that was understood. Filters are in wire names and units. */

@@ -1,8 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createVirtualClock, type VirtualClock } from '../../../test/builders/virtual-clock.ts';
-import { CLASS_ORDER, DOCUMENTED_GAPS_MS, DOCUMENTED_WINDOWS, type EndpointClass } from './endpoint-class.ts';
-import { createPacer, type Pacer, type PacerOptions } from './pacing.ts';
+import {
+  CLASS_ORDER,
+  createPacer,
+  DOCUMENTED_GAPS_MS,
+  DOCUMENTED_WINDOWS,
+  type EndpointClass,
+  type Pacer,
+  type PacerOptions,
+} from './pacing.ts';
 
 interface Started {
   readonly endpointClass: EndpointClass;

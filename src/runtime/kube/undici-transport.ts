@@ -1,12 +1,15 @@
 import { X509Certificate } from 'node:crypto';
 import { Agent, type Dispatcher, request as send } from 'undici';
 import {
+  bodyOf,
+  flatHeaders,
+  marking,
+  type SentMark,
   type Transport,
   TransportError,
   type TransportRequest,
   type TransportResponse,
 } from '../../lib/transport.ts';
-import { bodyOf, flatHeaders, marking, type SentMark } from '../../lib/undici-reply.ts';
 
 export interface TlsOptions {
   /** PEM of the authorities to trust instead of the machine's. */

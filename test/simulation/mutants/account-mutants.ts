@@ -215,7 +215,7 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
   {
     name: 'destroys-not-paced',
     loses: 'the pace of destroys',
-    file: 'marketplace/pacing/endpoint-class.ts',
+    file: 'marketplace/pacing/pacing.ts',
     find: '  destroy: 3_000,',
     replace: '  destroy: 0,',
   },

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { answeredBy, memoryCluster, refusedBy } from '../../../test/builders/memory-cluster.ts';
 import type { TransportRequest } from '../../lib/transport.ts';
 import type { ClusterSession } from '../sessions/cluster-session.ts';
+import { askServer } from './cluster-view.ts';
 import type { PlannedObject } from './manifests.ts';
-import { askServer } from './server-check.ts';
 
 type Manifest = PlannedObject['manifest'];
 

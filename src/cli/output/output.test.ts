@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { formatDetails, formatTable } from './table.ts';
+import { formatDetails, formatTable } from './output.ts';
 
 const columns = [
   { header: 'Name', text: ({ name }: Row) => name },
