@@ -49,7 +49,7 @@ function deployment(): unknown {
     name: 'simulator',
     image,
     imagePullPolicy,
-    args: ['simulator', `--port=${PORT}`, `--api-key=${KEY}`, '--boot-scale=0.05', '--serve-machines'],
+    args: ['simulator', `--port=${PORT}`, `--api-key=${KEY}`, '--boot-scale=0.02', '--serve-machines'],
     resources,
     securityContext,
   });

@@ -22,6 +22,7 @@ const WAIT = ['--wait', '--timeout=120s'];
 const HANDOVER_MS = 3_000;
 /** Far above what docs/performance.md measures, for machines that run other tests as well. */
 const TAKEOVER_WITHIN_MS = 40_000;
+const KEY_SECRET = 'marketplace-key';
 const KINDS = 'gpuinstances,endpointgroups,marketplaceaccounts';
 
 const machines = z.object({
@@ -47,6 +48,7 @@ describeWithNode('the chart on a node', (cluster) => {
 
   async function deleteObjects(): Promise<void> {
     await bench?.kubectl('delete', KINDS, '--all', '--timeout=60s').catch(() => {});
+    await bench?.kubectl('delete', 'secret', KEY_SECRET, '--ignore-not-found');
   }
 
   async function rentMachine(name: string): Promise<void> {
@@ -54,14 +56,14 @@ describeWithNode('the chart on a node', (cluster) => {
       {
         apiVersion: 'v1',
         kind: 'Secret',
-        metadata: { name: 'marketplace-key', namespace: 'default' },
+        metadata: { name: KEY_SECRET, namespace: 'default' },
         stringData: { 'api-key': bench.apiKey },
       },
       {
         apiVersion: 'gpurental.dev/v1alpha1',
         kind: 'MarketplaceAccount',
         metadata: { name: 'default', namespace: 'default' },
-        spec: { apiKeySecretRef: { name: 'marketplace-key' }, pollInterval: '2s' },
+        spec: { apiKeySecretRef: { name: KEY_SECRET }, pollInterval: '2s' },
       },
       {
         apiVersion: 'gpurental.dev/v1alpha1',
@@ -76,9 +78,11 @@ describeWithNode('the chart on a node', (cluster) => {
   const rented = async (): Promise<string> =>
     JSON.stringify(machines.parse(JSON.parse(await bench.kubectl('get', 'gpui', '-o=json'))));
 
+  /** Those that are not being deleted. */
   const readyPods = async (): Promise<string[]> => {
-    const conditions = '{range .items[*]}{.metadata.name}={.status.containerStatuses[0].ready} {end}';
-    const args = ['-n', NAMESPACE, '-l', 'app.kubernetes.io/component!=test', `-o=jsonpath=${conditions}`];
+    const states =
+      '{range .items[*]}{.metadata.name}={.status.containerStatuses[0].ready}{.metadata.deletionTimestamp} {end}';
+    const args = ['-n', NAMESPACE, '-l', 'app.kubernetes.io/component!=test', `-o=jsonpath=${states}`];
     const shown = await bench.kubectl('get', 'pods', ...args);
     return shown.split(' ').filter((pod) => pod.endsWith('=true'));
   };
@@ -108,7 +112,8 @@ describeWithNode('the chart on a node', (cluster) => {
       bench.kubectl('delete', 'pod', pod, '-n', NAMESPACE, '--force', '--grace-period=0'),
   } as const;
 
-  test.for(['is killed', 'is deleted', 'is deleted by force'] as const)(
+  // Killed last: for two seconds after it has restarted a container, the kubelet passes no SIGTERM on to it.
+  test.for(['is deleted', 'is deleted by force', 'is killed'] as const)(
     'has a new leader when the leader %s',
     async (ending, { skip }) => {
       if (ending === 'is killed' && cluster().source === 'existing-cluster')
@@ -171,12 +176,14 @@ describeWithNode('the chart on a node', (cluster) => {
     await mountAuthority();
     await rentMachine('kept');
     const before = await rented();
+    const startedAt = performance.now();
     const seen = await watchLeadership(leadership, () =>
       bench.helm(['upgrade', RELEASE, CHART, '--set=crds.enabled=false', ...WAIT], bench.values),
     );
+    const took = `${((performance.now() - startedAt) / 1000).toFixed(1)} s`;
     const gap = `at most ${Math.round(seen.longestGapMs)} ms without one`;
     process.stderr.write(
-      `upgrade: ${seen.holders.length} leaders in turn, ${gap}, ${seen.samples} samples\n`,
+      `upgrade: ${took}, ${seen.holders.length} leaders in turn, ${gap}, ${seen.samples} samples\n`,
     );
     expect(seen.longestGapMs).toBeLessThan(HANDOVER_MS);
     expect(await rented()).toBe(before);
