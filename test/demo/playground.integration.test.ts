@@ -1,92 +1,19 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterEach, expect, inject, test } from 'vitest';
-import { REPOSITORY } from '../../scripts/generate/artifact.ts';
-import { until } from '../builders/until.ts';
 import type {} from '../cluster/provided-context.ts';
+import {
+  commandsOf,
+  endPlaygrounds,
+  type Playground,
+  READY_MS,
+  remainsOf,
+  startPlayground,
+  typed,
+} from './playground-process.ts';
 
-const SCRIPT = join(REPOSITORY, 'scripts/playground.ts');
+afterEach(endPlaygrounds);
 
-interface Playground {
-  readonly child: ChildProcess;
-  /** Its own folder for temporary files: what is in it afterwards was left behind. */
-  readonly folder: string;
-  readonly output: () => string;
-  readonly ended: Promise<number | null>;
-}
-
-const started: Playground[] = [];
-afterEach(async () => {
-  for (const { child, ended, folder } of started.splice(0)) {
-    child.kill('SIGTERM');
-    await ended;
-    rmSync(folder, { recursive: true, force: true });
-  }
-});
-
-/** Without a terminal, and with a stdin that is closed from the beginning. */
-function start(env: Readonly<Record<string, string>> = {}): Playground {
-  const folder = mkdtempSync(join(tmpdir(), 'gpu-rental-playground-'));
-  const child = spawn(process.execPath, [SCRIPT], {
-    env: { ...process.env, TMPDIR: folder, PLAYGROUND_NODE: 'false', ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += String(chunk)));
-  const ended = once(child, 'close').then(([code]: (number | null)[]) => code ?? null);
-  const playground = { child, folder, output: () => output, ended };
-  started.push(playground);
-  return playground;
-}
-
-/** On a busy machine two API servers at once take minutes. */
-const READY_MS = 240_000;
-
-/** The commands that it prints, each on a line of its own, once it is ready. */
-async function commandsOf({ child, output }: Playground): Promise<readonly string[]> {
-  const isReady = (): boolean => {
-    if (child.exitCode !== null) throw new Error(`it ended too soon:\n${output()}`);
-    return output().includes('Ctrl-C');
-  };
-  await until('the playground is ready', isReady, READY_MS);
-  return output()
-    .split('\n')
-    .filter((line) => /^ {10}\S/.test(line))
-    .map((line) => line.trim());
-}
-
-/** What is printed when somebody types them into a new terminal, at home. */
-async function typed(commands: readonly string[]): Promise<string> {
-  const home = mkdtempSync(join(tmpdir(), 'gpu-rental-reader-'));
-  try {
-    const env = { PATH: process.env.PATH, HOME: home };
-    const { stdout } = await promisify(execFile)('bash', ['-ec', commands.join('\n')], { cwd: home, env });
-    return stdout;
-  } finally {
-    rmSync(home, { recursive: true });
-  }
-}
-
-/** Process ids of all processes whose environment names the folder. */
-async function processesOf(folder: string): Promise<string> {
-  const { stdout } = await promisify(execFile)('grep', [
-    '--files-with-matches',
-    '--no-messages',
-    '--binary-files=text',
-    `TMPDIR=${folder}`,
-    ...environments(),
-  ]).catch(({ stdout: found }: { stdout: string }) => ({ stdout: found }));
-  return stdout;
-}
-
-const environments = (): readonly string[] =>
-  readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map((pid) => `/proc/${pid}/environ`);
+const start = (env: Readonly<Record<string, string>>): Playground =>
+  startPlayground({ PLAYGROUND_NODE: 'false', ...env });
 
 // Two on one borrowed cluster would be two operators with one identity.
 test.skipIf(inject('cluster').source === 'existing-cluster')(
@@ -113,10 +40,7 @@ test.skipIf(inject('cluster').source === 'existing-cluster')(
     expect(long.child.exitCode).toBeNull();
     long.child.kill('SIGTERM');
     expect(await long.ended).toBe(0);
-    for (const { folder } of [short, long]) {
-      expect(await processesOf(folder)).toBe('');
-      expect(readdirSync(folder)).toEqual([]);
-    }
+    for (const playground of [short, long]) expect(await remainsOf(playground)).toEqual([]);
   },
   2 * READY_MS,
 );

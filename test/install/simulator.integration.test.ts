@@ -11,6 +11,7 @@ import { type Cluster, startCluster } from '../cluster/cluster.ts';
 import { findOnPath } from '../cluster/kubectl.ts';
 import { goToolPath, HELM } from '../tools/go-tool.ts';
 import { CHART, type Helm, manifestShape, openHelm } from './helm.ts';
+import { commandsInNotes } from './notes.ts';
 import { workloadOf } from './workload.ts';
 
 /*
@@ -108,10 +109,6 @@ async function startContainers(): Promise<{ readonly url: string; readonly contr
   return { url, control };
 }
 
-/** What the notes tell to type, without the watch and what leads into a Pod. */
-const commandsIn = (text: string): string =>
-  text.slice(text.indexOf('kubectl create secret'), text.indexOf('kubectl get gpui -w'));
-
 describe.skipIf(!canRun)('the chart with simulator.enabled', () => {
   test('is accepted where Pod Security enforces "restricted"', async () => {
     const deployment = manifestShape.parse(await read('deployment', SIMULATOR));
@@ -140,7 +137,7 @@ describe.skipIf(!canRun)('the chart with simulator.enabled', () => {
     expect(url).toMatch(/^https:/);
     const typed = [
       ...lookAround(cluster),
-      commandsIn(notes),
+      commandsInNotes(notes),
       'kubectl wait gpui/first --for=condition=Ready --timeout=150s',
       `curl --silent --show-error ${control}/ledger`,
     ].join('\n');
