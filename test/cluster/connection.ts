@@ -10,6 +10,8 @@ export interface NodeConnection {
   readonly hostAddress: string;
   /** Program and arguments; the path of an image's archive comes last. */
   readonly importCommand: readonly string[];
+  /** Where containerd reads how it reaches registries; absent where that is not ours to say. */
+  readonly registriesFolder?: string;
   /** Whether the processes of containers are processes of this machine, which may be killed. */
   readonly sharesProcesses: boolean;
 }

@@ -2,10 +2,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Cluster, startCluster } from '../../../test/cluster/cluster.ts';
+import { ownNode } from '../../../test/cluster/node/own-node.ts';
 import { untilOurKindsAreServed } from '../../../test/crds/install.ts';
 import { helmTransport } from '../charts.ts';
 import type { Program } from '../programs.ts';
 import type { ReleaseSettings } from '../settings.ts';
+import { openNodeRegistry } from './node-registry.ts';
 
 const NAMESPACE = 'gpu-rental-system';
 const NAME = 'gpu-rental-operator';
@@ -22,22 +24,54 @@ export interface Installation {
 }
 
 /**
- * Installs what was released on a Kubernetes API: both charts from the registry, then the quick start with the
- * registry's image. Rejects unless the Deployments name the released image. Without a node no container runs.
+ * Installs what was released: both charts from the registry, then the quick start with the registry's image. On a node,
+ * where this machine can be one, the image is pulled from the registry, and a machine becomes ready; elsewhere it is
+ * installed on an API server alone, where no container runs. Rejects unless the Deployments name the released image,
+ * and on the node unless the containers run it.
  */
 export async function installReleased(installation: Installation): Promise<string> {
+  const usability = await ownNode.check(process.env);
+  if (usability.type !== 'unusable') return installOnNode(installation);
   const cluster = await startCluster({ report: () => {} });
   try {
     await installCharts(cluster, installation);
     await applyQuickstart(cluster, installation);
-    return `charts and quick start on ${cluster.source}, without a node`;
+    await cluster.kubectl(['get', 'gpui/first', '--namespace', 'default']);
+    return `charts and quick start on ${cluster.source}, where no container runs (${usability.why}; a node needs ${ownNode.needs})`;
   } finally {
     await cluster.stop();
   }
 }
 
-async function installCharts(cluster: Cluster, { settings, digest, helm }: Installation): Promise<void> {
+async function installOnNode(installation: Installation): Promise<string> {
+  const cluster = await startCluster({ node: true, only: ownNode.source, report: () => {} });
+  try {
+    const registry = await openNodeRegistry(cluster.node, installation.settings.host);
+    try {
+      await installCharts(cluster, installation, async () => requirePulled(cluster, installation));
+      const startedAt = performance.now();
+      const manifests = await applyQuickstart(cluster, installation);
+      await cluster.kubectl(['wait', 'gpui/first', '--for=condition=Ready', '--timeout=2m']);
+      const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+      await requirePulled(cluster, installation);
+      await endQuickstart(cluster, manifests);
+      return `charts and quick start on a node that pulled the image, first machine ready after ${seconds} s`;
+    } finally {
+      await registry.close();
+    }
+  } finally {
+    await cluster.stop();
+  }
+}
+
+/** `whenReady` makes Helm wait for the Pods, and runs while they do. */
+async function installCharts(
+  cluster: Cluster,
+  { settings, digest, helm }: Installation,
+  whenReady?: () => Promise<void>,
+): Promise<void> {
   const where = ['--namespace', NAMESPACE, '--kubeconfig', cluster.kubeconfigPath];
+  const wait = whenReady === undefined ? [] : ['--wait', '--timeout=120s'];
   const install = (chart: string, ...values: readonly string[]): Promise<string> => {
     const source = [`oci://${settings.charts}/${chart}`, '--version', settings.version];
     const transport = helmTransport(settings.host);
@@ -45,15 +79,17 @@ async function installCharts(cluster: Cluster, { settings, digest, helm }: Insta
   };
   await install(`${NAME}-crds`);
   await untilOurKindsAreServed(cluster.admin);
-  await install(NAME, '--set', 'crds.enabled=false');
+  await install(NAME, '--set', 'crds.enabled=false', ...wait);
   await requireImages(cluster, [`${settings.image}@${digest}`]);
-  for (const release of [NAME, `${NAME}-crds`]) await helm(['uninstall', release, ...where]);
+  await whenReady?.();
+  for (const release of [NAME, `${NAME}-crds`]) await helm(['uninstall', release, ...where, ...wait]);
 }
 
+/** Resolves with what was applied. */
 async function applyQuickstart(
   cluster: Cluster,
   { settings, digest, repository, crane }: Installation,
-): Promise<void> {
+): Promise<string> {
   const tagged = `${settings.image}:${settings.version}`;
   const text = readFileSync(join(repository, 'deploy/quickstart.yaml'), 'utf8');
   const manifests = text.replaceAll(/(?<=^ *image: )ghcr\.io\/\S+$/gm, tagged);
@@ -62,7 +98,7 @@ async function applyQuickstart(
   const published = (await crane(['digest', tagged])).trim();
   if (published !== digest)
     throw new Error(`${tagged} of the quick start is ${published} instead of ${digest}`);
-  await cluster.kubectl(['get', 'gpui/first', '--namespace', 'default']);
+  return manifests;
 }
 
 /** The first round brings the kinds and the second their objects, as the head of the file says. */
@@ -80,9 +116,27 @@ async function applyUntilServed(cluster: Cluster, manifests: string): Promise<vo
   }
 }
 
+/** As the head of the file says. Rejects if a Pod is left. */
+async function endQuickstart(cluster: Cluster, manifests: string): Promise<void> {
+  await cluster.kubectl(['delete', 'gpui/first', 'gpuacct/default', '--timeout=60s']);
+  const everything = ['delete', '-f', '-', '--ignore-not-found', '--timeout=60s'];
+  await cluster.kubectl(everything, { stdin: manifests });
+  const left = await cluster.kubectl(['get', 'pods', '--namespace', NAMESPACE, '-o', 'name']);
+  if (left !== '') throw new Error(`The quick start left ${left.trim()}`);
+}
+
 async function requireImages(cluster: Cluster, expected: readonly string[]): Promise<void> {
   const path = 'jsonpath={.spec.template.spec.containers[*].image}';
   const named = await cluster.kubectl(['get', 'deployment', NAME, '--namespace', NAMESPACE, '-o', path]);
   if (named !== expected.join(' '))
     throw new Error(`The installed Deployment runs ${named} instead of ${expected.join(' ')}`);
+}
+
+/** An image that was imported instead of pulled has no digest of a registry. */
+async function requirePulled(cluster: Cluster, { settings, digest }: Installation): Promise<void> {
+  const path = 'jsonpath={.items[*].status.containerStatuses[*].imageID}';
+  const run = (await cluster.kubectl(['get', 'pods', '--namespace', NAMESPACE, '-o', path])).split(' ');
+  const expected = `${settings.image}@${digest}`;
+  const other = run.find((image) => image !== expected);
+  if (other !== undefined) throw new Error(`A container runs ${other || 'nothing'} instead of ${expected}`);
 }

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { z } from 'zod';
 import type { AdminClient } from '../admin-client.ts';
@@ -20,6 +21,11 @@ export interface NodeAccess {
   readonly hostAddress: string;
   /** Gives the node the images of an OCI or Docker archive. Rejects with what the importing program writes. */
   importImage(archivePath: string): Promise<void>;
+  /**
+   * From now on the node pulls images of that registry from this address, by plain HTTP if it says so. Throws where
+   * that is not ours to say.
+   */
+  reachRegistry(host: string, url: string): void;
   /**
    * The processes of a container that runs, as this machine numbers them, the oldest first: that is the container's
    * own. Rejects where the node's processes are not processes of this machine, and where the container does not run.
@@ -90,6 +96,15 @@ export function accessNode(admin: AdminClient, connection: NodeConnection): Node
           throw new Error(`${archivePath} could not be imported: ${error.stderr?.trim() || error.message}`);
         },
       );
+    },
+    reachRegistry(host, url) {
+      const { registriesFolder } = connection;
+      if (registriesFolder === undefined)
+        throw new Error('How this cluster’s nodes reach registries is not set up here.');
+      const folder = join(registriesFolder, host);
+      mkdirSync(folder, { recursive: true });
+      const capabilities = '  capabilities = ["pull", "resolve"]';
+      writeFileSync(join(folder, 'hosts.toml'), `server = "${url}"\n[host."${url}"]\n${capabilities}\n`);
     },
     async processIdsOf(container) {
       if (!connection.sharesProcesses)

@@ -7,6 +7,7 @@ import { nodeImages } from './images.ts';
 import { keepNode } from './kept-node.ts';
 import { findNodePrograms, INSTALL_COMMAND, probeNamespaces } from './programs.ts';
 import { importCommand } from './servers.ts';
+import { REGISTRIES } from './settings.ts';
 
 /** A control plane and a node from Go modules, with containerd and runc of this machine, in namespaces of their own. */
 export const ownNode: Way = {
@@ -61,6 +62,7 @@ export const ownNode: Way = {
       node: {
         hostAddress: network.hostAddress,
         importCommand: importCommand(programs.ctr, site.folder),
+        registriesFolder: join(site.folder, REGISTRIES),
         sharesProcesses: true,
       },
     });

@@ -43,6 +43,7 @@ describe('the settings of a node', () => {
     expect(containerdSettings(settings).match(/(?:root|path|conf_dir) = "[^"]*"/g)).toEqual([
       'root = "/tmp/folder/containerd"',
       'path = "/tmp/folder/opt"',
+      'path = "/tmp/folder/registries"',
       'conf_dir = "/tmp/folder/cni"',
     ]);
     expect(kubeletSettings(settings)).toMatchObject({

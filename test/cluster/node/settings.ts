@@ -27,6 +27,8 @@ export const DNS_IMAGE = 'localhost/coredns:1';
 export const WORKLOAD_IMAGE = 'localhost/workload:1';
 export const NODE_NAME = 'node';
 export const CONTAINERD_SOCKET = 'containerd.sock';
+/** A folder in it per registry: containerd reads it at each pull. */
+export const REGISTRIES = 'registries';
 
 /** containerd's settings, as TOML. Where a process may not lower its OOM score, runc must not try to. */
 export function containerdSettings(settings: NodeSettings): string {
@@ -52,6 +54,8 @@ ${containerdFolders(settings)}
 [${cri}]
   sandbox_image = "${PAUSE_IMAGE}"
   restrict_oom_score_adj = true
+  [${cri}.registry]
+    config_path = "${join(folder, REGISTRIES)}"
   [${cri}.cni]
     bin_dir = "${programs.cniFolder}"
     conf_dir = "${folder}/cni"
@@ -68,13 +72,16 @@ ${containerdFolders(settings)}
 
 function containerdSettings2(settings: NodeSettings): string {
   const { folder, programs, snapshotter } = settings;
+  const images = 'plugins."io.containerd.cri.v1.images"';
   const runtime = 'plugins."io.containerd.cri.v1.runtime"';
   return `version = 3
 ${containerdFolders(settings)}
-[plugins."io.containerd.cri.v1.images"]
+[${images}]
   snapshotter = "${snapshotter}"
-  [plugins."io.containerd.cri.v1.images".pinned_images]
+  [${images}.pinned_images]
     sandbox = "${PAUSE_IMAGE}"
+  [${images}.registry]
+    config_path = "${join(folder, REGISTRIES)}"
 [${runtime}]
   restrict_oom_score_adj = true
   [${runtime}.cni]
