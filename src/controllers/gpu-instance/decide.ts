@@ -9,7 +9,7 @@ import { whileBooting } from './rules/booting.ts';
 import { whileDeleting } from './rules/deleting.ts';
 import { endMachine, reasonOfEnding } from './rules/ending.ts';
 import { whileFailing } from './rules/failing.ts';
-import { machineFinding, type RecordedMachine } from './rules/machine-finding.ts';
+import { machineFinding } from './rules/machine-finding.ts';
 import { awaitSettlement } from './rules/pending.ts';
 import { saveFound, saveRented } from './rules/rented.ts';
 import { whileRunning, whileUnrecognized } from './rules/running.ts';
@@ -17,7 +17,7 @@ import { whileStopped } from './rules/stopped.ts';
 import { whileUnrented } from './rules/unrented.ts';
 import { classify, type Stage } from './stage.ts';
 import { destroySurplus } from './surplus.ts';
-import type { AbsenceView, Action, DestroyMark, Observed, Step } from './types.ts';
+import type { AbsenceView, Action, Observed, Step } from './types.ts';
 
 /**
  * The next step for one object, from what was seen alone. Every choice is made here: which offer, which
@@ -31,14 +31,11 @@ export function decide(observed: Observed): Step {
   const mayHaveSurplus = stage.type === 'machine' || stage.type === 'pending' || stage.type === 'unrented';
   const surplus = mayHaveSurplus ? destroySurplus(facts) : undefined;
   if (surplus) return surplus;
-  return restoreGuard(facts, stage) ?? publishFirst(facts, byStage(facts, stage));
-}
-
-/** Someone took the finalizer away while a machine bills: without it a deletion would leave the machine behind. */
-function restoreGuard({ object }: Facts, stage: Stage): Step | undefined {
+  // Someone took the finalizer away while a machine bills: without it a deletion would leave the machine behind.
   const bills = stage.type === 'machine' || stage.type === 'pending' || stage.type === 'found';
-  if (!bills || object.metadata.finalizers?.includes(MACHINE_FINALIZER)) return undefined;
-  return decision({ rule: 'restore-guard', record: { type: 'finalizer' }, requeue: { afterMs: 0 } });
+  if (bills && !facts.object.metadata.finalizers?.includes(MACHINE_FINALIZER))
+    return decision({ rule: 'restore-guard', record: { type: 'finalizer' }, requeue: { afterMs: 0 } });
+  return publishFirst(facts, byStage(facts, stage));
 }
 
 function byStage(facts: Facts, stage: Exclude<Stage, { type: 'deleting' }>): Step {
@@ -70,17 +67,15 @@ function named(rule: string, step: Step): Step {
   return step.type === 'decision' ? { ...step, rule } : step;
 }
 
-/** A destroy was answered with success: whatever a list still shows, the machine is on its way out. */
-function carryThrough(facts: Facts, { machine, state }: RecordedMachine, mark: DestroyMark): Step {
-  const reason = reasonOfEnding(facts) ?? mark.reason;
-  const kind = reason === 'LimitReached' ? 'limit' : 'lost';
-  const step = endMachine(facts, { machine, reason, kind, finding: machineFinding(facts, state) });
-  return named('carry-through-destroy', step);
-}
-
 function byMachine(facts: Facts, { machine, state }: Extract<Stage, { type: 'machine' }>): Step {
   const mark = facts.memory.destroys.find(({ instanceId }) => instanceId === machine.instanceId);
-  if (mark) return carryThrough(facts, { machine, state }, mark);
+  if (mark) {
+    // A destroy was answered with success: whatever a list still shows, the machine is on its way out.
+    const reason = reasonOfEnding(facts) ?? mark.reason;
+    const kind = reason === 'LimitReached' ? 'limit' : 'lost';
+    const step = endMachine(facts, { machine, reason, kind, finding: machineFinding(facts, state) });
+    return named('carry-through-destroy', step);
+  }
   switch (state.type) {
     case 'absent':
       return named('machine-missing', whileAbsent(facts, { machine, state }));
@@ -105,34 +100,24 @@ export function stillDecides(
   seen: Observed,
   { before, action }: { readonly before: Observed; readonly action: Action },
 ): boolean {
-  const step = decide({ ...seen, ...readBefore(seen, before) });
-  return step.type === 'decision' && step.actions.some((each) => isSameAction(each, action));
-}
-
-function readBefore(seen: Observed, before: Observed): Partial<Observed> {
   const { offers, broadOffers, inputs, loginProven, confirmed, published } = before;
   // What one of several calls has failed by meanwhile keeps none of the others waiting.
   const { destroyFailures, destroyNotBefore, notBefore } = before.memory;
-  const memory = { ...seen.memory, destroyFailures, destroyNotBefore, notBefore };
-  return {
-    ...{ offers, broadOffers, inputs, loginProven, confirmed, published },
-    memory,
-    absences: absences(seen, before),
-  };
-}
-
-function absences(seen: Observed, before: Observed): ReadonlyMap<string, AbsenceView> {
   const withRead = ([id, { lists }]: readonly [string, AbsenceView]) =>
     [id, { lists, read: before.absences.get(id)?.read }] as const;
-  return new Map([...seen.absences].map(withRead));
-}
-
-/** What is done to which machine; a label as well, but not a price that has moved meanwhile. */
-function isSameAction(one: Action, other: Action): boolean {
-  if (one.type !== other.type) return false;
-  const { instanceId, label } = targetOf(one);
-  const target = targetOf(other);
-  return instanceId === target.instanceId && label === target.label;
+  const step = decide({
+    ...seen,
+    ...{ offers, broadOffers, inputs, loginProven, confirmed, published },
+    memory: { ...seen.memory, destroyFailures, destroyNotBefore, notBefore },
+    absences: new Map([...seen.absences].map(withRead)),
+  });
+  if (step.type !== 'decision') return false;
+  // What is done to which machine; a label as well, but not a price that has moved meanwhile.
+  const { instanceId, label } = targetOf(action);
+  return step.actions.some((each) => {
+    const target = targetOf(each);
+    return each.type === action.type && target.instanceId === instanceId && target.label === label;
+  });
 }
 
 function targetOf(action: Action): { readonly instanceId?: string; readonly label?: string | undefined } {

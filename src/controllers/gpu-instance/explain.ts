@@ -9,7 +9,7 @@ import { MachineIndex, ObjectMemory, SteadyClock } from './memory.ts';
 import { type LoginSnapshot, type OtherObjects, observeSnapshot, type Snapshot } from './observe.ts';
 import { decideWithReads, type Reader } from './reads.ts';
 import { classify, type Stage } from './stage.ts';
-import type { AccountFacts, Decision, Observed, Refusal } from './types.ts';
+import type { AccountFacts, Decision, Refusal } from './types.ts';
 
 /** What the operator would do with an object now if it saw what was read here. */
 export interface Explained {
@@ -58,7 +58,12 @@ export async function explainInstance(object: GpuInstance, deps: ExplainDeps): P
     const { observed, decision, reads } = await decideWithReads(first, {
       reader,
       clocks: { clock, steady, session: undefined },
-      publish: async (seen) => asPublished(seen),
+      // The operator writes the children: here they count as written.
+      publish: async (seen) => {
+        const { metadata, status } = seen.object;
+        const bindingName = status?.binding?.name ?? `${metadata.name}-connection`;
+        return { ...seen, published: { type: 'done', bindingName } };
+      },
     });
     return { stage: classify(deriveFacts(observed)), decision, reads };
   };
@@ -101,10 +106,4 @@ function loginSnapshot(
     labelled: (uid) => index.labelled({ identity, login: account.login }, list, uid),
     place: undefined,
   };
-}
-
-/** Takes the children as written: the operator writes them. */
-function asPublished(observed: Observed): Observed {
-  const bindingName = observed.object.status?.binding?.name ?? `${observed.object.metadata.name}-connection`;
-  return { ...observed, published: { type: 'done', bindingName } };
 }

@@ -49,14 +49,10 @@ function countingLists(
   mark: DestroyMark | undefined,
 ): readonly number[] {
   if (mark) return lists.filter((begun) => begun > mark.answeredAt);
-  const from = visibleFrom(facts);
-  return lists.filter((begun) => begun >= from);
-}
-
-function visibleFrom(facts: Facts): number {
   const { intent, constants, object } = facts;
-  if (intent.type !== 'intent' || intent.intent.attempt !== object.status?.attempt) return 0;
-  return deadlineOf(intent.intent, facts) + constants.listLagMs;
+  const isNewest = intent.type === 'intent' && intent.intent.attempt === object.status?.attempt;
+  const from = isNewest ? deadlineOf(intent.intent, facts) + constants.listLagMs : 0;
+  return lists.filter((begun) => begun >= from);
 }
 
 function farApart(begun: readonly number[], spacingMs: number): boolean {

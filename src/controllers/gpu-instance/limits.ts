@@ -34,17 +34,21 @@ export function limitToApply(facts: Facts): LimitState {
 
 function limitStateAt(facts: Facts, now: number): LimitState {
   const { spec, status } = facts.object;
-  const lifetime = lifetimeLeft(facts, now);
-  if (lifetime !== undefined && lifetime <= 0) {
+  const maxLifetime = parseDuration(spec.maxLifetime);
+  const first = parseTime(status?.firstRentedAt);
+  const lifetimeLeft =
+    maxLifetime === undefined || first === undefined ? undefined : first + maxLifetime - now;
+  if (lifetimeLeft !== undefined && lifetimeLeft <= 0) {
     return { type: 'reached', detail: `spec.maxLifetime of ${spec.maxLifetime} is over.` };
   }
-  const cost = costLeft(facts, now);
-  if (cost !== undefined && cost <= 0) {
+  const maxTotalCost = parseDollars(spec.maxTotalCost);
+  const costLeft = maxTotalCost === undefined ? undefined : maxTotalCost - totalCost(status?.cost, now);
+  if (costLeft !== undefined && costLeft <= 0) {
     return { type: 'reached', detail: `spec.maxTotalCost of $${spec.maxTotalCost} is spent.` };
   }
-  const spendIn =
-    cost === undefined ? undefined : timeToSpend(cost, parseDollars(status?.cost?.pricePerHour));
-  const times = [lifetime, spendIn].filter((time) => time !== undefined);
+  const price = parseDollars(status?.cost?.pricePerHour) ?? 0;
+  const spentIn = costLeft === undefined || price === 0 ? undefined : (costLeft / price) * 3_600_000;
+  const times = [lifetimeLeft, spentIn].filter((time) => time !== undefined);
   return { type: 'within', reachedInMs: times.length === 0 ? undefined : Math.max(1000, Math.min(...times)) };
 }
 
@@ -64,21 +68,6 @@ export function priceRise(
     return `The machine costs $${formatDollars(price)}/h; its offer said $${formatDollars(offered)}/h.`;
   }
   return undefined;
-}
-
-function lifetimeLeft({ object }: Facts, now: number): number | undefined {
-  const most = parseDuration(object.spec.maxLifetime);
-  const first = parseTime(object.status?.firstRentedAt);
-  return most === undefined || first === undefined ? undefined : first + most - now;
-}
-
-function costLeft({ object }: Facts, now: number): number | undefined {
-  const most = parseDollars(object.spec.maxTotalCost);
-  return most === undefined ? undefined : most - totalCost(object.status?.cost, now);
-}
-
-function timeToSpend(amount: number, pricePerHour: number | undefined): number | undefined {
-  return pricePerHour === undefined || pricePerHour === 0 ? undefined : (amount / pricePerHour) * 3_600_000;
 }
 
 /** The annotation names a time that has come, and the machine is older than it. */

@@ -2,20 +2,11 @@ import { isLost } from '../../instance/status-class.ts';
 import { formatDollars } from '../../lib/money.ts';
 import { MarketplaceError } from '../../marketplace/errors/errors.ts';
 import type { Instance } from '../../marketplace/instances/instance.ts';
-import type { Offer } from '../../marketplace/offers/offers.ts';
 import { decide } from './decide.ts';
 import type { Deps } from './deps.ts';
 import { EXPLAINED_MS } from './memory.ts';
 import { readInputs } from './rental-inputs.ts';
-import type {
-  ConfirmedView,
-  Decision,
-  InputsView,
-  Observed,
-  OffersView,
-  Publication,
-  ReadRequest,
-} from './types.ts';
+import type { Decision, InputsView, Observed, OffersView, Publication, ReadRequest } from './types.ts';
 
 export type ReadDeps = Pick<Deps, 'cluster' | 'session' | 'wake' | 'aside' | 'log'>;
 
@@ -106,8 +97,12 @@ async function readOne(observed: Observed, request: ReadRequest, reader: Reader)
       return { absences: new Map([...observed.absences, [request.instanceId, { lists, read }]]) };
     }
     case 'confirmLost': {
+      // A list may be minutes old, and a host that answers again does not lose its machine.
       const { instanceId } = request;
-      return { confirmed: { instanceId, state: stateOf(await rowOrFailure(instanceId, reader)) } };
+      const row = await rowOrFailure(instanceId, reader);
+      if (row === null || row === 'failed')
+        return { confirmed: { instanceId, state: row === null ? 'absent' : row } };
+      return { confirmed: { instanceId, state: isLost(row.actualStatus) ? 'lost' : 'well' } };
     }
     case 'loginProof':
       return { loginProven: await reader.proveLogin() };
@@ -125,32 +120,22 @@ async function rowOrFailure(instanceId: string, reader: Reader): Promise<Instanc
   }
 }
 
-/** A list may be minutes old, and a host that answers again does not lose its machine. */
-function stateOf(row: Instance | null | 'failed'): ConfirmedView['state'] {
-  if (row === 'failed') return 'failed';
-  return row === null ? 'absent' : isLost(row.actualStatus) ? 'lost' : 'well';
-}
-
 /** The operator's own reader. Whatever asks the marketplace waits without occupying a worker slot. */
 export function readerOf({ cluster, session, wake, aside, log }: ReadDeps): Reader {
   return {
     inputs: async ({ object }) => readInputs(object, cluster),
     async offers(observed, request) {
       const found = await aside(() => searchOffers(observed, request, { session, wake }));
-      if (found.type === 'found') log.info('Offers searched', searchFields(found.offers));
+      if (found.type !== 'found') return found;
+      const prices = found.offers.flatMap(({ pricePerHour }) => pricePerHour ?? []);
+      log.info('Offers searched', {
+        offers: found.offers.length,
+        ...(prices.length > 0 && { fromDollarsPerHour: formatDollars(Math.min(...prices)) }),
+      });
       return found;
     },
     machine: (instanceId) => aside(async () => session?.feed.get(instanceId)),
     proveLogin: () => aside(async () => (await session?.proveLogin()) ?? false),
-  };
-}
-
-/** What a log line says of a search: how many offers the marketplace has for it, and from which price on. */
-function searchFields(offers: readonly Offer[]): Record<string, unknown> {
-  const prices = offers.flatMap(({ pricePerHour }) => pricePerHour ?? []);
-  return {
-    offers: offers.length,
-    ...(prices.length > 0 && { fromDollarsPerHour: formatDollars(Math.min(...prices)) }),
   };
 }
 

@@ -35,7 +35,10 @@ type SecretValue = { readonly type: 'value'; readonly text: string | undefined }
  */
 export async function readInputs(copy: GpuInstance, cluster: KubeClient): Promise<InputsView> {
   const trimmed = trimmedOf(copy.spec);
-  if (trimmed?.offerBytes !== undefined) return offersTooLarge(trimmed.offerBytes);
+  if (trimmed?.offerBytes !== undefined) {
+    const detail = `spec.offers has ${trimmed.offerBytes} bytes; the limit is ${MAX_OFFER_BYTES}. Use fewer or shorter filters.`;
+    return { type: 'problem', reason: 'InputsTooLarge', detail };
+  }
   const object = trimmed ? await wholeObject(cluster, gpuInstanceResource, copy) : copy;
   const wrongFields = wrongOfferFields(object.spec);
   if (wrongFields !== undefined) return { type: 'problem', reason: 'InvalidFilter', detail: wrongFields };
@@ -57,11 +60,6 @@ export async function readInputs(copy: GpuInstance, cluster: KubeClient): Promis
 const MAX_INPUT_BYTES = 65_536;
 /** Most bytes of a docker configuration; one login has a few hundred. */
 const MAX_LOGIN_BYTES = 262_144;
-
-function offersTooLarge(bytes: number): Problem {
-  const detail = `spec.offers has ${bytes} bytes; the limit is ${MAX_OFFER_BYTES}. Use fewer or shorter filters.`;
-  return { type: 'problem', reason: 'InputsTooLarge', detail };
-}
 
 function isWithin(bytes: number, limit: number): boolean {
   return bytes <= limit;

@@ -46,11 +46,14 @@ export type Stage =
 /** Where the object stands. The order matters: what is certain comes before what is only absent. */
 export function classify(facts: Facts): Stage {
   if (facts.isDeleting) return { type: 'deleting' };
-  return (
-    blockedByRecord(facts) ??
-    outside(facts) ??
-    (facts.accountFacts ? byOwnership(facts) : { type: 'withoutAccount' })
-  );
+  const turnedAway = blockedByRecord(facts) ?? outside(facts);
+  if (turnedAway) return turnedAway;
+  if (!facts.accountFacts) return { type: 'withoutAccount' };
+  for (const guess of GUESSES) {
+    const stage = guess(facts);
+    if (stage) return stage;
+  }
+  return { type: 'unrented', attempt: facts.openIntent?.attempt ?? facts.settledAttempt };
 }
 
 /**
@@ -109,14 +112,6 @@ const GUESSES: readonly Guess[] = [
   (facts) => (facts.object.spec.adopt && facts.settledAttempt === 0 ? { type: 'adopting' } : undefined),
 ];
 
-function byOwnership(facts: Facts): Stage {
-  for (const guess of GUESSES) {
-    const stage = guess(facts);
-    if (stage) return stage;
-  }
-  return { type: 'unrented', attempt: facts.openIntent?.attempt ?? facts.settledAttempt };
-}
-
 function answeredRental(facts: Facts): Stage | undefined {
   const { rented } = facts.memory;
   return rented && rented.attempt > facts.settledAttempt ? { type: 'rented', rented } : undefined;
@@ -138,8 +133,13 @@ function openRental(facts: Facts): Stage | undefined {
 }
 
 function recordedMachine(facts: Facts): Stage | undefined {
-  const machine = facts.ownedMachine;
-  return machine && { type: 'machine', machine, state: machineState(facts) };
+  const { ownedMachine: machine, list, object } = facts;
+  if (!machine) return undefined;
+  const row = list?.recorded;
+  if (!row) return { type: 'machine', machine, state: { type: 'absent' } };
+  // One that has run and of which the service says no word any more does not boot: nothing can be told of it.
+  const isSilent = row.actualStatus === null && object.status?.runningAt !== undefined;
+  return { type: 'machine', machine, state: isSilent ? { type: 'unrecognized', row } : stateOf(row) };
 }
 
 /** The machine of the newest purchase from `least` on that this object did not already let go of; of equals the lowest id. */
@@ -152,14 +152,6 @@ export function newestLabelled(facts: Facts, least: number): Extract<Stage, { ty
     if (!best || attempt > best.attempt) best = { type: 'found', instanceId: row.id, attempt };
   }
   return best;
-}
-
-/** A machine that has run and of which the service says no word any more does not boot: nothing can be told of it. */
-function machineState({ list, object }: Facts): MachineState {
-  const row = list?.recorded;
-  if (!row) return { type: 'absent' };
-  const hasRun = object.status?.runningAt !== undefined;
-  return row.actualStatus === null && hasRun ? { type: 'unrecognized', row } : stateOf(row);
 }
 
 type RowState = Exclude<MachineState, { type: 'absent' }>;
@@ -175,13 +167,9 @@ export function stateOf(row: Instance): RowState {
     case 'stopped':
       return { type, row };
     case 'failing':
-      return { type, row, reason: failureOf(row) };
+      if (!isUnseen(row.actualStatus)) return { type, row, reason: 'Exited' };
+      return { type, row, reason: row.actualStatus === 'offline' ? 'HostOffline' : 'HostSilent' };
     case 'unrecognized':
       return { type: 'unrecognized', row };
   }
-}
-
-function failureOf({ actualStatus }: Instance): 'Exited' | 'HostSilent' | 'HostOffline' {
-  if (!isUnseen(actualStatus)) return 'Exited';
-  return actualStatus === 'offline' ? 'HostOffline' : 'HostSilent';
 }

@@ -4,7 +4,6 @@ import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { accountRefOf } from '../../instance/account-ref.ts';
 import type { Feed } from '../../marketplace/feed/feed.ts';
 import type { FeedEvent } from '../../marketplace/feed/feed-state.ts';
-import type { Instance } from '../../marketplace/instances/instance.ts';
 import { readLabel } from '../../ownership/label.ts';
 import { objectKey, uidOf } from '../../runtime/kube/kube-object.ts';
 import type { Informer } from '../../runtime/list-watch/informer.ts';
@@ -92,19 +91,17 @@ export class Watches {
   }
 
   #onFeedEvent(event: FeedEvent, session: AccountSession): void {
-    if (event.type === 'row') this.#enqueueOwners(event.id, event.row ?? event.previous, session);
+    if (event.type === 'row') {
+      for (const key of this.#keysByMachine.get(event.id) ?? []) this.#options.enqueue(key);
+      const reading = readLabel(session.identity, (event.row ?? event.previous)?.label);
+      const key = reading.type === 'verified' ? this.#keyByUid.get(reading.facts.uid) : undefined;
+      if (key !== undefined) this.#options.enqueue(key);
+    }
     if (event.type !== 'list') return;
     this.#options.steady.noteList(session.feed, event.list);
     const waiting = this.#waitingForList.get(session.feed);
     this.#waitingForList.delete(session.feed);
     for (const key of waiting ?? []) this.#options.enqueue(key);
-  }
-
-  #enqueueOwners(id: string, row: Instance | undefined, session: AccountSession): void {
-    for (const key of this.#keysByMachine.get(id) ?? []) this.#options.enqueue(key);
-    const reading = readLabel(session.identity, row?.label);
-    const key = reading.type === 'verified' ? this.#keyByUid.get(reading.facts.uid) : undefined;
-    if (key !== undefined) this.#options.enqueue(key);
   }
 
   #index(object: GpuInstance): void {

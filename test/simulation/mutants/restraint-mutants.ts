@@ -8,7 +8,7 @@ export const RESTRAINT_MUTANTS: readonly Mutant[] = [
     name: 'paused-is-replaced',
     loses: 'the pause before a replacement',
     file: `${RULES}/ending.ts`,
-    find: "  if (object.spec.paused) return blocker('Paused');\n",
+    find: "  if (spec.paused) return blocker('Paused');\n",
     replace: '',
   },
   {
@@ -29,9 +29,8 @@ export const RESTRAINT_MUTANTS: readonly Mutant[] = [
     name: 'lost-is-replaced-anyway',
     loses: 'the policy that a lost machine is not replaced',
     file: `${RULES}/ending.ts`,
-    find: "  if (planned.kind === 'lost' && object.spec.replacement.policy === 'Never')\n",
-    replace:
-      "  if (planned.kind === 'lost' && object.spec.replacement.policy !== 'Never' && object.spec.paused)\n",
+    find: "if (kind === 'lost' && spec.replacement.policy === 'Never')",
+    replace: "if (kind === 'lost' && spec.replacement.policy !== 'Never' && spec.paused)",
   },
   {
     name: 'bought-anew-anyway',
@@ -130,8 +129,8 @@ export const RESTRAINT_MUTANTS: readonly Mutant[] = [
     name: 'hold-lifts-limit',
     loses: 'the end of a held machine at the limits of its object',
     file: `${RULES}/ending.ts`,
-    find: "if (planned.kind === 'limit') return undefined;",
+    find: "if (kind === 'limit') return undefined;",
     replace:
-      "if (planned.kind === 'limit' && object.metadata.annotations?.[annotations.hold] === undefined) return undefined;",
+      "if (kind === 'limit' && object.metadata.annotations?.[annotations.hold] === undefined) return undefined;",
   },
 ];

@@ -15,21 +15,14 @@ export function whileAbsent(facts: Facts, recorded: RecordedMachine<StateIn<'abs
   if (!mayBelieve(facts, begun)) return facts.list && wasSeen(facts) ? missing(facts, recorded) : RETRY_LATER;
   if (begun === undefined && facts.account.state !== 'ready')
     return wasSeen(facts) ? missing(facts, recorded) : RETRY_LATER;
-  return byProof(facts, recorded, begun);
-}
-
-const RETRY_LATER = decision({ requeue: { onList: true, afterMs: 10_000 } });
-
-function byProof(
-  facts: Facts,
-  recorded: RecordedMachine<StateIn<'absent'>>,
-  begun: Reason | undefined,
-): Step {
-  const { instanceId } = recorded.machine;
-  const proof = goneProof(facts, instanceId);
-  switch (proof.type) {
-    case 'gone':
-      return vanished(facts, recorded, begun ?? 'Vanished');
+  const { machine } = recorded;
+  const { instanceId } = machine;
+  switch (goneProof(facts, instanceId).type) {
+    case 'gone': {
+      const endedAt = lastSeenBefore(facts, instanceId);
+      if (endedAt === undefined) return RETRY_LATER;
+      return ended(facts, { machine, reason: begun ?? 'Vanished', kind: 'lost' }, endedAt);
+    }
     case 'needsRead':
       return { type: 'read', requests: [{ type: 'machine', instanceId }] };
     case 'needsLogin':
@@ -40,15 +33,11 @@ function byProof(
   }
 }
 
+const RETRY_LATER = decision({ requeue: { onList: true, afterMs: 10_000 } });
+
 /** A machine that was rented a moment ago is not listed at once. */
 function wasSeen({ object }: Facts): boolean {
   return object.status?.actualStatus !== undefined;
-}
-
-function vanished(facts: Facts, { machine }: RecordedMachine<StateIn<'absent'>>, reason: Reason): Step {
-  const endedAt = lastSeenBefore(facts, machine.instanceId);
-  if (endedAt === undefined) return RETRY_LATER;
-  return ended(facts, { machine, reason, kind: 'lost' }, endedAt);
 }
 
 /**

@@ -9,7 +9,7 @@ import { decision } from '../decision.ts';
 import type { Facts } from '../facts.ts';
 import { stateOf } from '../stage.ts';
 import { beganAt, carriedFields, withoutMachine, withRow } from '../status.ts';
-import type { Decision, ListedMachine, Requeue, StatusFields, Step } from '../types.ts';
+import type { Decision, ListedMachine, Requeue, Step } from '../types.ts';
 import { type Listed, machineFinding, type RecordedMachine } from './machine-finding.ts';
 import { rentedFields, unlessPriced } from './rented.ts';
 
@@ -18,7 +18,11 @@ export function observeOnly(facts: Facts): Step {
   const checked = adoptable(facts);
   if (checked.type === 'wait')
     return decision({ rule: 'wait-for-list', requeue: { onList: true, afterMs: 5_000 } });
-  if (checked.type === 'refused') return refuse(facts, checked, shownNoMore(facts));
+  if (checked.type === 'refused') {
+    // What was told of a machine that was only watched is not true any more: neither where it is reached, nor what it costs.
+    const { cost: _shown, ...fields } = withoutMachine(carriedFields(facts));
+    return refuse(facts, checked, fields);
+  }
   const { row } = checked.machine;
   const state = stateOf(row);
   const finding = machineFinding(facts, state);
@@ -126,12 +130,6 @@ function accountProblem({ account }: Facts): Extract<Adoptable, { type: 'refused
   if (account.state !== 'notReady') return undefined;
   const detail = `The MarketplaceAccount is not ready: ${account.message}`;
   return { type: 'refused', reason: 'AccountNotReady', detail };
-}
-
-/** What was told of a machine that was only watched is not true any more: neither where it is reached, nor what it costs. */
-function shownNoMore(facts: Facts): StatusFields {
-  const { cost: _shown, ...fields } = withoutMachine(carriedFields(facts));
-  return fields;
 }
 
 function refuse(

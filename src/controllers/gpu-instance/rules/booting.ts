@@ -12,7 +12,7 @@ import {
   statusSeenSince,
   withRow,
 } from '../status.ts';
-import type { Decision, Requeue, Step } from '../types.ts';
+import type { Decision, Step } from '../types.ts';
 import { endMachine, stop } from './ending.ts';
 import { bootReason, machineFinding, type RecordedMachine, type StateIn } from './machine-finding.ts';
 import { byRules } from './replacing.ts';
@@ -39,41 +39,26 @@ interface Deadline {
 
 /** When this step of the boot is over at the latest. Progress moves it, up to the hard cap. */
 export function bootDeadline(facts: Facts, row: Instance): Deadline {
-  return isProvisioned(facts, row) ? loadingDeadline(facts, row) : provisioningDeadline(facts, row);
-}
-
-/** By its word, or by the record: a machine that was loading and is `created` again has no new time to be provisioned. */
-function isProvisioned({ object }: Facts, row: Instance): boolean {
-  const { actualStatus, runningAt } = object.status ?? {};
-  const wasLoading = runningAt === undefined && actualStatus !== undefined;
-  return [actualStatusOf(row), ...(wasLoading ? [actualStatus] : [])].some(
-    (status) => bootReason(status) === 'Loading',
-  );
-}
-
-/** One that has run begins anew when it is `created` again, as after a start. */
-function provisioningDeadline(facts: Facts, row: Instance): Deadline {
   const { spec, status } = facts.object;
-  const since =
-    status?.runningAt === undefined ? rentedSince(facts, row.startedAt) : statusSeenSince(facts, row);
-  const at = deadlineAfter(facts, since, durationMs(spec.timeouts.provisioning));
-  return { at, reason: 'ProvisioningTimedOut' };
-}
-
-function loadingDeadline(facts: Facts, row: Instance): Deadline {
-  const { timeouts } = facts.object.spec;
-  const since = loadingSince(facts, row);
+  const isLoading = bootReason(actualStatusOf(row)) === 'Loading';
+  // One that was loading and is `created` again has no new time to be provisioned, unless it has run, as after a start.
+  const hasRun = status?.runningAt !== undefined;
+  const wasLoading =
+    !hasRun && status?.actualStatus !== undefined && bootReason(status.actualStatus) === 'Loading';
+  if (!isLoading && !wasLoading) {
+    const since = hasRun ? statusSeenSince(facts, row) : rentedSince(facts, row.startedAt);
+    const at = deadlineAfter(facts, since, durationMs(spec.timeouts.provisioning));
+    return { at, reason: 'ProvisioningTimedOut' };
+  }
+  const since = isLoading
+    ? statusSeenSince(facts, row)
+    : (parseTime(status?.actualStatusSince) ?? facts.steadyNow);
   const progressAt = Math.max(since, facts.memory.progress?.at ?? 0, facts.memory.progressOnRecord ?? 0);
   const at = Math.min(
-    deadlineAfter(facts, progressAt, durationMs(timeouts.loading)),
+    deadlineAfter(facts, progressAt, durationMs(spec.timeouts.loading)),
     deadlineAfter(facts, since, durationMs(LOADING_HARD_CAP)),
   );
   return { at, reason: 'LoadingTimedOut' };
-}
-
-function loadingSince(facts: Facts, row: Instance): number {
-  if (bootReason(actualStatusOf(row)) === 'Loading') return statusSeenSince(facts, row);
-  return parseTime(facts.object.status?.actualStatusSince) ?? facts.steadyNow;
 }
 
 function timedOut(facts: Facts, recorded: RecordedMachine<StateIn<'booting'>>): Step | undefined {
@@ -91,31 +76,26 @@ function timedOut(facts: Facts, recorded: RecordedMachine<StateIn<'booting'>>): 
 function wait(facts: Facts, recorded: RecordedMachine<StateIn<'booting'>>): Decision {
   const { row } = recorded.state;
   const reason = bootReason(actualStatusOf(row));
-  const fields = fieldsFor(facts, row);
+  const untilTimedOut = untilTimeIsUp(facts, bootDeadline(facts, row).at);
+  const times = [untilTimedOut.afterMs, nextDeadline(facts).afterMs].filter((time) => time !== undefined);
   return decision({
-    fields,
+    fields: fieldsFor(facts, row),
     finding: {
       phase: reason === 'Provisioning' ? 'Provisioning' : 'Loading',
       reason,
       machine: machineFinding(facts, recorded.state),
     },
-    requeue: sooner(untilTimeIsUp(facts, bootDeadline(facts, row).at), nextDeadline(facts)),
+    requeue: times.length === 0 ? untilTimedOut : { ...untilTimedOut, afterMs: Math.min(...times) },
   });
 }
 
-function sooner(one: Requeue, other: Requeue): Requeue {
-  const times = [one.afterMs, other.afterMs].filter((time) => time !== undefined);
-  return times.length === 0 ? one : { ...one, afterMs: Math.min(...times) };
-}
-
-/** A new machine has nothing to tell before it loads; that one which ran is created again has to outlive a restart. */
+/**
+ * A new machine has nothing to tell before it loads; that one which ran is created again has to outlive a restart.
+ * Progress is made durable when a quarter of the patience has passed since it last was, not at each sight of it.
+ */
 function fieldsFor(facts: Facts, row: Instance): ReturnType<typeof withRow> {
-  if (bootReason(actualStatusOf(row)) === 'Loading') return loadingFields(facts, row);
-  return facts.object.status?.runningAt === undefined ? carriedFields(facts) : withRow(facts, row);
-}
-
-/** Progress is made durable when a quarter of the patience has passed since it last was, not at each sight of it. */
-function loadingFields(facts: Facts, row: Instance): ReturnType<typeof withRow> {
+  if (bootReason(actualStatusOf(row)) !== 'Loading')
+    return facts.object.status?.runningAt === undefined ? carriedFields(facts) : withRow(facts, row);
   const fields = withRow(facts, row);
   const seen = facts.memory.progress?.at;
   if (seen === undefined) return fields;

@@ -24,11 +24,19 @@ import { whatIsMissing } from './pending.ts';
  * lets go of a machine, by `deletionPolicy: Retain`.
  */
 const RULES: readonly Rule<undefined>[] = [
-  { name: 'not-guarded', because: 'Without our finalizer there is nothing left to do.', decide: notGuarded },
+  {
+    name: 'not-guarded',
+    because: 'Without our finalizer there is nothing left to do.',
+    decide: ({ object }) =>
+      object.metadata.finalizers?.includes(MACHINE_FINALIZER) ? undefined : decision({}),
+  },
   {
     name: 'observed-only',
     because: 'A machine that was only watched is not ours to end.',
-    decide: observedOnly,
+    decide: ({ object }) =>
+      object.spec.adopt?.policy === 'Observe'
+        ? release(noteGone('The machine was only watched and stays as it is.'))
+        : undefined,
   },
   { name: 'never-rented', because: 'No intent and no claim: no money was spent.', decide: neverRented },
   {
@@ -51,11 +59,15 @@ const RULES: readonly Rule<undefined>[] = [
     because: 'Its account has gone, which nothing of this object kept: no machine and no purchase is open.',
     decide: settledBefore,
   },
-  { name: 'wait-for-account', because: 'Only a proven key can destroy.', decide: waitForKey },
+  {
+    name: 'wait-for-account',
+    because: 'Only a proven key can destroy.',
+    decide: (facts) => (facts.accountFacts ? undefined : waitingForKey(facts)),
+  },
   {
     name: 'wait-for-list',
     because: 'Only a complete list names all machines of this object.',
-    decide: waitForList,
+    decide: ({ list }) => (list ? undefined : decision({ requeue: { onList: true, afterMs: 5_000 } })),
   },
   {
     name: 'settle-first',
@@ -71,16 +83,6 @@ const RULES: readonly Rule<undefined>[] = [
 
 export function whileDeleting(facts: Facts): Step {
   return firstOf(RULES, facts, undefined) ?? decision({});
-}
-
-function notGuarded({ object }: Facts): Step | undefined {
-  return object.metadata.finalizers?.includes(MACHINE_FINALIZER) ? undefined : decision({});
-}
-
-function observedOnly(facts: Facts): Step | undefined {
-  return facts.object.spec.adopt?.policy === 'Observe'
-    ? release(noteGone('The machine was only watched and stays as it is.'))
-    : undefined;
 }
 
 function neverRented(facts: Facts): Step | undefined {
@@ -108,14 +110,6 @@ function settledBefore(facts: Facts): Step | undefined {
   if (account.state !== 'missing' || isOpen || instanceId !== undefined || claim !== undefined)
     return undefined;
   return release(noteGone('No machine of it was left when its account went.'));
-}
-
-function waitForKey(facts: Facts): Step | undefined {
-  return facts.accountFacts ? undefined : waitingForKey(facts);
-}
-
-function waitForList(facts: Facts): Step | undefined {
-  return facts.list ? undefined : decision({ requeue: { onList: true, afterMs: 5_000 } });
 }
 
 function settleFirst(facts: Facts): Step | undefined {
@@ -168,20 +162,13 @@ function confirmGone(facts: Facts): Step | undefined {
 
 function letGo(facts: Facts): Step {
   const unproven = facts.list?.recorded;
-  if (unproven && !facts.ownedMachine) return release(noteUnproven(unproven.id));
+  if (unproven && !facts.ownedMachine) {
+    const note = `Machine ${unproven.id}, which the status names, is not proven to be this object's: it stays, and bills whoever rented it.`;
+    return release({ type: 'Warning', reason: 'Released', action: 'Deleting', note });
+  }
   const mark = facts.memory.destroys.at(-1);
   const cost = totalCost(facts.object.status?.cost, mark?.endedAt ?? facts.now);
   return release(noteGone(`Nothing is left; all machines of this object cost $${formatDollars(cost)}.`));
-}
-
-/** The status names a listed machine, and nothing proves that it is this object's. */
-function noteUnproven(id: string): EventNote {
-  return {
-    type: 'Warning',
-    reason: 'Released',
-    action: 'Deleting',
-    note: `Machine ${id}, which the status names, is not proven to be this object's: it stays, and bills whoever rented it.`,
-  };
 }
 
 function release(note: EventNote): Decision {
@@ -271,22 +258,20 @@ function noteRetained(facts: Facts, kept: string | undefined): EventNote {
   const { instanceId = kept, cost } = facts.object.status ?? {};
   const price = parseDollars(cost?.pricePerHour);
   const bills = price === undefined ? '' : ` and bills $${formatDollars(price)}/h`;
+  // A machine that nobody knows of yet belongs to no object then: only the marketplace can tell of it.
+  const open = facts.openIntent;
+  const leftOpen = open
+    ? ` Purchase ${open.attempt} of offer ${open.offer} may have made one all the same: look for it in the marketplace's console.`
+    : '';
   return {
     type: 'Warning',
     reason: 'Released',
     action: 'Deleting',
     note:
       instanceId === undefined
-        ? `No machine was on record.${purchaseLeftOpen(facts)}`
+        ? `No machine was on record.${leftOpen}`
         : `Machine ${instanceId} was given up${bills}.`,
   };
-}
-
-/** A machine that nobody knows of yet belongs to no object then: only the marketplace can tell of it. */
-function purchaseLeftOpen(facts: Facts): string {
-  const open = facts.openIntent;
-  if (!open) return '';
-  return ` Purchase ${open.attempt} of offer ${open.offer} may have made one all the same: look for it in the marketplace's console.`;
 }
 
 /** A machine that outlives its object, as it is listed. */
@@ -324,20 +309,17 @@ function machinesToDestroy(facts: Facts): readonly string[] {
   const { list } = facts;
   if (!list) return [];
   const kept = machineToKeep(facts)?.instanceId;
-  return [...ownMachines(facts, list)].filter((id) => id !== kept && !isDestroyPending(facts, id));
-}
-
-function ownMachines(facts: Facts, list: ListView): ReadonlySet<string> {
   const recorded = facts.ownedMachine;
   const labelled = list.labelled.filter(({ ownership }) => attemptOf(ownership) !== undefined);
   const found = facts.intentOutcome;
   const isBought = found.type === 'found' && !isOver(found.instanceId, facts.memory, list);
-  return new Set([
+  const own = new Set([
     ...(recorded && list.recorded ? [recorded.instanceId] : []),
     ...labelled.map(({ row }) => row.id),
     ...list.labelled.filter((machine) => isTakenBack(facts, machine)).map(({ row }) => row.id),
     ...(isBought ? [found.instanceId] : []),
   ]);
+  return [...own].filter((id) => id !== kept && !isDestroyPending(facts, id));
 }
 
 /**

@@ -1,4 +1,3 @@
-import type { GpuInstanceSpec } from '../../../api/v1alpha1/gpu-instance.ts';
 import { annotations } from '../../../api/v1alpha1/names.ts';
 import { type Reason, reasons } from '../../../api/v1alpha1/reasons.ts';
 import { machineCost } from '../../../instance/cost.ts';
@@ -89,10 +88,6 @@ function endingFinding(
   };
 }
 
-function isReportedRemaining({ object }: Facts): boolean {
-  return object.status?.conditions?.some(({ reason }) => reason === 'OldMachineNotGone') ?? false;
-}
-
 /** How many refused destroys in a row are no longer a hiccup. */
 export const MIN_REPORTED_FAILURES = 3;
 
@@ -131,11 +126,13 @@ function stillThere(facts: Facts, planned: PlannedEnd, mark: DestroyMark): Decis
     facts.list.begunSteady > overdueAt &&
     facts.list.ids.includes(planned.machine.instanceId);
   if (isListed) return destroy(facts, planned, 'OldMachineNotGone');
+  const { conditions = [] } = facts.object.status ?? {};
+  const isReported = conditions.some(({ reason }) => reason === 'OldMachineNotGone');
   return decision({
     fields: carriedFields(facts),
     finding: endingFinding(
       planned,
-      isReportedRemaining(facts) ? 'OldMachineNotGone' : 'Replacing',
+      isReported ? 'OldMachineNotGone' : 'Replacing',
       `Machine ${planned.machine.instanceId} goes first.`,
     ),
     requeue: { onList: true, afterMs: Math.max(1000, overdueAt - facts.steadyNow) },
@@ -207,19 +204,19 @@ const BLOCKED_RETRY_MS = 60_000;
 
 /** The first thing that forbids to end this machine now. */
 export function blockedBy(facts: Facts, planned: PlannedEnd): Blocker | undefined {
-  const { object, account } = facts;
+  const { object, account, uid } = facts;
+  const { spec } = object;
+  const { kind } = planned;
   // A budget that an annotation lifts is none: to keep the machine, raise the limit in the spec.
-  if (planned.kind === 'limit') return undefined;
+  if (kind === 'limit') return undefined;
   if (object.metadata.annotations?.[annotations.hold] !== undefined) return blocker('Held');
-  if (object.spec.paused) return blocker('Paused');
-  if (planned.kind === 'lost' && object.spec.replacement.policy === 'Never')
+  if (spec.paused) return blocker('Paused');
+  if (kind === 'lost' && spec.replacement.policy === 'Never')
     return blocker('ReplacementOff', planned.detail);
-  if (planned.kind === 'unwanted' && !canRent(object.spec)) return blocker('ReplacementOff', NOTHING_TO_RENT);
-  if (planned.kind === 'unwanted' && account.outsider === 'refused') return blocker('NamespaceNotAllowed');
-  return blockedByAccount(facts, planned);
-}
-
-function blockedByAccount({ account, uid }: Facts, { kind }: PlannedEnd): Blocker | undefined {
+  // A machine that was taken over may be all that its object can ever have.
+  const canRent = (spec.offers ?? []).length > 0 && spec.image !== undefined;
+  if (kind === 'unwanted' && !canRent) return blocker('ReplacementOff', NOTHING_TO_RENT);
+  if (kind === 'unwanted' && account.outsider === 'refused') return blocker('NamespaceNotAllowed');
   if (account.state !== 'ready') return blocker('AccountNotReady');
   const { breaker } = account.facts;
   if (breaker.type === 'closed') return undefined;
@@ -228,11 +225,6 @@ function blockedByAccount({ account, uid }: Facts, { kind }: PlannedEnd): Blocke
 }
 
 const NOTHING_TO_RENT = 'No other machine can be rented: spec.offers or spec.image is missing.';
-
-/** A machine that was taken over may be all that its object can ever have. */
-function canRent({ offers = [], image }: GpuInstanceSpec): boolean {
-  return offers.length > 0 && image !== undefined;
-}
 
 /** What is shown of a machine that is of no use, or beyond a limit, while its end is held back. */
 export function showBlockedEnd(facts: Facts, planned: PlannedEnd): Decision | undefined {

@@ -3,7 +3,7 @@ import { parseDuration } from '../../../lib/time.ts';
 import { decision, type Rule } from '../decision.ts';
 import type { Facts } from '../facts.ts';
 import { untilTimeIsUp } from '../limits.ts';
-import { carriedFields, type Finding, statusSeenSince, withRow } from '../status.ts';
+import { carriedFields, statusSeenSince, withRow } from '../status.ts';
 import type { Decision, Step } from '../types.ts';
 import { endMachine } from './ending.ts';
 import { machineFinding, type RecordedMachine, type StateIn } from './machine-finding.ts';
@@ -97,22 +97,15 @@ function tolerate(facts: Facts, recorded: RecordedMachine<StateIn<'failing'>>): 
   return { ...stayLost(facts, recorded), requeue };
 }
 
-/** Why it is not replaced, if that is not its own tolerance. */
-function whyTolerated(
-  facts: Facts,
-  { state }: RecordedMachine<StateIn<'failing'>>,
-): Pick<Finding, 'reason' | 'detail'> {
-  const breaker = facts.accountFacts?.breaker;
-  const holds = breaker?.type === 'open' && facts.object.spec.powerState !== 'Stopped';
-  return holds ? { reason: 'BreakerOpen', detail: breaker.message } : { reason: state.reason };
-}
-
 function stayLost(facts: Facts, recorded: RecordedMachine<StateIn<'failing'>>): Decision {
+  const { breaker } = facts.accountFacts ?? {};
+  // Why it is not replaced, if that is not its own tolerance.
+  const isBlocked = breaker?.type === 'open' && facts.object.spec.powerState !== 'Stopped';
   return decision({
     fields: withRow(facts, recorded.state.row),
     finding: {
       phase: 'Lost',
-      ...whyTolerated(facts, recorded),
+      ...(isBlocked ? { reason: 'BreakerOpen', detail: breaker.message } : { reason: recorded.state.reason }),
       machine: machineFinding(facts, recorded.state),
     },
   });

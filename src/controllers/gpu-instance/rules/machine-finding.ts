@@ -68,11 +68,8 @@ function unmappedPorts({ object, list }: Facts): readonly string[] {
 
 /** Everything the row tells; of a machine that runs also the first sight of it running. */
 export function seenFields(facts: Facts, row: Instance): StatusFields {
-  return row.actualStatus === 'running' ? runningFields(facts, row) : withRow(facts, row);
-}
-
-/** A start that worked is forgotten. */
-function runningFields(facts: Facts, row: Instance): StatusFields {
+  if (row.actualStatus !== 'running') return withRow(facts, row);
+  // A start that worked is forgotten.
   const { startRequestedAt: _worked, progressAt: _loaded, ...fields } = withRow(facts, row);
   const seenAt = formatTime(facts.list?.begunAt ?? facts.now);
   const annotation = facts.object.metadata.annotations?.[annotations.replaceAt];

@@ -4,7 +4,6 @@ import { omitUndefined } from '../../../lib/json.ts';
 import { formatDollars } from '../../../lib/money.ts';
 import { fittingText } from '../../../lib/text.ts';
 import { formatTime } from '../../../lib/time.ts';
-import type { Instance } from '../../../marketplace/instances/instance.ts';
 import { makeClaim } from '../../../ownership/claim.ts';
 import { decision } from '../decision.ts';
 import type { Facts, OwnedMachine } from '../facts.ts';
@@ -66,14 +65,24 @@ export function saveFound(facts: Facts, stage: Extract<Stage, { type: 'found' }>
 
 /** What row and intent tell of a found machine: its money, its place, and what it was bought by. */
 function foundFields(facts: Facts, stage: Extract<Stage, { type: 'found' }>): StatusFields {
-  const row = listedRow(facts, stage.instanceId);
+  const { intent, list } = facts;
+  const rows = [...(list?.labelled ?? []).map(({ row }) => row), ...(list?.unowned ?? [])];
+  const row = rows.find(({ id }) => id === stage.instanceId);
   const from = (row && beganAt(facts, row)) ?? facts.serviceNow ?? facts.now;
   const fields = rentedFields(facts, stage, from);
+  const { pricePerHour, machineId, hostId, image } = row ?? {};
+  const bought =
+    intent.type === 'intent' && intent.intent.attempt === stage.attempt ? intent.intent : undefined;
   return unlessPriced(facts, {
     ...fields,
-    cost: beginCost(fields.cost, from, row?.pricePerHour),
-    ...(row && rowFields(row)),
-    ...boughtFields(facts, stage.attempt),
+    cost: beginCost(fields.cost, from, pricePerHour),
+    ...omitUndefined({
+      offerPricePerHour: pricePerHour === undefined ? undefined : formatDollars(pricePerHour),
+      machineId,
+      hostId,
+      image: fittingText(image, 512),
+    }),
+    ...(bought && { offerId: bought.offer, specHash: bought.spec }),
   });
 }
 
@@ -81,21 +90,6 @@ function foundFields(facts: Facts, stage: Extract<Stage, { type: 'found' }>): St
 export function unlessPriced(facts: Facts, fields: StatusFields): StatusFields {
   if (fields.cost === undefined || fields.offerPricePerHour !== undefined) return fields;
   return { ...fields, cost: withAssumedPrice(fields.cost, assumedPrice(facts, fields)) };
-}
-
-function rowFields({ pricePerHour, machineId, hostId, image }: Instance): StatusFields {
-  const offerPricePerHour = pricePerHour === undefined ? undefined : formatDollars(pricePerHour);
-  return omitUndefined({ offerPricePerHour, machineId, hostId, image: fittingText(image, 512) });
-}
-
-function boughtFields({ intent }: Facts, attempt: number): StatusFields {
-  if (intent.type !== 'intent' || intent.intent.attempt !== attempt) return {};
-  return { offerId: intent.intent.offer, specHash: intent.intent.spec };
-}
-
-function listedRow({ list }: Facts, instanceId: string): Instance | undefined {
-  const rows = [...(list?.labelled ?? []).map(({ row }) => row), ...(list?.unowned ?? [])];
-  return rows.find(({ id }) => id === instanceId);
 }
 
 /** The fields of a newly held machine: proof of ownership, and the rental for the brake. */

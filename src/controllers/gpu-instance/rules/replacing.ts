@@ -3,7 +3,7 @@ import { decision, firstOf, type Rule } from '../decision.ts';
 import type { Facts } from '../facts.ts';
 import { limitToApply, priceRise, replaceIsDue } from '../limits.ts';
 import { highestCap } from '../offers.ts';
-import type { Decision, Step } from '../types.ts';
+import type { Step } from '../types.ts';
 import { labelAdopted } from './adopting.ts';
 import {
   askToStop,
@@ -29,7 +29,9 @@ const specChanged: PlanOf = (facts, recorded) => {
 };
 
 const priceRaised: PlanOf = (facts, recorded) => {
-  const detail = risenPrice(facts, recorded, ownCap(facts));
+  // Limits of an account stop rentals, and no machine that runs.
+  const ownCap = highestCap(alternativesOf(facts), {}) ?? Number.POSITIVE_INFINITY;
+  const detail = risenPrice(facts, recorded, ownCap);
   return detail !== undefined && facts.object.spec.onPriceAbove === 'Replace'
     ? { ...unwanted(facts, recorded, 'PriceRaised'), detail }
     : undefined;
@@ -109,11 +111,6 @@ export function risenPrice(
   return priceRise(facts, state.row.pricePerHour, cap);
 }
 
-/** What a machine may be given up for: limits of an account stop rentals, and no machine that runs. */
-function ownCap(facts: Facts): number {
-  return highestCap(alternativesOf(facts), {}) ?? Number.POSITIVE_INFINITY;
-}
-
 /** Those that the machine satisfies, not a position in `offers`, which an edit may move. */
 function alternativesOf({ object }: Facts) {
   return satisfiedOffers(object.status ?? {}, object.spec);
@@ -122,34 +119,20 @@ function alternativesOf({ object }: Facts) {
 /** What happens to the machine when a limit is reached: what the deletion policy says. */
 function applyLimit(facts: Facts, recorded: RecordedMachine<Listed>, detail: string): Step {
   const { machine, state } = recorded;
+  const { deletionPolicy, powerState } = facts.object.spec;
   const finding = machineFinding(facts, state);
   const planned: PlannedEnd = { machine, reason: 'LimitReached', detail, kind: 'limit', finding };
-  const isToEnd = facts.object.spec.deletionPolicy === 'Destroy';
-  const kept = isToEnd ? showBlockedEnd(facts, planned) : keptBeyond(facts, recorded, detail);
-  return kept ? stoppedIfDesired(facts, recorded, kept) : endMachine(facts, planned);
-}
-
-function keptBeyond(facts: Facts, { state }: RecordedMachine<Listed>, detail: string): Decision {
-  return decision({
-    fields: seenFields(facts, state.row),
-    finding: {
-      phase: 'Failed',
-      reason: 'LimitReached',
-      detail,
-      machine: machineFinding(facts, state),
-      budget: { reason: 'LimitReached', detail },
-    },
-    record: { type: 'status' },
-  });
-}
-
-/** By its deletion policy, or since nobody wants it to run. */
-function stoppedIfDesired(
-  facts: Facts,
-  { machine, state }: RecordedMachine<Listed>,
-  kept: Decision,
-): Decision {
-  const { deletionPolicy, powerState } = facts.object.spec;
+  const budget = { reason: 'LimitReached', detail } as const;
+  const kept =
+    deletionPolicy === 'Destroy'
+      ? showBlockedEnd(facts, planned)
+      : decision({
+          fields: seenFields(facts, state.row),
+          finding: { ...budget, phase: 'Failed', machine: finding, budget },
+          record: { type: 'status' },
+        });
+  if (!kept) return endMachine(facts, planned);
+  // It stays, and runs no longer: by its deletion policy, or since nobody wants it to run.
   const isToStop = deletionPolicy === 'Stop' || powerState === 'Stopped';
   if (!isToStop || state.type === 'stopped') return kept;
   return { ...kept, record: { type: 'status' }, ...askToStop(facts, machine.instanceId) };

@@ -2,7 +2,7 @@ import { decision, type Rule } from '../decision.ts';
 import type { Facts } from '../facts.ts';
 import { nextDeadline, unreadableReplaceAt } from '../limits.ts';
 import { withRow } from '../status.ts';
-import type { ConditionState, Decision, Step } from '../types.ts';
+import type { Decision, Step } from '../types.ts';
 import { stop } from './ending.ts';
 import {
   machineFinding,
@@ -27,11 +27,6 @@ export function whileRunning(facts: Facts, recorded: RecordedMachine<StateIn<'ru
   return byRules(RUNNING_RULES, facts, recorded);
 }
 
-/** In the words of what does not answer. */
-function detailOf({ probe }: Facts, { reason, message }: ConditionState): string | undefined {
-  return reason === 'PortsNotMapped' ? message : probe?.detail;
-}
-
 function healthy(facts: Facts, recorded: RecordedMachine<StateIn<'running'>>): Decision {
   const answers = reachable(facts);
   const ready = answers.status === 'True';
@@ -41,7 +36,8 @@ function healthy(facts: Facts, recorded: RecordedMachine<StateIn<'running'>>): D
     finding: {
       phase: 'Running',
       reason: ready ? 'Ready' : answers.reason,
-      ...(ready ? {} : { detail: detailOf(facts, answers) }),
+      // In the words of what does not answer.
+      ...(!ready && { detail: answers.reason === 'PortsNotMapped' ? answers.message : facts.probe?.detail }),
       ready,
       machine: machineFinding(facts, recorded.state),
       ...(detail === undefined ? {} : { budget: { reason: 'PriceRaised', detail } }),

@@ -4,7 +4,7 @@ import { decision, type Rule } from '../decision.ts';
 import type { Facts } from '../facts.ts';
 import { isTimeUp, nextDeadline, untilTimeIsUp } from '../limits.ts';
 import { withRow } from '../status.ts';
-import type { Action, Decision, Step } from '../types.ts';
+import type { Decision, Step } from '../types.ts';
 import { PERMISSION_RETRY_MS } from './blocked.ts';
 import { endMachine } from './ending.ts';
 import { machineFinding, type RecordedMachine, type StateIn } from './machine-finding.ts';
@@ -120,20 +120,17 @@ function start(facts: Facts, recorded: RecordedMachine<StateIn<'stopped'>>): Dec
   const wait = notBefore - facts.steadyNow;
   const asks = wait <= 0 && startAnsweredAt === undefined;
   const answeredAt = startAnsweredAt ?? facts.steadyNow;
+  const offered = parseDollars(facts.object.status?.offerPricePerHour);
+  const pricePerHour = recorded.state.row.pricePerHour ?? offered;
   return decision({
     fields: refusal ? fields : { ...fields, startRequestedAt },
     finding: refusal
       ? { ...refusal, phase: 'Stopped', machine }
       : { phase: 'Starting', reason: 'Starting', machine },
-    actions: asks ? [startAction(facts, recorded)] : [],
+    actions: asks ? [{ type: 'start', instanceId: recorded.machine.instanceId, pricePerHour }] : [],
     record: { type: 'status' },
     requeue: wait > 0 ? { afterMs: wait } : untilTimeIsUp(facts, answeredAt + startTimeoutMs(facts)),
   });
-}
-
-function startAction({ object }: Facts, { machine, state }: RecordedMachine<StateIn<'stopped'>>): Action {
-  const offered = parseDollars(object.status?.offerPricePerHour);
-  return { type: 'start', instanceId: machine.instanceId, pricePerHour: state.row.pricePerHour ?? offered };
 }
 
 function startTimeoutMs({ object }: Facts): number {
