@@ -46,6 +46,18 @@ describe('a failure counts for every object of the account (H9)', () => {
       false,
     ],
     [
+      'not if its image did not start again on two other machines either, however long that was waited for',
+      said({ reason: 'CannotStart', patient: true }),
+      ['host/2', 'host/3'].map((target) => said({ reason: 'CannotStart', target })),
+      false,
+    ],
+    [
+      'if other images did not start again on other machines',
+      said({ reason: 'CannotStart', patient: true }),
+      ['host/2', 'host/3'].map((target) => said({ reason: 'CannotStart', image: 'example/b:1', target })),
+      true,
+    ],
+    [
       'if its image was not loaded on one other machine',
       said({ reason: 'LoadingTimedOut', patient: true }),
       [said({ reason: 'LoadingTimedOut', target: 'machine/2' })],

@@ -19,8 +19,13 @@ export interface FailureReport extends Omit<FailureReporter, 'owner'> {
   readonly target: string;
 }
 
-/** Ends that a broken image or start script brings about on every machine. */
-const BY_THE_IMAGE: ReadonlySet<string> = new Set<Reason>(['Exited', 'LoadingTimedOut', 'WorkersFailing']);
+/** Ends that a broken or slow image or start script brings about on every machine. */
+const BY_THE_IMAGE: ReadonlySet<string> = new Set<Reason>([
+  'CannotStart',
+  'Exited',
+  'LoadingTimedOut',
+  'WorkersFailing',
+]);
 /** An image that failed on more other machines than this is what failed. */
 const MAX_MACHINES_FAILED_BY_IMAGE = 2;
 

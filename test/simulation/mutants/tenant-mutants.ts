@@ -52,6 +52,13 @@ export const TENANT_MUTANTS: readonly Mutant[] = [
     replace: "if (agrees || report.target !== '') return true;",
   },
   {
+    name: 'blame-by-failed-start',
+    loses: 'the look at other hosts before a start that timed out blames one for all',
+    file: 'accounts/failure-reports.ts',
+    find: "  'CannotStart',\n  'Exited',",
+    replace: "  'Exited',",
+  },
+  {
     name: 'revoked-namespace-starts',
     loses: 'the permission of a namespace before a stopped machine is started',
     file: 'controllers/gpu-instance/rules/stopped.ts',

@@ -1,6 +1,7 @@
-import type { objectAt } from '../memory-kube/json.ts';
+import { listAt, objectAt } from '../memory-kube/json.ts';
 import { MACHINE } from '../specs.ts';
 import { NAMESPACE } from '../world.ts';
+import { accountNow } from './acts.ts';
 import { HIGHEST_PRICED_OFFER } from './market.ts';
 import type { Stage } from './stage.ts';
 import type { Story } from './story.ts';
@@ -32,6 +33,13 @@ function expectFewPasses(stage: Stage, passes: number): void {
   stage.world.note(`${passes} passes were made`);
   if (passes > 200)
     stage.invariants.report('M7', `50 refused objects and one machine cost ${passes} passes in 300 s`);
+}
+
+/** An image that failed on two hosts is what failed: the next ones are blamed by its own group alone. */
+function expectFewHostsAvoided(stage: Stage): void {
+  const avoided = listAt(objectAt(accountNow(stage), 'status'), 'avoid');
+  if (avoided.length !== 2)
+    stage.invariants.report('H9', `every object avoids ${avoided.length} hosts that one image failed on`);
 }
 
 /** A colleague's machine without a label, rented by hand. */
@@ -135,6 +143,22 @@ export const TENANT_STORIES: readonly Story[] = [
         for (const name of names) stage.users.delete(`${name}.${TENANT}`);
       });
       stage.at(600, () => stage.users.createInstance('victim'));
+    },
+  },
+  {
+    name: 'no cold worker of a group starts again, and its hosts are not avoided by every object of the account (H9)',
+    seconds: 1_000,
+    group: {
+      load: 500,
+      spec: { maxWorkers: 5, maxSpendPerHour: '9.00', coldWorkers: 5, spreadBy: 'Host' },
+    },
+    plot: (stage) => {
+      stage.at(140, () => stage.users.groups.setLoad('group', 0));
+      stage.at(800, () => {
+        stage.cause({ name: 'cannot-start' });
+        stage.users.groups.setLoad('group', 500);
+      });
+      stage.at(990, () => expectFewHostsAvoided(stage));
     },
   },
   {
