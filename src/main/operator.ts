@@ -11,7 +11,7 @@ import type { LeaderElection } from '../runtime/lease/leader-election.ts';
 import { createManager, type LeaderTask, type Manager } from '../runtime/manager.ts';
 import type { Caches } from './caches.ts';
 import { controllersTask, createControllers, isLeading } from './controllers.ts';
-import { createEndpointGroups, type EndpointGroups } from './endpoint-groups.ts';
+import { createEndpointGroups } from './endpoint-groups.ts';
 import { type OperatorOptions, type Wiring, wire } from './wiring.ts';
 
 export type { OperatorOptions } from './wiring.ts';
@@ -32,7 +32,7 @@ export interface Operator {
 /** Wires the operator. Nothing runs before `manager.run()`. */
 export function createOperator(options: OperatorOptions): Operator {
   const wiring = wire(options);
-  const groups = endpointGroups(wiring);
+  const groups = createEndpointGroups({ ...wiring, isLeading: () => isLeading(wiring) });
   const controllers = [...createControllers(wiring), groups.controller];
   const { kube, caches, registry, installation, election } = wiring;
   const manager = createManager({
@@ -44,10 +44,6 @@ export function createOperator(options: OperatorOptions): Operator {
   });
   const { intake } = groups;
   return { manager, kube, caches, registry, installation, election, controllers, intake };
-}
-
-function endpointGroups(wiring: Wiring): EndpointGroups {
-  return createEndpointGroups({ ...wiring, isLeading: () => isLeading(wiring) });
 }
 
 /** In the order of their start; they stop in reverse, so that events and connections outlive the last act. */

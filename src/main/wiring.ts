@@ -89,7 +89,14 @@ export function wire(options: OperatorOptions): Wiring {
     random,
     log,
   });
-  const constants = constantsOf(config);
+  const constants: PurchaseConstants = {
+    ...defaultConstants,
+    lateCallMs: config.lateCall,
+    listLagMs: config.listLag,
+    goneSpacingMs: config.goneSpacing,
+    orphanAgeMs: config.orphanAge,
+    lateOrphanAgeMs: config.lateOrphanAge,
+  };
   const paced = config.pacing === 'documented';
   const connections = new LoginConnections({ transport: env.marketplace, clock, random, log, paced });
   const shared = { ...options, kube, caches, events, constants, connections };
@@ -195,15 +202,4 @@ function electionOf(options: OperatorOptions): LeaderElection | undefined {
     log: env.log,
     metrics,
   });
-}
-
-function constantsOf(config: Config): PurchaseConstants {
-  return {
-    ...defaultConstants,
-    lateCallMs: config.lateCall,
-    listLagMs: config.listLag,
-    goneSpacingMs: config.goneSpacing,
-    orphanAgeMs: config.orphanAge,
-    lateOrphanAgeMs: config.lateOrphanAge,
-  };
 }

@@ -122,11 +122,25 @@ export class MetricsAccess {
   #ask(token: string): Promise<Verdict> {
     const { client, clock } = this.#options;
     return withDeadline({ clock, limitMs: REVIEW_MS }, async (signal) => {
-      const { status: known } = await client.create<TokenReview>(tokenReviewResource, tokenReview(token), {
-        signal,
-      });
+      const { status: known } = await client.create<TokenReview>(
+        tokenReviewResource,
+        {
+          apiVersion: 'authentication.k8s.io/v1',
+          kind: 'TokenReview',
+          metadata: { name: '' },
+          spec: { token },
+        },
+        { signal },
+      );
       if (known?.authenticated !== true || !known.user) return 'unauthenticated';
-      const question = accessReview(known.user);
+      const { username, uid, groups, extra } = known.user;
+      const nonResourceAttributes = { path: METRICS_PATH, verb: 'get' };
+      const question: SubjectAccessReview = {
+        apiVersion: 'authorization.k8s.io/v1',
+        kind: 'SubjectAccessReview',
+        metadata: { name: '' },
+        spec: { user: username, uid, groups, extra, nonResourceAttributes },
+      };
       const { status } = await client.create<SubjectAccessReview>(accessReviewResource, question, { signal });
       return status?.allowed === true ? 'allowed' : 'forbidden';
     });
@@ -144,23 +158,4 @@ export class MetricsAccess {
 
 function pageOf(verdict: Verdict): Page | undefined {
   return verdict === 'allowed' ? undefined : REFUSALS[verdict];
-}
-
-function tokenReview(token: string): TokenReview {
-  return {
-    apiVersion: 'authentication.k8s.io/v1',
-    kind: 'TokenReview',
-    metadata: { name: '' },
-    spec: { token },
-  };
-}
-
-function accessReview({ username, uid, groups, extra }: User): SubjectAccessReview {
-  const nonResourceAttributes = { path: METRICS_PATH, verb: 'get' };
-  return {
-    apiVersion: 'authorization.k8s.io/v1',
-    kind: 'SubjectAccessReview',
-    metadata: { name: '' },
-    spec: { user: username, uid, groups, extra, nonResourceAttributes },
-  };
 }

@@ -12,7 +12,7 @@ import {
   reachableHost,
   type SocketPlace,
 } from './addresses.ts';
-import type { Answer, SimRequest } from './calls/answer.ts';
+import type { Answer } from './calls/answer.ts';
 import {
   answerBrokenRequest,
   type BodyBounds,
@@ -170,30 +170,26 @@ interface Exchange {
 
 function reply(parts: Parts, exchange: Exchange): void {
   const { service, options } = parts;
-  const { request, response } = exchange;
+  const { request, response, body } = exchange;
   const failed = (error: unknown): void => {
     options.onError(error);
     response.socket?.destroy();
   };
   try {
-    const answer = service.answer(simRequest(exchange));
+    const answer = service.answer({
+      method: request.method ?? 'GET',
+      url: request.url ?? '/',
+      headers: request.headers,
+      body,
+      address: request.socket.remoteAddress ?? 'unknown',
+      origin: `${request.socket instanceof TLSSocket ? 'https' : 'http'}://${request.headers.host ?? '127.0.0.1'}`,
+    });
     if (answer instanceof Promise) answer.then((late) => send(late, request, response)).catch(failed);
     else if (answer.type === 'reply') sendReply(answer, response);
     else send(answer, request, response).catch(failed);
   } catch (error) {
     failed(error);
   }
-}
-
-function simRequest({ request, body }: Exchange): SimRequest {
-  return {
-    method: request.method ?? 'GET',
-    url: request.url ?? '/',
-    headers: request.headers,
-    body,
-    address: request.socket.remoteAddress ?? 'unknown',
-    origin: `${request.socket instanceof TLSSocket ? 'https' : 'http'}://${request.headers.host ?? '127.0.0.1'}`,
-  };
 }
 
 async function send(answer: Answer, request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -272,17 +268,13 @@ export async function listenAt(served: Served, options: ListenOptions): Promise<
   const { market, control } = parts();
   const server = await listen(market, { place, certificate, bounds, onError });
   try {
-    const http = { place: controlAt, certificate: controlCertificate(controlAt, certificate) };
+    // Plain http on loopback, where nobody listens in and no certificate names the address.
+    const http = { place: controlAt, certificate: isLoopback(controlAt.host) ? undefined : certificate };
     return listeningOf(server, await listen(control, { ...http, bounds, onError }));
   } catch (error) {
     await server.close();
     throw error;
   }
-}
-
-/** Plain http on loopback, where nobody listens in and no certificate names the address. */
-function controlCertificate({ host }: SocketPlace, certificate: Certificate | undefined) {
-  return isLoopback(host) ? undefined : certificate;
 }
 
 function listeningOf(server: HttpServer, control: HttpServer | undefined): Listening {

@@ -218,7 +218,9 @@ function inProcessTransport(service: Service): Transport {
     const answer = service.answer({
       method: request.method,
       url: request.path,
-      headers: lowerCased(request.headers),
+      headers: Object.fromEntries(
+        Object.entries(request.headers).map(([name, value]) => [name.toLowerCase(), value]),
+      ),
       body: request.body,
       address: 'in-process',
       origin: request.origin,
@@ -226,10 +228,6 @@ function inProcessTransport(service: Service): Transport {
     if (!(answer instanceof Promise)) return responseOf(answer);
     return responseOf(await unlessAborted(answer, request));
   };
-}
-
-function lowerCased(headers: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
 function unlessAborted(answer: Promise<Answer>, request: TransportRequest): Promise<Answer> {

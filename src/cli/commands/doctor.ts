@@ -46,7 +46,11 @@ export const doctorCommand: Command = {
     };
     const lines =
       input.options.cluster === false
-        ? await ownMarketplace({ input, context }, onLine)
+        ? await marketplaceReport(
+            { area: 'marketplace', account: undefined, target: {} },
+            { input, context },
+            onLine,
+          )
         : await wholeReport({ input, context }, onLine);
     const failures = lines.filter(({ state }) => state === 'failed').length;
     const warnings = lines.filter(({ state }) => state === 'warning').length;
@@ -131,10 +135,6 @@ async function accountReport(
     const run = async () => wrong(textOf(error), 'Fix the problems reported above first.');
     return [...lines, ...(await runChecks([{ area, name: 'marketplace', run }], onLine))];
   }
-}
-
-function ownMarketplace(asked: Asked, onLine: OnLine): Promise<readonly CheckLine[]> {
-  return marketplaceReport({ area: 'marketplace', account: undefined, target: {} }, asked, onLine);
 }
 
 async function marketplaceReport(

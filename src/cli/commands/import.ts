@@ -41,16 +41,12 @@ export const importCommand: Command = {
 /** The operator would answer AlreadyOwned: the object is not created, and a manifest is written with a word of it. */
 function warnOfLabel({ id, label }: Instance, input: CommandInput, { stderr }: CommandContext): void {
   const what = `Instance ${id} carries the label "${printableLine(label ?? '')}": the operator adopts machines without a label only.`;
-  const remedy = unlabelRemedy(id, label);
-  if (switchOption(input.options, '--apply')) throw failed(`${what} Nothing was created.`, remedy);
-  stderr.write(`${what}\n${remedy}\n`);
-}
-
-function unlabelRemedy(id: string, label: string | null | undefined): string {
   const command = `gpu-rent label instance ${id} ""`;
-  return hasOperatorPrefix(label)
+  const remedy = hasOperatorPrefix(label)
     ? `If \`gpu-rent orphans\` lists it, no object owns it; take the label away first: ${command} --force`
     : `Take it away first, if it is yours: ${command}`;
+  if (switchOption(input.options, '--apply')) throw failed(`${what} Nothing was created.`, remedy);
+  stderr.write(`${what}\n${remedy}\n`);
 }
 
 type Manifest = Omit<GpuInstance, 'spec'> & { readonly spec: Readonly<Record<string, unknown>> };

@@ -55,8 +55,14 @@ const columns: View<OfferRow>['columns'] = [
   { header: 'Memory', text: ({ gpuMemoryMB }) => gigabytes(gpuMemoryMB) },
   { header: '$/h', text: ({ pricePerHour }) => dollarText(pricePerHour) },
   { header: 'Min bid', text: ({ minBid }) => dollarText(minBid), wide: true },
-  { header: 'Reliability', text: (row) => percent(row.reliability) },
-  { header: 'Verified', text: ({ verified }) => (verified === undefined ? undefined : yesNo(verified)) },
+  {
+    header: 'Reliability',
+    text: (row) => (row.reliability === undefined ? undefined : `${(row.reliability * 100).toFixed(1)}%`),
+  },
+  {
+    header: 'Verified',
+    text: ({ verified }) => (verified === undefined ? undefined : verified ? 'yes' : 'no'),
+  },
   { header: 'Ports', text: ({ directPorts }) => text(directPorts) },
   { header: 'Disk', text: ({ diskGB }) => (diskGB === undefined ? undefined : `${Math.floor(diskGB)}G`) },
   { header: 'Region', text: ({ region }) => region },
@@ -66,19 +72,11 @@ const columns: View<OfferRow>['columns'] = [
   { header: 'DLPerf', text: ({ performance }) => performance?.toFixed(1), wide: true },
   { header: 'Machine', text: ({ machineId }) => text(machineId), wide: true },
   { header: 'Host', text: ({ hostId }) => text(hostId), wide: true },
-  { header: 'For', text: (row) => span(row.remainingSeconds), wide: true },
+  {
+    header: 'For',
+    text: (row) => (row.remainingSeconds === undefined ? undefined : ageText(row.remainingSeconds * 1000)),
+    wide: true,
+  },
 ];
 
 const offerView: View<OfferRow> = { kind: 'offer', name: ({ id }) => id, columns };
-
-function percent(share: number | undefined): string | undefined {
-  return share === undefined ? undefined : `${(share * 100).toFixed(1)}%`;
-}
-
-function span(seconds: number | undefined): string | undefined {
-  return seconds === undefined ? undefined : ageText(seconds * 1000);
-}
-
-function yesNo(value: boolean): string {
-  return value ? 'yes' : 'no';
-}

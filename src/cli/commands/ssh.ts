@@ -36,7 +36,15 @@ export const sshCommand: Command = {
     if (!/^[A-Za-z0-9][A-Za-z0-9.:-]*$/.test(host))
       throw failed(`"${host}" is not a host that ssh may be given.`);
     const knownHosts = await knownHostsFile(name, context);
-    const args = sshArguments({ host, port, knownHosts }, input);
+    const { options } = input;
+    const identity = textOption(options, '--identity');
+    const args = [
+      ...['-p', String(port)],
+      ...(identity === undefined ? [] : ['-i', identity]),
+      ...['-o', 'StrictHostKeyChecking=accept-new'],
+      ...['-o', `UserKnownHostsFile=${knownHosts}`],
+      `${textOption(options, '--user') ?? 'root'}@${host}`,
+    ];
     if (switchOption(input.options, '--print')) {
       const line = ['ssh', ...args, ...remote].map(quoted).join(' ');
       await createOutput(input, context).value({ host, port, command: line }, line);
@@ -115,23 +123,6 @@ async function knownHostsFile(name: string, { env }: CommandContext): Promise<st
     );
   }
   return `${folder}/known_hosts-${name}`;
-}
-
-interface Connection {
-  readonly host: string;
-  readonly port: number;
-  readonly knownHosts: string;
-}
-
-function sshArguments({ host, port, knownHosts }: Connection, { options }: CommandInput): readonly string[] {
-  const identity = textOption(options, '--identity');
-  return [
-    ...['-p', String(port)],
-    ...(identity === undefined ? [] : ['-i', identity]),
-    ...['-o', 'StrictHostKeyChecking=accept-new'],
-    ...['-o', `UserKnownHostsFile=${knownHosts}`],
-    `${textOption(options, '--user') ?? 'root'}@${host}`,
-  ];
 }
 
 async function runSsh(args: readonly string[]): Promise<number> {

@@ -57,7 +57,13 @@ export const rentVolume: Command = {
     const called = rented.name ?? name;
     const more = { name: called, offerId, sizeGB };
     await createOutput(input, context).changed([
-      { kind: 'volume', name: idOf(rented.name) ?? called ?? offerId, did: 'rented', more },
+      // Services name a new volume `V.<id>`; every other command takes the id.
+      {
+        kind: 'volume',
+        name: /^V\.(\d+)$/.exec(rented.name ?? '')?.[1] ?? called ?? offerId,
+        did: 'rented',
+        more,
+      },
     ]);
     return 0;
   },
@@ -70,11 +76,6 @@ async function rejectUncertain(error: unknown): Promise<never> {
     found: 'It was sent once and not repeated; a volume may exist and bill.',
     remedy: 'Look before you rent another: gpu-rent list volumes',
   });
-}
-
-/** Services name a new volume `V.<id>`; every other command takes the id. */
-function idOf(name: string | undefined): string | undefined {
-  return /^V\.(\d+)$/.exec(name ?? '')?.[1];
 }
 
 /** Shows the volumes that the login rents. */

@@ -123,8 +123,14 @@ function goalOf(text: string, kind: KindNames): Goal {
         knownName(name, Object.keys(conditionsOf(kind)), text),
         knownName(value, STATUSES, text),
       );
-    case 'phase':
-      return phaseGoal(knownName(name, phasesOf(kind), text));
+    case 'phase': {
+      const phase = knownName(name, phasesOf(kind), text);
+      const now = (object: Judged) => {
+        const found = phaseOf(object);
+        return found === undefined ? 'It has no phase yet.' : `Its phase is ${found}.`;
+      };
+      return { state: phase, judge: judging((object) => phaseOf(object) === phase, now) };
+    }
     default:
       throw usageError(`--for: "${text}" is none of ready, delete, condition=Type[=Value], phase=Phase.`);
   }
@@ -167,14 +173,6 @@ function conditionGoal(type: string, value: string): Goal {
     state: `${type}=${value}`,
     judge: judging((object) => conditionHolds(object, type, value), now),
   };
-}
-
-function phaseGoal(phase: string): Goal {
-  const now = (object: Judged) => {
-    const found = phaseOf(object);
-    return found === undefined ? 'It has no phase yet.' : `Its phase is ${found}.`;
-  };
-  return { state: phase, judge: judging((object) => phaseOf(object) === phase, now) };
 }
 
 /** `now`: how it stands where it is as its spec says, and not as waited for. */

@@ -88,7 +88,14 @@ export function keyChecks(
       name: 'key',
       run: async () => {
         user = await client.users.current();
-        return proven(user, pinned);
+        const login = pinned?.status?.login;
+        if (login && login.userId !== user.id) {
+          return wrong(
+            `The key belongs to user ${user.id}; the account is pinned to user ${login.userId}.`,
+            'Put a key of the pinned login into the Secret; another login is another MarketplaceAccount.',
+          );
+        }
+        return ok(`user ${user.id}${user.email ? ` (${user.email})` : ''}`);
       },
     },
     { area, name: 'may read machines', run: async () => (user ? mayRead(client) : NOT_PROVEN) },
@@ -97,17 +104,6 @@ export function keyChecks(
     { area, name: 'credit', run: needsUser(credit) },
     { area, name: 'SSH key', run: needsUser(sshKey) },
   ];
-}
-
-function proven(user: User, pinned: MarketplaceAccount | undefined): Finding {
-  const login = pinned?.status?.login;
-  if (login && login.userId !== user.id) {
-    return wrong(
-      `The key belongs to user ${user.id}; the account is pinned to user ${login.userId}.`,
-      'Put a key of the pinned login into the Secret; another login is another MarketplaceAccount.',
-    );
-  }
-  return ok(`user ${user.id}${user.email ? ` (${user.email})` : ''}`);
 }
 
 const NARROW = 'Use a key with this permission: gpu-rent create api-key --for-operator.';

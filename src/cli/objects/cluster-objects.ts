@@ -151,10 +151,7 @@ export async function servedKinds({ get }: ClusterSession): Promise<readonly str
   const text = await readBody(response, MAX_BYTES);
   if (response.status === 404) return [];
   if (response.status !== 200) throw new Error(`/apis/${GROUP_VERSION} answers ${response.status}.`);
-  return namesIn(parseJson(text));
-}
-
-function namesIn(value: unknown): readonly string[] {
+  const value = parseJson(text);
   if (typeof value !== 'object' || value === null || !('resources' in value)) return [];
   if (!Array.isArray(value.resources)) return [];
   const names = value.resources.map((resource: unknown): unknown => Object(resource).name);

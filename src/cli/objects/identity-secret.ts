@@ -21,7 +21,14 @@ export async function readIdentity({ kube, operatorNamespace }: ClusterSession):
     const ref = { namespace: operatorNamespace, name: IDENTITY_SECRET };
     const stored = await kube.get<SecretObject>(secretResource, ref);
     if (!stored) return { type: 'missing', place };
-    const identity = identityFromData(decoded(stored.data ?? {}));
+    const identity = identityFromData(
+      Object.fromEntries(
+        Object.entries(stored.data ?? {}).map(([name, value]) => [
+          name,
+          Buffer.from(value, 'base64').toString('utf8'),
+        ]),
+      ),
+    );
     return identity ? { type: 'identity', identity, stored } : { type: 'unreadable', place, stored };
   } catch (error) {
     if (isKubeError(error, 'forbidden')) return { type: 'forbidden', place };
@@ -47,10 +54,4 @@ export async function requireIdentity(cluster: ClusterSession): Promise<Identity
         'Check --operator-namespace; run gpu-rent doctor for details.',
       );
   }
-}
-
-function decoded(data: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(data).map(([name, value]) => [name, Buffer.from(value, 'base64').toString('utf8')]),
-  );
 }

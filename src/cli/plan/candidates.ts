@@ -90,11 +90,8 @@ function loss(offer: Offer, { failing, winner, excluded, requirements }: Loss): 
   if (offer.machineId !== undefined && excluded.machines.has(offer.machineId))
     return `machine ${offer.machineId} is avoided`;
   if (!winner) return 'is left out for now';
-  return byOrder(offer, winner, requirements);
-}
+  const { order } = requirements;
 
-/** The first field of the order in which it differs from the winner; else the ids decide. */
-function byOrder(offer: Offer, winner: Offer, { order }: OfferRequirements): string {
   const field = order.map((key) => key.field).find((name) => offer.fields[name] !== winner.fields[name]);
   if (field === undefined) return 'is equal; the lower id wins';
   return `${field} ${offer.fields[field] ?? 'unknown'} comes after ${winner.fields[field] ?? 'unknown'}`;

@@ -53,7 +53,10 @@ export async function clusterViews(
   } catch (error) {
     return withoutCluster(planned, failureParts(error).what.join(' '));
   }
-  refuse(verdicts);
+  const refused = verdicts.flatMap(([{ object }, verdict]) =>
+    verdict.type === 'refused' ? [`The API server would refuse ${object}: ${verdict.why}`] : [],
+  );
+  if (refused.length > 0) throw usageError(refused.join('\n'), 'Correct what is named; nothing was stored.');
   return views;
 }
 
@@ -62,13 +65,6 @@ type Judged = readonly [PlannedObject, ServerVerdict];
 function withoutCluster(planned: readonly PlannedObject[], why: string): readonly Viewed[] {
   const note = `only fields were checked, and nothing of the account is considered: ${why}`;
   return planned.map((object) => [object, { ...withoutAccount(why), note, target: undefined }]);
-}
-
-function refuse(verdicts: readonly Judged[]): void {
-  const refused = verdicts.flatMap(([{ object }, verdict]) =>
-    verdict.type === 'refused' ? [`The API server would refuse ${object}: ${verdict.why}`] : [],
-  );
-  if (refused.length > 0) throw usageError(refused.join('\n'), 'Correct what is named; nothing was stored.');
 }
 
 /** Those of one account share what is known of it: a rental that is planned takes its room from the next. */

@@ -32,7 +32,9 @@ export function choosableWorkers(
     deadlines,
   }: { readonly now: number; readonly perf: number | undefined; readonly deadlines: Deadlines },
 ): readonly ChoosableWorker[] {
-  const ranks = keepRanks(workers);
+  // The one with the least work goes first, of equal ones the newest.
+  const newestFirst = workers.toReversed().sort((left, right) => left.queue - right.queue);
+  const ranks = new Map(newestFirst.map(({ name }, index) => [name, index + 1]));
   return workers.map((worker) => ({
     name: worker.name,
     role: roleOf(worker),
@@ -53,12 +55,6 @@ export function choosableWorkers(
     hasEnded: false,
     hasWakeFailed: worker.isWoken && startsLongerThan(worker, now, deadlines.wakeMs),
   }));
-}
-
-/** The one with the least work goes first, of equal ones the newest. */
-function keepRanks(workers: readonly FleetWorker[]): ReadonlyMap<string, number> {
-  const newestFirst = workers.toReversed().sort((left, right) => left.queue - right.queue);
-  return new Map(newestFirst.map(({ name }, index) => [name, index + 1]));
 }
 
 function roleOf({ desired }: FleetWorker): ChoosableWorker['role'] {

@@ -51,7 +51,9 @@ const PANELS: readonly Panel[] = [
 /** A replay as an SVG: load, workers, queue and money over one axis of time. */
 export function pictureOf({ ticks, summary }: Outcome, title: string): string {
   const height = TOP + PANELS.length * (PANEL + GAP);
-  const columns = columnsOf(ticks);
+  const count = Math.min(ticks.length, MAX_COLUMNS);
+  const edge = (index: number) => Math.floor((index * ticks.length) / count);
+  const columns = Array.from({ length: count }, (_, index) => ticks.slice(edge(index), edge(index + 1)));
   const result = `${twoDigits(summary.rejectedPercent)} % rejected, ${twoDigits(summary.meanQueueSeconds)} s mean queue, $${summary.dollars.toFixed(2)}`;
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" font-family="sans-serif" font-size="12" role="img">`,
@@ -95,12 +97,6 @@ function panelOf({ title, lines }: Panel, { columns, top, seconds }: Place): str
 /** The largest value of each column, so that a short burst is seen in a long run. */
 function peaksOf({ value }: Line, columns: Place['columns']): readonly number[] {
   return columns.map((ticks) => ticks.reduce((most, tick) => Math.max(most, value(tick)), 0));
-}
-
-function columnsOf(ticks: readonly Tick[]): Place['columns'] {
-  const count = Math.min(ticks.length, MAX_COLUMNS);
-  const edge = (index: number) => Math.floor((index * ticks.length) / count);
-  return Array.from({ length: count }, (_, index) => ticks.slice(edge(index), edge(index + 1)));
 }
 
 interface Curve extends Line {

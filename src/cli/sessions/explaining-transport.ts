@@ -1,4 +1,4 @@
-import type { Transport, TransportRequest, TransportResponse } from '../../lib/transport.ts';
+import type { Transport } from '../../lib/transport.ts';
 import { printable } from '../output/output.ts';
 
 const MAX_BODY = 2_000;
@@ -13,33 +13,26 @@ export function explainingTransport(transport: Transport, print: (line: string) 
     if (request.headers.authorization) print('> Authorization: Bearer [redacted]');
     if (request.body !== undefined) print(`> ${shownBody(request.body)}`);
     try {
-      return shownReply(await transport(request), request, print);
+      const response = await transport(request);
+      // The reply passes through; what it was is said when its last byte has arrived.
+      async function* body(): AsyncGenerator<Uint8Array> {
+        const chunks: Uint8Array[] = [];
+        let size = 0;
+        for await (const chunk of response.body) {
+          size += chunk.length;
+          if (size <= 1_000_000) chunks.push(chunk);
+          yield chunk;
+        }
+        const text = Buffer.concat(chunks).toString('utf8');
+        print(`< ${response.status} ${request.method} ${shownPath(request.path)} (${size} bytes)`);
+        if (text !== '') print(`< ${shownBody(text)}`);
+      }
+      return { ...response, body: body(), destroy: () => response.destroy() };
     } catch (error) {
       print(`< no reply: ${error instanceof Error ? error.message : String(error)}`);
       throw error;
     }
   };
-}
-
-/** The reply passes through; what it was is said when its last byte has arrived. */
-function shownReply(
-  response: TransportResponse,
-  request: TransportRequest,
-  print: (line: string) => void,
-): TransportResponse {
-  async function* body(): AsyncGenerator<Uint8Array> {
-    const chunks: Uint8Array[] = [];
-    let size = 0;
-    for await (const chunk of response.body) {
-      size += chunk.length;
-      if (size <= 1_000_000) chunks.push(chunk);
-      yield chunk;
-    }
-    const text = Buffer.concat(chunks).toString('utf8');
-    print(`< ${response.status} ${request.method} ${shownPath(request.path)} (${size} bytes)`);
-    if (text !== '') print(`< ${shownBody(text)}`);
-  }
-  return { ...response, body: body(), destroy: () => response.destroy() };
 }
 
 function shownPath(path: string): string {

@@ -141,7 +141,10 @@ class CelParser {
   #primary(): CelExpression {
     const { type, value } = this.#next;
     this.#at += 1;
-    if (type === 'text') return constant(unescaped(value));
+    if (type === 'text')
+      return constant(
+        value.slice(1, -1).replaceAll(/\\(.)/g, (_, character: string) => ESCAPES[character] ?? character),
+      );
     if (type === 'number') return constant(Number(value));
     if (type === 'name') return this.#take('(') ? this.#call(value) : variableOrType(value);
     if (value === '(') {
@@ -249,10 +252,6 @@ const constant =
   (value: unknown): CelExpression =>
   () =>
     value;
-
-function unescaped(literal: string): string {
-  return literal.slice(1, -1).replaceAll(/\\(.)/g, (_, character: string) => ESCAPES[character] ?? character);
-}
 
 const ESCAPES: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t' };
 

@@ -78,7 +78,21 @@ export function readWorkers(
   );
   if (tooExpensive.length > 0)
     throw faultError(source, tooExpensive, 'Lower the price, or raise maxPricePerHour in the group.');
-  return workersOf(parsed.data, usual);
+  const all = parsed.data.flatMap((one) =>
+    Array.from({ length: one.count }, () => ({
+      desired: one.state,
+      model: {
+        perf: one.perf ?? usual.perf,
+        pricePerHour: one.pricePerHour ?? usual.pricePerHour,
+        coldPricePerHour: one.coldPricePerHour ?? usual.coldPricePerHour,
+        bootSeconds: one.boot ?? usual.bootSeconds,
+        wakeSeconds: one.wake ?? usual.wakeSeconds,
+      },
+    })),
+  );
+  const first = all.flatMap(({ desired, model }) => (desired === undefined ? [] : [{ model, desired }]));
+  const models = all.flatMap(({ desired, model }) => (desired === undefined ? [model] : []));
+  return { first, models: models.length > 0 ? models : all.slice(-1).map(({ model }) => model) };
 }
 
 function isWrapped(value: unknown): value is { readonly workers: unknown } {
@@ -104,25 +118,6 @@ function tooExpensiveFault(
   return [{ path: [...at, 'pricePerHour'], message }];
 }
 
-function workersOf(given: readonly Given[], usual: WorkerModel): WorkersFile {
-  const all = given.flatMap((one) =>
-    Array.from({ length: one.count }, () => ({ desired: one.state, model: modelOf(one, usual) })),
-  );
-  const first = all.flatMap(({ desired, model }) => (desired === undefined ? [] : [{ model, desired }]));
-  const models = all.flatMap(({ desired, model }) => (desired === undefined ? [model] : []));
-  return { first, models: models.length > 0 ? models : all.slice(-1).map(({ model }) => model) };
-}
-
-function modelOf(given: Given, usual: WorkerModel): WorkerModel {
-  return {
-    perf: given.perf ?? usual.perf,
-    pricePerHour: given.pricePerHour ?? usual.pricePerHour,
-    coldPricePerHour: given.coldPricePerHour ?? usual.coldPricePerHour,
-    bootSeconds: given.boot ?? usual.bootSeconds,
-    wakeSeconds: given.wake ?? usual.wakeSeconds,
-  };
-}
-
 /**
  * The workers that a group starts with: by their state in the workers file, or by counts in the first row of the
  * trace, which take the first of the file's list. Throws a usage error if both say it, if they exceed maxWorkers, or if
@@ -145,7 +140,9 @@ export function beginWith(
       `The group starts with ${first.length} workers, but its maxWorkers is ${spec.maxWorkers}.`,
       'Start with fewer, or raise maxWorkers.',
     );
-  const [next, ...later] = isCounted ? afterFirst(workers, first.length) : workers.models;
+  const [next, ...later] = isCounted
+    ? workers.models.slice(Math.min(first.length, workers.models.length - 1))
+    : workers.models;
   if (!next) throw usageError('The workers file describes no worker.', 'Write at least one.');
   return { spec, trace, first, models: [next, ...later] };
 }
@@ -160,10 +157,6 @@ function counted(
       ? []
       : [{ model, desired: index < hot ? ('Hot' as const) : ('Cold' as const) }];
   }).flat();
-}
-
-function afterFirst({ models }: WorkersFile, taken: number): WorkersFile['models'] {
-  return models.slice(Math.min(taken, models.length - 1));
 }
 
 const PERF = 100;

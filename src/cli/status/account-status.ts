@@ -71,7 +71,12 @@ function seenFacts(status: Status, now: number): Facts {
     ['Credit', credit && `$${credit}${lasts}`],
     ['Cost', pricePerHour && `$${pricePerHour}/h`],
     ['Machines', machines && machinesText(machines)],
-    ['Breaker', breaker?.open ? breakerText(since(breaker.since, now)) : undefined],
+    [
+      'Breaker',
+      breaker?.open
+        ? `open since ${since(breaker.since, now)}: replacing and sweeping are stopped`
+        : undefined,
+    ],
     ['Avoided', avoid.length > 0 ? `${avoid.length} machines and hosts (gpu-rent avoid list)` : undefined],
   ];
 }
@@ -84,8 +89,4 @@ function spentText(spent: MicroDollars | undefined, most: string | undefined): s
 function machinesText(machines: NonNullable<Status['machines']>): string {
   const { rented, objects, billing, orphaned, retained, foreign } = machines;
   return `${rented} rented for ${objects} objects, ${billing} of this installation bill, ${orphaned} orphaned, ${retained} retained, ${foreign} of others`;
-}
-
-function breakerText(span: string): string {
-  return `open since ${span}: replacing and sweeping are stopped`;
 }

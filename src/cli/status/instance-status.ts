@@ -113,18 +113,14 @@ function plannedSteps({ metadata, spec, status }: GpuInstance, now: number): rea
       `Deletion was asked for ${since(metadata.deletionTimestamp, now)} ago; the object goes when its machine is proven gone.`,
     ];
   }
-  const end = lifetimeEnd(spec.maxLifetime, status?.firstRentedAt);
+  const span = parseDuration(spec.maxLifetime);
+  const from = parseTime(status?.firstRentedAt);
+  const end = span === undefined || from === undefined ? undefined : from + span;
   const steps: string[] = [];
   if (spec.paused) steps.push('Paused: nothing is rented or replaced. Resume: gpu-rent resume.');
   if (end !== undefined && end > now)
     steps.push(`maxLifetime ends in ${ageText(end - now)}; then ${spec.deletionPolicy}.`);
   return steps;
-}
-
-function lifetimeEnd(most: string | undefined, first: string | undefined): number | undefined {
-  const span = parseDuration(most);
-  const from = parseTime(first);
-  return span === undefined || from === undefined ? undefined : from + span;
 }
 
 function history({ status }: GpuInstance, now: number): readonly ReportTable[] {

@@ -195,10 +195,10 @@ function isSame(left: Instance, right: Instance): boolean {
   for (const name of Object.keys(right) as (keyof Instance)[]) {
     if (name !== 'ports' && left[name] !== right[name]) return false;
   }
-  return isSamePorts(left.ports, right.ports);
-}
 
-function isSamePorts(left: Instance['ports'], right: Instance['ports']): boolean {
-  const names = Object.keys(right);
-  return Object.keys(left).length === names.length && names.every((name) => left[name] === right[name]);
+  const names = Object.keys(right.ports);
+  return (
+    Object.keys(left.ports).length === names.length &&
+    names.every((name) => left.ports[name] === right.ports[name])
+  );
 }

@@ -2,7 +2,7 @@ import { lookup as systemLookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import { pipeline, type Readable, type Transform } from 'node:stream';
 import { createGunzip, createInflate } from 'node:zlib';
-import { Agent, buildConnector, type Dispatcher, request as send } from 'undici';
+import { Agent, buildConnector, request as send } from 'undici';
 import { NETWORKS, networkSet } from '../../lib/networks.ts';
 import {
   bodyOf,
@@ -64,7 +64,9 @@ async function exchange({ agent, rules }: Connection, request: TransportRequest)
   const mark = { sent: false };
   try {
     request.signal?.throwIfAborted();
-    refuseForbidden(rules, request.origin);
+    const url = URL.parse(request.origin);
+    const refusal = url ? rules.refuseOrigin(url) : 'it is no address';
+    if (refusal !== undefined) throw new BlockedAddress(refusal);
     const reply = await send(request.origin + request.path, {
       dispatcher: agent.compose(
         (dispatch) => (options, handler) => dispatch(options, marking(handler, mark)),
@@ -74,30 +76,20 @@ async function exchange({ agent, rules }: Connection, request: TransportRequest)
       ...(request.body === undefined ? {} : { body: request.body }),
       ...(request.signal ? { signal: request.signal } : {}),
     });
-    return responseOf(reply);
+    const headers = flatHeaders(reply.headers);
+    const body = unpackBody(reply.body, headers['content-encoding']);
+    return {
+      status: reply.statusCode,
+      headers,
+      body: bodyOf(body, () => 'the reply broke off'),
+      destroy() {
+        body.on('error', () => {}).destroy();
+        reply.body.on('error', () => {}).destroy();
+      },
+    };
   } catch (cause) {
     throw new TransportError('no reply from the marketplace', { sent: mark.sent, cause });
   }
-}
-
-function refuseForbidden(rules: AddressRules, origin: string): void {
-  const url = URL.parse(origin);
-  const refusal = url ? rules.refuseOrigin(url) : 'it is no address';
-  if (refusal !== undefined) throw new BlockedAddress(refusal);
-}
-
-function responseOf(reply: Dispatcher.ResponseData): TransportResponse {
-  const headers = flatHeaders(reply.headers);
-  const body = unpackBody(reply.body, headers['content-encoding']);
-  return {
-    status: reply.statusCode,
-    headers,
-    body: bodyOf(body, () => 'the reply broke off'),
-    destroy() {
-      body.on('error', () => {}).destroy();
-      reply.body.on('error', () => {}).destroy();
-    },
-  };
 }
 
 /** How connections are made. */

@@ -197,7 +197,11 @@ export function createRentals(requester: Requester): RentCalls {
     },
 
     async rentMany(offerIds, request, options) {
-      if (offerIds.length === 0 || offerIds.length > BULK_LIMIT) throw wrongNumber(offerIds.length);
+      if (offerIds.length === 0 || offerIds.length > BULK_LIMIT)
+        throw new MarketplaceError(
+          `rent many offers: give 1 to ${BULK_LIMIT} offer ids, not ${offerIds.length}`,
+          { kind: 'invalidRequest', outcome: 'refused' },
+        );
       return sendChange(requester, {
         operation: 'rent many offers',
         endpointClass: 'rent',
@@ -209,13 +213,6 @@ export function createRentals(requester: Requester): RentCalls {
       });
     },
   };
-}
-
-function wrongNumber(count: number): MarketplaceError {
-  return new MarketplaceError(`rent many offers: give 1 to ${BULK_LIMIT} offer ids, not ${count}`, {
-    kind: 'invalidRequest',
-    outcome: 'refused',
-  });
 }
 
 /** Most characters of a startup script (specification 8). */

@@ -204,15 +204,11 @@ export function createOffers(requester: Requester): OffersResource {
         reply: offersReply,
         bounds: options,
       });
-      return readableOffers(value.offers);
+      // One bad row does not spoil the page.
+      return value.offers.flatMap((row) => {
+        const parsed = offerRow.safeParse(row);
+        return parsed.success ? [toOffer(parsed.data)] : [];
+      });
     },
   };
-}
-
-/** One bad row does not spoil the page. */
-function readableOffers(rows: readonly unknown[]): Offer[] {
-  return rows.flatMap((row) => {
-    const parsed = offerRow.safeParse(row);
-    return parsed.success ? [toOffer(parsed.data)] : [];
-  });
 }

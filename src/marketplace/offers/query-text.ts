@@ -185,7 +185,7 @@ type ScannedTerm =
 
 function scanTerm(text: string, at: number): ScannedTerm {
   const field = matchAt(FIELD, text, at);
-  if (!field) return scanError(at, `a field name is expected at "${excerpt(text, at)}"`);
+  if (!field) return scanError(at, `a field name is expected at "${text.slice(at, at + 20)}"`);
   const afterField = at + field[0].length;
   const operator = matchAt(OPERATOR, text, afterField);
   if (!operator) {
@@ -229,10 +229,6 @@ function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | n
 
 function skipSpace(text: string, at: number): number {
   return at + (matchAt(SPACE, text, at)?.[0].length ?? 0);
-}
-
-function excerpt(text: string, at: number): string {
-  return text.slice(at, at + 20);
 }
 
 function scanError(at: number, message: string): { type: 'invalid'; at: number; message: string } {

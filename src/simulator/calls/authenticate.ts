@@ -7,13 +7,11 @@ import { isObject, pathId } from './fields.ts';
 import { Refusal } from './refusal.ts';
 import type { Caller, Profile, Route } from './route.ts';
 
-/** 401 with the text on which public clients act. */
-const invalidKey = (): Refusal => new Refusal(401, 'auth_error', 'Invalid user key');
-
 /** The refusal of a call that needs a key: a session of a 2FA login that has run out says so. */
 export function refusedKey(store: WorldStore, secret: string | undefined): Refusal {
   const key = secret === undefined ? undefined : store.keyBySecret(secret);
-  if (!key?.session) return invalidKey();
+  // 401 with the text on which public clients act.
+  if (!key?.session) return new Refusal(401, 'auth_error', 'Invalid user key');
   return new Refusal(401, 'auth_error', 'Session expired. Please log in again.');
 }
 

@@ -86,7 +86,9 @@ interface Listener {
 /** A port that another process holds is exchanged for a free one, which the port map then shows. */
 function listenOn(options: Options, port: MachinePort): Listener {
   const server =
-    port.containerPort === '22/tcp' ? sshServer() : createHttpServer(options.http(port) ?? greet(port));
+    port.containerPort === '22/tcp'
+      ? createServer((socket) => socket.write(SSH_GREETING))
+      : createHttpServer(options.http(port) ?? greet(port));
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
     sockets.add(socket);
@@ -113,10 +115,6 @@ function listenElsewhere(options: Options, server: Server, port: MachinePort): v
     const sshPort = port.containerPort === '22/tcp' ? free : contract.sshPort;
     options.store.put('contracts', { ...contract, ports, sshPort });
   });
-}
-
-function sshServer(): Server {
-  return createServer((socket) => socket.write(SSH_GREETING));
 }
 
 /** The default answer: 200 and who it is, whatever is asked. */

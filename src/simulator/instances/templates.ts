@@ -22,11 +22,7 @@ export function findTemplate(world: World, body: JsonObject): Template | undefin
     if (template) return template;
     throw new Refusal(400, 'invalid_args', `There is no template ${name.hash ?? name.id}.`);
   });
-  return oneTemplate(found);
-}
-
-/** Several names have to mean the same template: a key may be bound to one of them. */
-function oneTemplate(found: readonly Template[]): Template | undefined {
+  // Several names have to mean the same template: a key may be bound to one of them.
   const ids = new Set(found.map(({ id }) => id));
   if (ids.size <= 1) return found[0];
   throw new Refusal(

@@ -106,7 +106,11 @@ function sketched(
   base: { id: number; machine: Machine; now: number; random: Random },
 ): Offer {
   const given = { ...PLAIN, ...sketch };
-  const model = modelNamed(given.gpuName);
+  // A model of the list, or one of that name with the figures of the first.
+  const model = GPU_MODELS.find((known) => known.name === given.gpuName) ?? {
+    ...defaultModel(),
+    name: given.gpuName,
+  };
   const traits: Traits = {
     ...randomTraits(model, base.random),
     place: placeNamed(given.country),
@@ -119,11 +123,6 @@ function sketched(
   const offer = makeOffer({ ...base, model, gpuCount: given.gpuCount, traits });
   const minBidPerHour = given.minBid === undefined ? offer.minBidPerHour : micros(given.minBid);
   return { ...offer, minBidPerHour, columns: { ...offer.columns, ...given.columns } };
-}
-
-/** A model of the list, or one of that name with the figures of the first. */
-function modelNamed(name: string): GpuModel {
-  return GPU_MODELS.find((known) => known.name === name) ?? { ...defaultModel(), name };
 }
 
 function defaultModel(): GpuModel {

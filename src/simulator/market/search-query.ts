@@ -126,12 +126,11 @@ function readOrderEntry(entry: Json): SearchQuery['order'][number] {
   if (typeof field !== 'string' || descending === undefined) {
     throw badRequest('order must be a list of [field, "asc" or "desc"].');
   }
-  return { column: orderColumn(field), descending };
-}
-
-/** What a field is sorted by: places by name, flags by their codes. */
-function orderColumn(field: string): string {
-  return field === 'geolocation' || Object.hasOwn(COMPUTED, field) ? field : renamed(field);
+  // What a field is sorted by: places by name, flags by their codes.
+  return {
+    column: field === 'geolocation' || Object.hasOwn(COMPUTED, field) ? field : renamed(field),
+    descending,
+  };
 }
 
 function readPricing(type: Json | undefined): PricingType {

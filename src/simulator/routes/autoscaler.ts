@@ -25,8 +25,6 @@ import {
 
 /* The autoscaler, at the root of the same origin: routes, workers, logs and updates. */
 
-const invalidKey = (): Refusal => new Refusal(401, 'auth_error', 'Invalid user key');
-
 /** Whether the caller owns the row, or shows the key that belongs to its endpoint. */
 function mayUse(ctx: RouteContext, row: { userId: number; apiKey: string }): boolean {
   if (ctx.caller?.user.id === row.userId) return true;
@@ -99,7 +97,7 @@ function route(ctx: RouteContext): Reply {
   const row = Object.values(ctx.world.tables.endpointGroups).find(
     (candidate) => candidate.name === name && mayUse(ctx, candidate),
   );
-  if (!row) throw invalidKey();
+  if (!row) throw new Refusal(401, 'auth_error', 'Invalid user key');
   const cost = boundedNumber(ctx.body, 'cost', { min: 0, max: MAX_WORK }) ?? 0;
   const asked = integerField(ctx.body, 'request_idx') ?? 0;
   const routed = routeRequest(refreshWorkers(ctx.world, row.id), row, {

@@ -31,7 +31,8 @@ function changeBid(ctx: RouteContext): Reply {
   const contract = contractOfPath(ctx);
   if (!contract.isBid)
     throw new Refusal(400, 'invalid_args', `Instance ${contract.id} was not rented with a bid.`);
-  const price = numberField(ctx.body, 'price') ?? winningPrice(ctx, contract);
+  const winningMicros = ctx.world.tables.offers[contract.offerId]?.minBidPerHour ?? 0;
+  const price = numberField(ctx.body, 'price') ?? winningMicros / 1e6;
   const { minBid, maxBid } = ctx.settings.limits;
   if (price < minBid || price > maxBid) {
     throw new Refusal(400, 'invalid_args', `price must lie between ${minBid} and ${maxBid} dollars an hour.`);
@@ -42,10 +43,6 @@ function changeBid(ctx: RouteContext): Reply {
   const rates = { gpuPerHour: bidPerHour, diskPerHour: contract.diskPricePerHour };
   ctx.write.put('contracts', computes ? rebill(bid, ctx.now, rates) : bid);
   return SUCCESS;
-}
-
-function winningPrice(ctx: RouteContext, contract: Contract): number {
-  return (ctx.world.tables.offers[contract.offerId]?.minBidPerHour ?? 0) / 1e6;
 }
 
 /** Credit that no earlier prepayment set aside. */

@@ -165,16 +165,16 @@ function change(ctx: RouteContext): Reply {
   const contract = contractOfPath(ctx);
   const label = ctx.profile === 'public' ? newLabel(ctx) : undefined;
   const state = stringField(ctx.body, 'state');
-  if (state === undefined && label === undefined) throw badRequest(changeHint(ctx));
+  if (state === undefined && label === undefined)
+    throw badRequest(
+      ctx.profile === 'public'
+        ? 'The body must hold state ("running" or "stopped") or label.'
+        : 'state must be "stopped".',
+    );
   if (state !== undefined) setState(ctx, contract, state);
   if (label !== undefined) relabel(ctx, requireContract(ctx, contract.id), label);
   return SUCCESS;
 }
-
-const changeHint = (ctx: RouteContext): string =>
-  ctx.profile === 'public'
-    ? 'The body must hold state ("running" or "stopped") or label.'
-    : 'state must be "stopped".';
 
 /** The label of the body, undefined if it holds none; throws before anything changes if it is too long. */
 function newLabel(ctx: RouteContext): string | undefined {

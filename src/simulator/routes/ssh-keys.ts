@@ -8,13 +8,15 @@ import type { SshKey } from '../tables/users.ts';
 
 const PUBLIC_KEY = /^(ssh-(rsa|dss|ed25519)|ecdsa-sha2-\S+|sk-\S+) [A-Za-z0-9+/=]{16,}/;
 
-const noSshKey = (msg: string): Refusal => new Refusal(400, 'no_ssh_key', msg);
-
 /** The public key of a body, in OpenSSH form. Throws a Refusal if it is absent or in another form. */
 export function readPublicKey(ctx: RouteContext): string {
   const key = requiredString(ctx.body, 'ssh_key').trim();
   if (!PUBLIC_KEY.test(key)) {
-    throw noSshKey('ssh_key must be a public key in OpenSSH form, such as "ssh-ed25519 AAAA… name".');
+    throw new Refusal(
+      400,
+      'no_ssh_key',
+      'ssh_key must be a public key in OpenSSH form, such as "ssh-ed25519 AAAA… name".',
+    );
   }
   return key;
 }

@@ -5,7 +5,6 @@ import { knownTemplate } from '../instances/templates.ts';
 import type { JsonObject } from '../json.ts';
 import { readSearch } from '../market/search-query.ts';
 import { readFilters, workersOf } from '../scaling/worker-lifecycle.ts';
-import type { Template } from '../tables/contracts.ts';
 import type { EndpointGroupRow, WorkerGroupRow } from '../tables/endpoint-groups.ts';
 import { destroyMachine, noSuchEndpoint } from './endpoint-groups.ts';
 
@@ -48,13 +47,7 @@ function templateNamed(ctx: RouteContext): Partial<Pick<WorkerGroupRow, 'templat
   const hash = stringField(ctx.body, 'template_hash') || stringField(ctx.body, 'template_hash_id') || null;
   const id = integerField(ctx.body, 'template_id') ?? null;
   if (hash === null && id === null) return {};
-  return templateOf(knownTemplate(ctx.world, { hash, id }), { hash, id });
-}
-
-function templateOf(
-  known: Template | undefined,
-  { hash, id }: { readonly hash: string | null; readonly id: number | null },
-): Pick<WorkerGroupRow, 'templateHash' | 'templateId'> {
+  const known = knownTemplate(ctx.world, { hash, id });
   if (!known) return { templateHash: hash, templateId: id };
   sameInteger({ template_hash: known.id, template_id: id });
   return { templateHash: known.hashId, templateId: known.id };

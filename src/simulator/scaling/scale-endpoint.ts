@@ -103,7 +103,10 @@ function grow(run: Run, endpoint: EndpointGroupRow, targets: WorkerTargets): Run
   let missing = targets.hot - hotWorkers(run.world, endpoint).length;
   for (const worker of byValue(run.world, coldWorkers(run.world, endpoint))) {
     if (missing <= 0) break;
-    current = wake(current, worker);
+    current = logLine(
+      { ...current, world: startWorker(current.world, worker.id) },
+      `worker ${worker.id} started`,
+    );
     missing -= 1;
   }
   const groups = groupsOf(run.world, endpoint.id);
@@ -134,8 +137,6 @@ function shrink(run: Run, endpoint: EndpointGroupRow, targets: WorkerTargets): R
 
 const stop = (run: Run, { id }: WorkerRow): Run =>
   logLine({ ...run, world: stopWorker(run.world, id) }, `worker ${id} stopped`);
-const wake = (run: Run, { id }: WorkerRow): Run =>
-  logLine({ ...run, world: startWorker(run.world, id) }, `worker ${id} started`);
 const destroy = (run: Run, { id }: WorkerRow): Run =>
   logLine({ ...run, world: destroyWorker(run.world, id) }, `worker ${id} destroyed`);
 

@@ -73,14 +73,16 @@ function* terms(source: string): Iterable<{ field: string; operator: string; val
   while (term.lastIndex < source.length) {
     const at = term.lastIndex;
     const match = term.exec(source);
-    if (!match) throw unreadable(source.slice(at, at + 40));
+    if (!match)
+      throw new Refusal(
+        400,
+        'invalid_args',
+        `search_params: cannot read "${source.slice(at, at + 40)}"; write terms such as num_gpus>=1.`,
+      );
     const [, field = '', operator = '', value = ''] = match;
     yield { field, operator: operator.trim(), value };
   }
 }
-
-const unreadable = (rest: string): Refusal =>
-  new Refusal(400, 'invalid_args', `search_params: cannot read "${rest}"; write terms such as num_gpus>=1.`);
 
 function readOperand(field: string, operator: string, value: string): Json {
   if (operator !== 'in' && operator !== 'notin') return readValue(field, value);

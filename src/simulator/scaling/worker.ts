@@ -2,7 +2,7 @@ import { boundedNumber, stringField } from '../calls/fields.ts';
 import { shownStatus } from '../instances/boot.ts';
 import type { JsonObject } from '../json.ts';
 import type { Contract } from '../tables/contracts.ts';
-import type { WorkerReport, WorkerRow } from '../tables/endpoint-groups.ts';
+import type { WorkerRow } from '../tables/endpoint-groups.ts';
 import type { World } from '../world/world.ts';
 import { MAX_WORK } from './options.ts';
 
@@ -13,11 +13,8 @@ export function workerUrl(world: World, worker: WorkerRow): string {
   if (worker.report?.url) return worker.report.url;
   const contract = world.tables.contracts[worker.id];
   const machine = contract && world.tables.machines[contract.machineId];
-  return `http://${machine?.publicAddress ?? '0.0.0.0'}:${contract ? workerPort(world, contract) : 0}`;
-}
-
-function workerPort(world: World, contract: Contract): number {
-  return contract.ports[`${world.settings.workers.workerPort}/tcp`] ?? contract.sshPort;
+  const port = contract?.ports[`${world.settings.workers.workerPort}/tcp`] ?? contract?.sshPort ?? 0;
+  return `http://${machine?.publicAddress ?? '0.0.0.0'}:${port}`;
 }
 
 export function workerRow(world: World, stored: WorkerRow): JsonObject {
@@ -183,23 +180,20 @@ export function applyReport(worker: WorkerRow, body: JsonObject, now: number): R
   return {
     worker: {
       ...worker,
-      report: { ...readReport(body, now), newLoad },
+      report: {
+        at: now,
+        curLoad: amount(body, 'cur_load'),
+        newLoad,
+        requestsWorking: amount(body, 'num_requests_working'),
+        errorMessage: stringField(body, 'error_msg') ?? '',
+        url: stringField(body, 'url') || null,
+      },
       perf: perf > 0 ? perf : worker.perf,
       loadedAt: isLoaded ? (worker.loadedAt ?? now) : null,
       routedSinceReport: 0,
       workedUntil: now,
     },
     foreignLoad: Math.max(0, newLoad - worker.routedSinceReport),
-  };
-}
-
-function readReport(body: JsonObject, now: number): Omit<WorkerReport, 'newLoad'> {
-  return {
-    at: now,
-    curLoad: amount(body, 'cur_load'),
-    requestsWorking: amount(body, 'num_requests_working'),
-    errorMessage: stringField(body, 'error_msg') ?? '',
-    url: stringField(body, 'url') || null,
   };
 }
 

@@ -49,14 +49,12 @@ export function advancePart(
     if (isFree)
       return { ...current, now: Math.max(now, current.now), nextEventAt: nextEvent(current, steps) };
     roundsAtOnce = next > current.now ? 0 : roundsAtOnce + 1;
-    if (roundsAtOnce > MAX_ROUNDS_AT_ONCE) throw restless(steps);
+    if (roundsAtOnce > MAX_ROUNDS_AT_ONCE)
+      throw new Error(`These steps never come to rest: ${steps.map((step) => step.name).join(', ')}`);
     current = runDue({ ...current, now: Math.max(next, current.now) }, single);
   }
   return { ...current, nextEventAt: 0 };
 }
-
-const restless = (steps: readonly AdvanceStep[]): Error =>
-  new Error(`These steps never come to rest: ${steps.map((step) => step.name).join(', ')}`);
 
 function nextEvent(world: World, steps: readonly AdvanceStep[]): number {
   let next = Number.POSITIVE_INFINITY;

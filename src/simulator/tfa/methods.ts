@@ -35,7 +35,13 @@ export function removeMethod(step: TfaStep, call: RemoveCall): Removal {
   const verified = verifyFactor(step, call);
   const doomed = target ?? (verified.by === 'method' ? verified.method : undefined);
   step.account.methods = step.account.methods.filter((kept) => kept !== doomed);
-  if (step.account.methods.length === 0) return disable(step);
+  if (step.account.methods.length === 0) {
+    step.status = 'disabled';
+    retireBackupCodes(step);
+    step.account.pendingAuthorization = null;
+    step.account.authorizedUntil = null;
+    return { type: 'disabled' };
+  }
   keepOnePrimary(step);
   return { type: 'removed', remaining: step.account.methods.length };
 }
@@ -84,14 +90,6 @@ function targetOf(step: TfaStep, call: RemoveCall): TfaMethod | undefined {
   const [only, ...others] = step.account.methods;
   if (others.length > 0) throw badRequest('target_id is required: the account has several methods.');
   return only;
-}
-
-function disable(step: TfaStep): Removal {
-  step.status = 'disabled';
-  retireBackupCodes(step);
-  step.account.pendingAuthorization = null;
-  step.account.authorizedUntil = null;
-  return { type: 'disabled' };
 }
 
 /** The preferred method, else the one that has the mark, else the oldest carries it alone. */
@@ -209,13 +207,15 @@ export function regenerateBackupCodes(step: TfaStep, proof: Proof): readonly str
     throw tfaRefusal('missing_phone_number', 'The account has no phone number to make an SMS method of.');
   }
   verifyFactor(step, proof);
-  if (needsBackfill && step.user.phoneNumber) backfillSms(step, step.user.phoneNumber);
+  if (needsBackfill && step.user.phoneNumber) {
+    step.account.methods.push({
+      method: 'sms',
+      phoneNumber: step.user.phoneNumber,
+      ...newMethod(step, 'SMS'),
+    });
+  }
   step.status = 'enabled';
   return issueBackupCodes(step);
-}
-
-function backfillSms(step: TfaStep, phoneNumber: string): void {
-  step.account.methods.push({ method: 'sms', phoneNumber, ...newMethod(step, 'SMS') });
 }
 
 /** A method as status and update show it (specification 2.6): numbers masked, TOTP secrets never. */

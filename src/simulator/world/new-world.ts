@@ -30,7 +30,12 @@ export function newWorld(options: NewWorldOptions): World {
   const base = emptyWorld({ now: options.now, seed: options.seed, settings });
   const { machines, offers } = makeCatalog(options);
   const user = makeUser({ id: FIRST_USER + 1, now: options.now, settings });
-  const key = makeKey({ id: 1, user, secret: options.apiKey ?? randomKey(options.random), now: options.now });
+  const key = makeKey({
+    id: 1,
+    user,
+    secret: options.apiKey ?? Buffer.from(options.random.bytes(32)).toString('hex'),
+    now: options.now,
+  });
   const sshKey: SshKey = {
     id: 1,
     userId: user.id,
@@ -117,5 +122,3 @@ export function makeKey(given: { id: number; user: User; secret: string; now: nu
     revokedAt: null,
   };
 }
-
-const randomKey = (random: Random): string => Buffer.from(random.bytes(32)).toString('hex');

@@ -42,7 +42,8 @@ export function attachedTo(world: World, volume: Volume): readonly Contract[] {
 
 /** The listings that a search finds, in its order and within its limit, as rows of the wire. */
 export function findListings(world: World, query: SearchQuery, kind: VolumeKind): readonly JsonObject[] {
-  const boards = boardsByMachine(world);
+  // One offer of each machine: its board, network and place are those of the volume.
+  const boards = new Map(Object.values(world.tables.offers).map((offer) => [offer.machineId, offer]));
   const tests = query.conditions.map(testOf);
   const rows = Object.values(world.tables.volumeListings)
     .filter((listing) => listing.kind === kind && freeGB(world, listing) > 0)
@@ -52,11 +53,6 @@ export function findListings(world: World, query: SearchQuery, kind: VolumeKind)
 }
 
 type Row = Readonly<Record<string, Column>>;
-
-/** One offer of each machine: its board, network and place are those of the volume. */
-function boardsByMachine(world: World): ReadonlyMap<number, Offer> {
-  return new Map(Object.values(world.tables.offers).map((offer) => [offer.machineId, offer]));
-}
 
 function listingRow(world: World, listing: VolumeListing, board: Offer | undefined): Row {
   const endsAt = Math.floor((listing.endsAt ?? world.now + 30 * 86_400_000) / 1000);
