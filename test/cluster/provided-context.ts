@@ -6,5 +6,9 @@ declare module 'vitest' {
     cluster: ClusterConnection;
     /** The one with a node of the node project's; null where there can be none. */
     nodeCluster: ClusterConnection | null;
+    /** The name of the image of these sources in the docker project's engine; null where none answers. */
+    operatorImage: string | null;
+    /** Whether containers reach this machine at the gateway of their network. */
+    isEngineHere: boolean;
   }
 }

@@ -1,10 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { ContainerRuntimeClient } from 'testcontainers';
-import { beforeAll, describe, expect, test } from 'vitest';
-import { operatorImage } from '../image/operator-image.ts';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { imageArchive } from '../../scripts/image/oci.ts';
+import type {} from '../cluster/provided-context.ts';
 import { findEngine } from './engine.ts';
 import { SESSION_LABEL } from './session-names.ts';
 
@@ -17,12 +20,10 @@ const OWNER = `
   const { OperatorContainer } = await import('${join(HERE, 'operator-container.ts')}');
   const session = await openEngineSession(await findEngine());
   const { name } = await session.createNetwork();
-  const image = await session.loadImage(process.env.ARCHIVE);
-  await session.own(new OperatorContainer(image)).withNetworkMode(name).withCommand(['simulator']).start();
+  await session.loadImage(process.env.ARCHIVE);
+  await session.own(new OperatorContainer(process.env.IMAGE)).withNetworkMode(name).withCommand(['simulator']).start();
   console.log('ready');
   process.stdin.resume().once('end', () => session.close().then(() => process.exit()));`;
-
-const client = await findEngine();
 
 async function tracesIn({ container: { dockerode } }: ContainerRuntimeClient): Promise<string[]> {
   const filters = { label: [SESSION_LABEL] };
@@ -39,12 +40,26 @@ async function tracesIn({ container: { dockerode } }: ContainerRuntimeClient): P
   ].toSorted();
 }
 
-describe.skipIf(client === undefined)('a session of a Docker engine', () => {
-  if (client === undefined) return;
-  let archive = '';
+/** An image of one small file, which is loaded at once. */
+async function smallArchive(folder: string): Promise<string> {
+  const architecture = process.arch === 'arm64' ? 'arm64' : 'amd64';
+  const layers = [[{ path: 'file', mode: 0o644, content: 'x' }]];
+  const options = { reference: 'localhost/small:1', createdAt: 0, main: architecture } as const;
+  const { archive } = await imageArchive([{ architecture, layers, config: {} }], options);
+  writeFileSync(join(folder, 'small.tar'), archive);
+  return join(folder, 'small.tar');
+}
+
+describe.skipIf(inject('operatorImage') === null)('a session of a Docker engine', () => {
+  let folder = '';
+  let client: ContainerRuntimeClient;
   beforeAll(async () => {
-    archive = await operatorImage();
+    const found = await findEngine();
+    if (found === undefined) throw new Error('The Docker engine has gone.');
+    client = found;
+    folder = mkdtempSync(join(tmpdir(), 'engine-'));
   });
+  afterAll(() => folder && rmSync(folder, { recursive: true, force: true }));
 
   test.for(['closes it', 'is killed'] as const)(
     'leaves nothing in the engine when its process %s',
@@ -52,7 +67,7 @@ describe.skipIf(client === undefined)('a session of a Docker engine', () => {
       const before = await tracesIn(client);
       const owner = spawn(process.execPath, ['--input-type=module', '--eval', OWNER], {
         stdio: ['pipe', 'pipe', 'inherit'],
-        env: { ...process.env, ARCHIVE: archive },
+        env: { ...process.env, ARCHIVE: await smallArchive(folder), IMAGE: inject('operatorImage') ?? '' },
       });
       await once(createInterface({ input: owner.stdout }), 'line');
       expect((await tracesIn(client)).length).toBe(before.length + 4);

@@ -1,6 +1,5 @@
 import { Readable } from 'node:stream';
-import { text } from 'node:stream/consumers';
-import { type ContainerRuntimeClient, GenericContainer, StartupCheckStrategy } from 'testcontainers';
+import { GenericContainer } from 'testcontainers';
 import { tarOf } from '../../scripts/image/oci.ts';
 
 /** Where a container of the image may write and gets its files; the image has it, and everybody may write there. */
@@ -44,37 +43,4 @@ export class OperatorContainer extends GenericContainer {
     const tar = Readable.from([await tarOf(entries)]);
     return this.withCopyArchivesToContainer([{ tar, target: folder }]);
   }
-}
-
-/** How a container ended, and all it wrote. */
-export interface Ended {
-  readonly code: number;
-  readonly isKilledForMemory: boolean;
-  readonly output: string;
-}
-
-class UntilEnded extends StartupCheckStrategy {
-  override async waitUntilReady(
-    container: Parameters<StartupCheckStrategy['waitUntilReady']>[0],
-  ): Promise<void> {
-    await container.wait();
-  }
-
-  override async checkStartupState(): Promise<'SUCCESS'> {
-    return 'SUCCESS';
-  }
-}
-
-/** Starts a container and resolves when it has ended, however it did. */
-export async function runToEnd(client: ContainerRuntimeClient, container: GenericContainer): Promise<Ended> {
-  const started = await container.withWaitStrategy(new UntilEnded()).start();
-  return readEnd(client, started.getId());
-}
-
-/** Of a container that has ended. */
-export async function readEnd(client: ContainerRuntimeClient, id: string): Promise<Ended> {
-  const container = client.container.getById(id);
-  const { State } = await client.container.inspect(container);
-  const output = await text(await client.container.logs(container));
-  return { code: State.ExitCode, isKilledForMemory: State.OOMKilled, output };
 }

@@ -1,52 +1,29 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type StartedTestContainer, Wait } from 'testcontainers';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { REPOSITORY } from '../../scripts/generate/artifact.ts';
 import { until } from '../builders/until.ts';
 import { describeWithEngine } from '../containers/describe-with-engine.ts';
-import { OperatorContainer, readEnd, runToEnd, WRITABLE } from '../containers/operator-container.ts';
-import { operatorImage } from './operator-image.ts';
+import { type OperatorContainer, WRITABLE } from '../containers/operator-container.ts';
 
-/** The chart's limit. */
-const MEMORY_MIB = 256;
-const NODE = '/nodejs/bin/node';
 const PORT = 8088;
 const KEY = 'key-of-the-first-user';
 const DATA = `${WRITABLE}/market.db`;
 const READY = Wait.forLogMessage(/^\{"url":/);
 
-await describeWithEngine('a container of the image', (session) => {
-  let image = '';
-  beforeAll(async () => {
-    image = await session().loadImage(await operatorImage());
-  });
-
-  const container = (...command: readonly string[]): OperatorContainer =>
-    session()
-      .own(new OperatorContainer(image))
-      .withMemoryLimit(MEMORY_MIB)
-      .withCommand([...command]);
-  const ended = (one: OperatorContainer) => runToEnd(session().client, one);
-  const inspect = (one: StartedTestContainer) =>
-    session().client.container.inspect(session().client.container.getById(one.getId()));
-  /** It lets the container end as `docker stop` does, and keeps it. */
-  const stop = async (one: StartedTestContainer, graceMs: number) => {
-    await one.stop({ remove: false, timeout: graceMs });
-    return readEnd(session().client, one.getId());
-  };
-
+describeWithEngine('a container of the image', (bench) => {
   test('prints its version when that is its command', async () => {
     const { version } = z
       .looseObject({ version: z.string() })
       .parse(JSON.parse(readFileSync(join(REPOSITORY, 'package.json'), 'utf8')));
-    const { code, output } = await ended(container('version'));
+    const { code, output } = await bench().runToEnd(bench().container('version'));
     expect([code, output]).toEqual([0, expect.stringContaining(`gpu-rental-operator ${version} (Node `)]);
   });
 
   test('says which cluster the operator misses when it gets no command', async () => {
-    const { code, output } = await ended(session().own(new OperatorContainer(image)));
+    const { code, output } = await bench().runToEnd(bench().container());
     expect(output).toMatch(/cluster|kubeconfig/i);
     expect(code).toBeGreaterThan(0);
   });
@@ -62,7 +39,9 @@ await describeWithEngine('a container of the image', (session) => {
         uid: process.getuid(), gid: process.getgid(), refusal,
         effective: field('CapEff'), bounding: field('CapBnd'), newPrivileges: field('NoNewPrivs'),
       }));`;
-    const { code, output } = await ended(container('--eval', script).withEntrypoint([NODE]));
+    const { code, output } = await bench().runToEnd(
+      bench().container('--eval', script).withEntrypoint(bench().entrypoint.slice(0, 1)),
+    );
     expect([code, JSON.parse(output)]).toEqual([
       0,
       {
@@ -78,10 +57,9 @@ await describeWithEngine('a container of the image', (session) => {
 
   test('ends with a report of V8 when its heap grows towards the memory limit', async () => {
     const leak = 'const kept = []; for (;;) kept.push(new Array(1e5).fill(Math.random()).map(String));';
-    const { Config } = await session().client.container.dockerode.getImage(image).inspect();
-    const flags = z.array(z.string()).parse(Config.Entrypoint).slice(0, -1);
-    const { code, isKilledForMemory, output } = await ended(
-      container('--eval', leak).withEntrypoint([...flags]),
+    const nodeWithFlags = bench().entrypoint.slice(0, -1);
+    const { code, isKilledForMemory, output } = await bench().runToEnd(
+      bench().container('--eval', leak).withEntrypoint(nodeWithFlags),
     );
     expect(output).toContain('JavaScript heap out of memory');
     expect([isKilledForMemory, code]).toEqual([false, expect.any(Number)]);
@@ -91,15 +69,16 @@ await describeWithEngine('a container of the image', (session) => {
 
   describe('with the simulator', () => {
     const simulator = (...flags: readonly string[]): OperatorContainer =>
-      container(
-        ...['simulator', '--port', String(PORT), '--bind-address', '0.0.0.0', '--api-key', KEY],
-        ...['--data', DATA, '--seed', '42', '--boot-scale', '0.02', '--no-rate-limits', ...flags],
-      )
+      bench()
+        .container(
+          ...['simulator', '--port', String(PORT), '--bind-address', '0.0.0.0', '--api-key', KEY],
+          ...['--data', DATA, '--seed', '42', '--boot-scale', '0.02', '--no-rate-limits', ...flags],
+        )
         .withExposedPorts(PORT)
         .withWaitStrategy(READY);
     /** The engine maps the port to another one each time it starts the container. */
     const addressOf = async (one: StartedTestContainer): Promise<string> => {
-      const { NetworkSettings } = await inspect(one);
+      const { NetworkSettings } = await bench().inspect(one);
       return `${one.getHost()}:${NetworkSettings.Ports[`${PORT}/tcp`]?.[0]?.HostPort}`;
     };
     const call = async (one: StartedTestContainer, method: string, path: string, body?: object) => {
@@ -127,15 +106,14 @@ await describeWithEngine('a container of the image', (session) => {
     test('answers on a mapped port and ends with 0 when it is asked to', async () => {
       const started = await simulator().start();
       expect((await call(started, 'GET', '/users/current/')).status).toBe(200);
-      expect(await stop(started, 10_000)).toMatchObject({ code: 0, isKilledForMemory: false });
+      expect(await bench().stop(started, 10_000)).toMatchObject({ code: 0, isKilledForMemory: false });
     });
 
     test('is not started again by on-failure when it was asked to end', async () => {
       const started = await simulator().withRestartPolicy('on-failure').start();
-      const { client } = session();
-      await client.container.getById(started.getId()).kill({ signal: 'SIGTERM' });
-      await client.container.getById(started.getId()).wait();
-      const { State, RestartCount } = await inspect(started);
+      await bench().kill(started, 'SIGTERM');
+      await bench().untilEnded(started);
+      const { State, RestartCount } = await bench().inspect(started);
       expect([State.Status, State.ExitCode, RestartCount]).toEqual(['exited', 0, 0]);
     });
 
@@ -144,8 +122,7 @@ await describeWithEngine('a container of the image', (session) => {
       async (how) => {
         const started = await simulator().start();
         const machine = await rent(started);
-        if (how === 'is killed and started again')
-          await session().client.container.getById(started.getId()).kill();
+        if (how === 'is killed and started again') await bench().kill(started, 'SIGKILL');
         await started.restart({ timeout: 10_000 });
         expect(await machinesOf(started)).toEqual([machine]);
         await started.stop();
@@ -160,8 +137,8 @@ await describeWithEngine('a container of the image', (session) => {
         .withRestartPolicy('on-failure')
         .withWaitStrategy(Wait.forLogMessage(/market\.db/))
         .start();
-      await until('it has been started again', async () => (await inspect(second)).RestartCount > 0);
-      await stop(first, 10_000);
+      await until('it has been started again', async () => (await bench().inspect(second)).RestartCount > 0);
+      await bench().stop(first, 10_000);
       await until('it serves', () => serves(second));
       expect(await machinesOf(second)).toEqual([machine]);
       await second.stop();
