@@ -4,6 +4,7 @@ import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts'
 import {
   endpointGroupResource,
   gpuInstanceResource,
+  INSTALL_DEFINITIONS,
   marketplaceAccountResource,
 } from '../api/v1alpha1/names.ts';
 import { BY_GROUP, BY_STEM, groupKeysOf, stemOf } from '../controllers/endpoint-group/workers/families.ts';
@@ -77,7 +78,14 @@ export function cacheOf<T>(
   // The CRD's schema has checked what the API server hands out.
   const project = (object: KubeObject) => keep(object as T);
   const create = (namespace: string | undefined) =>
-    createInformer<T>({ ...common, resource, namespace, project, indexes });
+    createInformer<T>({
+      ...common,
+      resource,
+      namespace,
+      project,
+      indexes,
+      remedyIfUnserved: `The CRDs are not installed. ${INSTALL_DEFINITIONS}`,
+    });
   if (namespaces.length === 0) return create(undefined);
   return combineInformers(new Map(namespaces.map((namespace) => [namespace, create(namespace)])));
 }

@@ -43,7 +43,7 @@ export interface SimulatorOptions {
   readonly world?: World;
   /** Keeps the world on disk; a world found there goes on as if it had never stopped. */
   readonly file?: WorldFile;
-  /** Serves the ports of running machines on loopback while the simulator listens; true for a default answer. */
+  /** Serves the ports of running machines on its own address while the simulator listens; true for a default answer. */
   readonly machineServer?: boolean | MachineHttp;
   /** Told of a bug: a request that ended in an exception. */
   readonly onError?: (error: unknown) => void;
@@ -144,7 +144,7 @@ async function listenWithMachines(parts: ListenParts, where: ListenOptions): Pro
     catchUp({ store, time, clock });
     return store.current();
   };
-  const machines = serveMachines({ store, clock, world, http });
+  const machines = serveMachines({ host: where.host ?? '127.0.0.1', store, clock, world, http });
   return {
     ...listening,
     async close() {

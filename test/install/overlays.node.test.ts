@@ -44,7 +44,8 @@ describeWithNode('an overlay of deploy/ on a node, under Pod Security restricted
   test('one-namespace names the missing definitions in its log, and becomes available once they are there', async () => {
     await apply('one-namespace');
     const log = () => type(`kubectl logs ${DEPLOYMENT}`).catch(() => '');
-    const missing = /"resource":"gpuinstances","error":"notFound"/;
+    const missing =
+      /"resource":"gpuinstances","error":"notFound".*"remedy":"The CRDs are not installed\. .*kubectl apply/;
     await until('the log names a kind', async () => missing.test(await log()));
     expect(await replicas()).toBe('');
     await type('kubectl apply --server-side -f crds/');

@@ -2,6 +2,9 @@
 export const GROUP = 'gpurental.dev';
 export const VERSION = 'v1alpha1';
 export const API_VERSION = `${GROUP}/${VERSION}` as const;
+/** What to do if CRDs are missing. */
+export const INSTALL_DEFINITIONS =
+  'Install the CRDs: helm upgrade --install, or kubectl apply --server-side -f crds/.';
 /** `kubectl get gpurental` lists all our kinds. */
 export const CATEGORY = 'gpurental';
 

@@ -24,7 +24,7 @@ export interface SimulatorFlags {
   readonly bootScale: number | undefined;
   readonly listLag: number | undefined;
   readonly offers: number | undefined;
-  /** Listen on loopback for the ports of running machines. */
+  /** Listen for the ports of running machines, too. */
   readonly serveMachines: boolean;
   /** False switches rate limits off. */
   readonly rateLimits: boolean;
@@ -87,7 +87,8 @@ export const simulatorCommand: Command = {
     { flags: '--offers <count>', description: 'Number of offers in the catalog, at most 100000.' },
     {
       flags: '--serve-machines',
-      description: 'Answer on 127.0.0.1 at the ports of running machines (map 203.0.113.0/24 to it).',
+      description:
+        'Answer at the ports of running machines, on the address of --bind-address (map 203.0.113.0/24 to it).',
     },
     { flags: '--no-rate-limits', description: 'Do not refuse calls that come too quickly.' },
   ],

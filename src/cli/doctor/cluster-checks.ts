@@ -1,6 +1,7 @@
 import {
   endpointGroupResource,
   gpuInstanceResource,
+  INSTALL_DEFINITIONS,
   marketplaceAccountResource,
   OPERATOR_NAME,
 } from '../../api/v1alpha1/names.ts';
@@ -8,7 +9,7 @@ import { readBody } from '../../marketplace/http/reply-body.ts';
 import { leaseResource } from '../../runtime/kube/core-resources.ts';
 import { isKubeError } from '../../runtime/kube/kube-error.ts';
 import type { KubeObject } from '../../runtime/kube/kube-object.ts';
-import { GROUP_VERSION, INSTALL_DEFINITIONS, servedKinds } from '../objects/cluster-objects.ts';
+import { GROUP_VERSION, servedKinds } from '../objects/cluster-objects.ts';
 import { readIdentity } from '../objects/identity-secret.ts';
 import { ageText, counted } from '../output/amounts.ts';
 import type { ClusterSession } from '../sessions/cluster-session.ts';

@@ -6,6 +6,7 @@ import {
   GROUP,
   gpuInstanceResource,
   IN_USE_RECORD,
+  INSTALL_DEFINITIONS,
   type KindNames,
   marketplaceAccountResource,
   VERSION,
@@ -137,10 +138,6 @@ export async function operatorTimes({ kube, operatorNamespace }: ClusterSession)
 const MAX_BYTES = 1_000_000;
 
 export const GROUP_VERSION = `${GROUP}/${VERSION}`;
-
-/** What to do if CRDs are missing. */
-export const INSTALL_DEFINITIONS =
-  'Install the CRDs: helm upgrade --install, or kubectl apply --server-side -f crds/.';
 
 /**
  * The plural names of the operator's kinds that the cluster serves; none if it does not serve the API group. Rejects if

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { noCredentials } from '../../../test/builders/no-credentials.ts';
 import { createScriptedTransport, type ScriptedBody } from '../../../test/builders/scripted-transport.ts';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
-import { silentLogger } from '../../lib/logger.ts';
+import { type LogFields, type Logger, silentLogger } from '../../lib/logger.ts';
 import { seededRandom } from '../../lib/random.ts';
 import { createKubeClient } from '../kube/kube-client.ts';
 import type { KubeObject, Resource } from '../kube/kube-object.ts';
@@ -81,6 +81,28 @@ async function watching(
   await clock.settle();
   return body;
 }
+
+test.each([
+  [404, 'install it'],
+  [403, undefined],
+])(
+  'says what to do in its log when a list answers %i only if the resource is not served',
+  async (status, remedy) => {
+    const warnings: LogFields[] = [];
+    const log: Logger = {
+      ...silentLogger,
+      warn: (_message, fields = {}) => warnings.push(fields),
+      child: () => log,
+    };
+    const { clock, api, informer } = setUp({ log, remedyIfUnserved: 'install it' });
+    informer.start();
+    await clock.settle();
+    api.take().reply(status, { kind: 'Status', code: status });
+    await clock.settle();
+    expect(warnings.map((fields) => fields['remedy'])).toEqual([remedy]);
+    await informer.stop();
+  },
+);
 
 test('lists, then watches from the version of the list', async () => {
   const fixture = setUp();

@@ -63,6 +63,8 @@ export interface InformerOptions<T> {
   /** All namespaces when absent. */
   readonly namespace?: string | undefined;
   readonly labelSelector?: string | undefined;
+  /** What people can do if the API server does not serve the resource; logged with that failure. */
+  readonly remedyIfUnserved?: string | undefined;
   /** Keeps of an object what is read later, before it is stored. managedFields are dropped in any case. */
   readonly project?: ((object: KubeObject) => T) | undefined;
   /** Values under which an object can be found by {@link Informer.byIndex}. */

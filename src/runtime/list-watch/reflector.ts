@@ -26,6 +26,8 @@ export interface ReflectorOptions<S> {
   readonly resource: Resource;
   readonly namespace?: string | undefined;
   readonly labelSelector?: string | undefined;
+  /** What people can do if the API server does not serve the resource; logged with that failure. */
+  readonly remedyIfUnserved?: string | undefined;
   /** False: never ask for the first state as a stream. */
   readonly streaming: boolean;
   readonly sink: ReflectorSink<S>;
@@ -239,7 +241,7 @@ export class Reflector<S> {
   }
 
   async #waitAfter(error: unknown, signal: AbortSignal): Promise<void> {
-    const { clock, resource, log, metrics } = this.#options;
+    const { clock, resource, log, metrics, remedyIfUnserved } = this.#options;
     const kind = isKubeError(error) ? error.kind : error instanceof Error ? error.name : 'unknown';
     const message = error instanceof Error ? error.message : String(error);
     this.#failure = `${kind}: ${message}`;
@@ -252,7 +254,9 @@ export class Reflector<S> {
     const restMs = isKubeError(error) ? (error.retryAfterMs ?? 0) : 0;
     const delayMs = Math.max(this.#backoff.nextMs(), restMs);
     metrics.failed(resource.kind, kind);
-    log.warn('List-watch failed, trying again', { resource: resource.plural, error: kind, message, delayMs });
+    const remedy = kind === 'notFound' ? remedyIfUnserved : undefined;
+    const what = { resource: resource.plural, error: kind, message, ...(remedy !== undefined && { remedy }) };
+    log.warn('List-watch failed, trying again', { ...what, delayMs });
     await sleep(clock, delayMs, signal).catch(() => {});
   }
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Listening } from '../http-server.ts';
+import type { Listening, ListenOptions } from '../http-server.ts';
 import { createSimulator, type Simulator, type SimulatorOptions } from '../simulator.ts';
 
 let listening: Listening | undefined;
@@ -10,14 +10,17 @@ afterEach(() => listening?.close());
 const PORT_BASE = 20_000 + ((process.pid * 37) % 8000);
 
 /** A machine with port 8000 that runs, and how to ask the market about it. */
-async function runningMachine(machineServer: NonNullable<SimulatorOptions['machineServer']>) {
+async function runningMachine(
+  machineServer: NonNullable<SimulatorOptions['machineServer']>,
+  where: ListenOptions = {},
+) {
   const simulator: Simulator = createSimulator({
     apiKey: 'k',
     catalog: [{ id: 1 }],
     machineServer,
     settings: { pauses: { scale: 0 }, boot: { scale: 0 }, addresses: { portBase: PORT_BASE } },
   });
-  listening = await simulator.listen(0);
+  listening = await simulator.listen(where);
   const { url } = listening;
   const headers = { authorization: 'Bearer k' };
   const rented = await fetch(`${url}/api/v0/asks/1/`, {
@@ -70,6 +73,14 @@ describe('machines that answer', () => {
     );
     const port = await machine.port('8000/tcp');
     expect(await (await eventually(() => fetch(`http://127.0.0.1:${port}/`))).text()).toBe('load 7');
+  });
+
+  // All of 127.0.0.0/8 is this machine there.
+  test.skipIf(process.platform !== 'linux')('on the address of the marketplace alone', async () => {
+    const machine = await runningMachine(true, { host: '127.0.0.2' });
+    const port = await machine.port('8000/tcp');
+    expect((await eventually(() => fetch(`http://127.0.0.2:${port}/`))).status).toBe(200);
+    await expect(fetch(`http://127.0.0.1:${port}/`)).rejects.toThrow();
   });
 
   test('chooses another port when one is in use, and shows it in the port map', async () => {

@@ -7,8 +7,8 @@ import type { WorldStore } from '../world/world-store.ts';
 import { shownStatus } from './boot.ts';
 
 /*
- * Running machines that answer: a listener on 127.0.0.1 for each port that the market says a machine has.
- * Machines have documentation addresses; whoever tests against them maps 203.0.113.0/24 to 127.0.0.1.
+ * Running machines that answer: a listener for each port that the market says a machine has. Machines have
+ * documentation addresses; whoever tests against them maps 203.0.113.0/24 to the address of the listeners.
  */
 
 /** One port of a machine that runs. */
@@ -31,6 +31,8 @@ const CHECK_EVERY_MS = 100;
 const SSH_GREETING = 'SSH-2.0-simulated_machine\r\n';
 
 interface Options {
+  /** The IP address to listen on. */
+  readonly host: string;
   readonly store: WorldStore;
   readonly clock: Clock;
   /** The world brought up to now, or as far as it is on its way there. */
@@ -96,7 +98,7 @@ function listenOn(options: Options, port: MachinePort): Listener {
     socket.on('error', () => socket.destroy());
   });
   server.once('error', () => listenElsewhere(options, server, port));
-  server.listen(port.hostPort, '127.0.0.1');
+  server.listen(port.hostPort, options.host);
   server.unref();
   return {
     close() {
@@ -107,7 +109,7 @@ function listenOn(options: Options, port: MachinePort): Listener {
 }
 
 function listenElsewhere(options: Options, server: Server, port: MachinePort): void {
-  server.listen(0, '127.0.0.1', () => {
+  server.listen(0, options.host, () => {
     const free = (server.address() as AddressInfo).port;
     const contract = options.store.current().tables.contracts[port.contract.id];
     if (!contract) return;
