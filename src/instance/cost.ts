@@ -42,15 +42,13 @@ export const HISTORY_LENGTH = 5;
  */
 export function machineCost(status: GpuInstanceStatus | undefined, at: number): MicroDollars {
   const history = status?.history ?? [];
-  if (history.length >= HISTORY_LENGTH) return costSinceRented(status, at);
+  if (history.length >= HISTORY_LENGTH) {
+    const { rentedAt, cost } = status ?? {};
+    const from = parseTime(rentedAt) ?? parseTime(cost?.since) ?? at;
+    return Math.min(MOST, costOver(parseDollars(cost?.pricePerHour) ?? 0, billedMs(from, at)));
+  }
   const ended = history.reduce((sum, machine) => sum + (parseDollars(machine.cost) ?? 0), 0);
   return Math.max(0, totalCost(status?.cost, at) - ended);
-}
-
-function costSinceRented(status: GpuInstanceStatus | undefined, at: number): MicroDollars {
-  const { rentedAt, cost } = status ?? {};
-  const from = parseTime(rentedAt) ?? parseTime(cost?.since) ?? at;
-  return Math.min(MOST, costOver(parseDollars(cost?.pricePerHour) ?? 0, billedMs(from, at)));
 }
 
 /**

@@ -30,7 +30,9 @@ export function objectIntent(
   now: number,
   keys: KeyRing | undefined,
 ): ObjectIntent {
-  const reading = readingOf(metadata, keys);
+  const annotation = metadata.annotations?.[annotations.rentalIntent];
+  // Read at each call: the texts are remembered where their codes are checked (`readIntent`).
+  const reading = keys ? proven(annotation, metadata.uid, keys) : unproven(annotation);
   if (reading.type !== 'intent') {
     return { hasOpenIntent: false, hasDoubtfulIntent: reading.type === 'doubtful', issuedAt: undefined };
   }
@@ -55,12 +57,6 @@ function isOpen(
 ): boolean {
   const isLeftOver = status.claim !== undefined && now - issuedAt > SETTLED_FOR_SURE_MS;
   return attempt > (status.attempt ?? 0) && !isLeftOver;
-}
-
-/** Read at each call: the texts are remembered where their codes are checked (`readIntent`). */
-function readingOf({ annotations: texts, uid }: GpuInstance['metadata'], keys: KeyRing | undefined): Reading {
-  const annotation = texts?.[annotations.rentalIntent];
-  return keys ? proven(annotation, uid, keys) : unproven(annotation);
 }
 
 /** Of a former self of the object nothing counts: what it bought is not the object's, and nothing closes it. */

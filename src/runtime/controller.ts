@@ -145,7 +145,13 @@ function createPass(options: PassOptions): (key: string) => Promise<void> {
     const subject = { task: `reconcile ${name}`, object: key };
     const ended = await onBehalfOf(subject, () => reconcileOnce(options, key, log));
     const outcome = settle(queue, key, ended);
-    if (ended.type === 'failed') logFailure(log, ended.error, queue.retries(key));
+    if (ended.type === 'failed') {
+      const { error } = ended;
+      const retries = queue.retries(key);
+      // A lost race for a resource version is how the protocol works, not a fault.
+      if (isKubeError(error, 'conflict')) log.debug('Reconcile lost a race', { retries });
+      else log.error('Reconcile failed', { error, retries });
+    }
     queue.done(key);
     metrics.reconciled(name, outcome, (clock.monotonic() - begun) / 1000);
   };
@@ -186,23 +192,15 @@ function settle(queue: WorkQueue, key: string, ended: Ended): ReconcileOutcome {
       queue.forget(key);
       queue.addAfter(key, ended.ms);
       return 'requeue_after';
-    case 'failed':
-      retryLater(queue, key, ended.error);
+    case 'failed': {
+      // A server that names a time to come back is not asked earlier.
+      const { error } = ended;
+      const hasRest = typeof error === 'object' && error !== null && 'retryAfterMs' in error;
+      const restMs = hasRest ? error.retryAfterMs : undefined;
+      queue.addRateLimited(key, { atLeastMs: typeof restMs === 'number' ? restMs : 0 });
       return 'error';
+    }
   }
-}
-
-/** A lost race for a resource version is how the protocol works, not a fault. */
-function logFailure(log: Logger, error: unknown, retries: number): void {
-  if (isKubeError(error, 'conflict')) log.debug('Reconcile lost a race', { retries });
-  else log.error('Reconcile failed', { error, retries });
-}
-
-/** A server that names a time to come back is not asked earlier. */
-function retryLater(queue: WorkQueue, key: string, error: unknown): void {
-  const retryAfterMs =
-    typeof error === 'object' && error !== null && 'retryAfterMs' in error ? error.retryAfterMs : undefined;
-  queue.addRateLimited(key, { atLeastMs: typeof retryAfterMs === 'number' ? retryAfterMs : 0 });
 }
 
 /** What a pool of workers runs. */

@@ -120,38 +120,32 @@ class SeriesRecorder implements EventRecorder {
       .then(send)
       .then(
         () => {},
-        (error: unknown) => this.#dropped(key, error),
+        (error: unknown) => {
+          // What could not be written is no series to go on with.
+          this.#series.delete(key);
+          // The namespace is on its way out, or the event has outlived its hour.
+          if (!isKubeError(error, 'terminating', 'notFound'))
+            this.#options.log.warn('Event was not written', { error });
+        },
       )
       .finally(() => {
         this.#pending--;
       });
   }
 
-  /** What could not be written is no series to go on with. */
-  #dropped(key: string, error: unknown): void {
-    this.#series.delete(key);
-    // The namespace is on its way out, or the event has outlived its hour.
-    if (isKubeError(error, 'terminating', 'notFound')) return;
-    this.#options.log.warn('Event was not written', { error });
-  }
-
   #armSweep(): void {
     if (this.#sweep || this.#series.size === 0) return;
     const sweep = () => {
       this.#sweep = undefined;
-      this.#endSeries();
+      const now = this.#options.clock.monotonic();
+      for (const [key, series] of this.#series) {
+        if (now - series.lastAt < SERIES_ENDS_AFTER_MS) continue;
+        this.#writeSeries(key, series);
+        this.#series.delete(key);
+      }
       this.#armSweep();
     };
     this.#sweep = this.#options.clock.setTimer(SWEEP_EVERY_MS, sweep, { background: true });
-  }
-
-  #endSeries(): void {
-    const now = this.#options.clock.monotonic();
-    for (const [key, series] of this.#series) {
-      if (now - series.lastAt < SERIES_ENDS_AFTER_MS) continue;
-      this.#writeSeries(key, series);
-      this.#series.delete(key);
-    }
   }
 }
 
@@ -240,7 +234,9 @@ export class EventBudget {
   /** True, and one fewer left, where the object may have another. */
   take(objectId: string): boolean {
     const now = this.#clock.monotonic();
-    if (this.#spent.size >= SWEEP_AT) this.#forgetFull(now);
+    if (this.#spent.size >= SWEEP_AT) {
+      for (const id of this.#spent.keys()) if (this.#tokens(id, now) >= BURST) this.#spent.delete(id);
+    }
     const tokens = this.#tokens(objectId, now);
     if (tokens < 1) return false;
     this.#spent.set(objectId, { tokens: tokens - 1, at: now });
@@ -250,11 +246,5 @@ export class EventBudget {
   #tokens(objectId: string, now: number): number {
     const spent = this.#spent.get(objectId);
     return spent ? Math.min(BURST, spent.tokens + (now - spent.at) / REFILL_MS) : BURST;
-  }
-
-  #forgetFull(now: number): void {
-    for (const objectId of this.#spent.keys()) {
-      if (this.#tokens(objectId, now) >= BURST) this.#spent.delete(objectId);
-    }
   }
 }

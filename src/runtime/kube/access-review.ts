@@ -43,8 +43,11 @@ export class AccessReviews {
   }
 
   /** False only if the API server says so. Never rejects: one that does not answer such questions forbids nothing. */
-  may(question: AccessQuestion): Promise<boolean> {
-    const attributes = attributesOf(question);
+  may({ verb, resource, subresource, namespace }: AccessQuestion): Promise<boolean> {
+    const attributes = {
+      ...{ verb, group: resource.group, resource: resource.plural, namespace },
+      ...(subresource !== undefined && { subresource }),
+    };
     const key = JSON.stringify(attributes);
     const known = this.#answers.get(key);
     if (known && known.until > this.#clock.monotonic()) return known.allowed;
@@ -70,14 +73,4 @@ export class AccessReviews {
       return true;
     }
   }
-}
-
-function attributesOf({ verb, resource, subresource, namespace }: AccessQuestion): Record<string, string> {
-  return {
-    verb,
-    group: resource.group,
-    resource: resource.plural,
-    namespace,
-    ...(subresource === undefined ? {} : { subresource }),
-  };
 }

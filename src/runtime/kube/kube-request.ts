@@ -119,7 +119,9 @@ async function exchange(
 async function succeeded(reply: TransportResponse): Promise<TransportResponse> {
   if (reply.status >= 200 && reply.status < 300) return reply;
   const text = await readText(reply.body, MAX_ERROR_BYTES).catch(() => '');
-  throw kubeErrorOf(reply.status, statusOf(text), retryAfterMs(reply.headers['retry-after']));
+  // Retry-After in seconds, as the API server sends it; its date form is not used by it.
+  const retryAfterMs = restMs(Number(reply.headers['retry-after'] ?? Number.NaN));
+  throw kubeErrorOf(reply.status, statusOf(text), retryAfterMs);
 }
 
 /** Load balancers answer in plain text, and that text is no reason to fail twice. */
@@ -130,11 +132,6 @@ function statusOf(text: string): StatusReply {
   } catch {
     return {};
   }
-}
-
-/** Retry-After in seconds, as the API server sends it; its date form is not used by it. */
-function retryAfterMs(header: string | undefined): number | undefined {
-  return restMs(Number(header ?? Number.NaN));
 }
 
 /** Whatever went wrong, as the one error that callers know. */

@@ -57,17 +57,13 @@ export class CurrentObjects<T extends KubeObject> {
       return await pass();
     } catch (error) {
       if (isKubeError(error, 'conflict')) this.lostRace(key);
-      else if (isLastingFailure(error)) await this.#report(key, error);
+      else if (isLastingFailure(error)) {
+        // The error of the pass is what counts, whether or not it could be written down.
+        await reportFailure(key, error, this.#options).catch((unwritten: unknown) => {
+          if (!isKubeError(unwritten)) throw unwritten;
+        });
+      }
       throw error;
-    }
-  }
-
-  /** The error of the pass is what counts, whether or not it could be written down. */
-  async #report(key: string, error: unknown): Promise<void> {
-    try {
-      await reportFailure(key, error, this.#options);
-    } catch (unwritten) {
-      if (!isKubeError(unwritten)) throw unwritten;
     }
   }
 

@@ -123,7 +123,13 @@ class ListWatchInformer<T> implements Informer<T> {
     this.#reflector = new Reflector({
       ...shared,
       streaming: options.initialState !== 'paged',
-      sink: this.#sink(),
+      sink: {
+        keep: (object) => this.#keep(object),
+        replace: (items, signal) => this.#replace(items, signal),
+        upsert: (item) => this.#store.upsert(item),
+        remove: (item) => this.#store.remove(item),
+        reached: (resourceVersion) => this.#gate.reached(resourceVersion),
+      },
     });
     this.#audit = new CacheAudit({
       ...shared,
@@ -192,16 +198,6 @@ class ListWatchInformer<T> implements Informer<T> {
   health(): InformerHealth {
     const { lastContactAt, failure, rewoundSince } = this.#reflector;
     return { lastContactAt, failure, rewoundSince, divergences: this.#audit.divergences };
-  }
-
-  #sink() {
-    return {
-      keep: (object: KubeObject) => this.#keep(object),
-      replace: (items: readonly Seen<T>[], signal: AbortSignal) => this.#replace(items, signal),
-      upsert: (item: Seen<T>) => this.#store.upsert(item),
-      remove: (item: Seen<T>) => this.#store.remove(item),
-      reached: (resourceVersion: string) => this.#gate.reached(resourceVersion),
-    };
   }
 
   async #replace(items: readonly Seen<T>[], signal: AbortSignal): Promise<void> {

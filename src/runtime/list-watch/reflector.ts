@@ -119,9 +119,15 @@ export class Reflector<S> {
     if (position.type === 'watch') {
       return this.#follow({ resourceVersion: position.resourceVersion }, undefined, signal);
     }
-    return this.#streaming
-      ? this.#streamState(position.notOlderThan, signal)
-      : this.#listState(position.notOlderThan, signal);
+    const { notOlderThan } = position;
+    if (!this.#streaming) return this.#listState(notOlderThan, signal);
+    // The state as a stream of objects that goes on as a watch: one request, and no long list at either end.
+    const query = {
+      sendInitialEvents: 'true',
+      resourceVersionMatch: 'NotOlderThan',
+      ...(notOlderThan !== undefined && { resourceVersion: notOlderThan }),
+    };
+    return this.#follow(query, new Map(), signal);
   }
 
   async #listState(notOlderThan: string | undefined, signal: AbortSignal): Promise<void> {
@@ -134,16 +140,6 @@ export class Reflector<S> {
     this.#failure = undefined;
     await this.#adopt(list.items.filter(isKept), list.resourceVersion, signal);
     metrics.listed(resource.kind, list.items.length, (clock.monotonic() - begun) / 1000);
-  }
-
-  /** The state as a stream of objects that goes on as a watch: one request, and no long list at either end. */
-  async #streamState(notOlderThan: string | undefined, signal: AbortSignal): Promise<void> {
-    const query = {
-      sendInitialEvents: 'true',
-      resourceVersionMatch: 'NotOlderThan',
-      ...(notOlderThan !== undefined && { resourceVersion: notOlderThan }),
-    };
-    await this.#follow(query, new Map(), signal);
   }
 
   /** Tells one watch's events. `collecting` gathers objects until the server says that they are the whole state. */
@@ -163,7 +159,11 @@ export class Reflector<S> {
     metrics.watchStarted(resource.kind);
     try {
       const timeoutSeconds = 290 + Math.floor(random.next() * 291);
-      const request = { ...this.#options, query, timeoutSeconds, signal, onContact: () => this.#contact() };
+      const onContact = () => {
+        this.#contacted();
+        this.#failure = undefined;
+      };
+      const request = { ...this.#options, query, timeoutSeconds, signal, onContact };
       for await (const event of watchEvents(client, clock, request)) {
         signal.throwIfAborted();
         watch.events++;
@@ -229,11 +229,6 @@ export class Reflector<S> {
     }
     this.#position = { type: 'watch', resourceVersion: this.#newest };
     this.#options.sink.reached(this.#newest);
-  }
-
-  #contact(): void {
-    this.#contacted();
-    this.#failure = undefined;
   }
 
   #contacted(): void {

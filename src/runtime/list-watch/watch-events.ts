@@ -1,7 +1,6 @@
 import type { Clock } from '../../lib/clock.ts';
 import { DeadlineError, watchSilence } from '../../lib/deadline.ts';
 import { yieldingChunks } from '../../lib/event-loop.ts';
-import type { ObjectMeta } from '../../lib/object-meta.ts';
 import { MalformedReplyError, parseJson, splitLines } from '../kube/json-stream.ts';
 import { kubeErrorOf, type StatusReply } from '../kube/kube-error.ts';
 import type { KubeObject, Resource } from '../kube/kube-object.ts';
@@ -64,7 +63,9 @@ export async function* watchEvents(
     );
     received();
     try {
-      yield* eventsOf(noting(reply.body, received, scope.signal), clock);
+      const body = noting(reply.body, received, scope.signal);
+      for await (const line of splitLines(yieldingChunks(body, clock), MAX_EVENT_BYTES))
+        yield eventOf(parseJson(line));
     } finally {
       reply.destroy();
     }
@@ -72,11 +73,6 @@ export async function* watchEvents(
     silence.end();
     request.signal.removeEventListener('abort', onAbort);
   }
-}
-
-async function* eventsOf(body: AsyncIterable<Uint8Array>, clock: Clock): AsyncGenerator<WatchEvent> {
-  for await (const line of splitLines(yieldingChunks(body, clock), MAX_EVENT_BYTES))
-    yield eventOf(parseJson(line));
 }
 
 function eventOf(line: unknown): WatchEvent {
@@ -90,16 +86,12 @@ function eventOf(line: unknown): WatchEvent {
   }
   if (type === 'ADDED' || type === 'MODIFIED') return { type: 'upserted', object };
   if (type === 'DELETED') return { type: 'deleted', object };
-  if (type === 'BOOKMARK') return bookmarkOf(object.metadata, object.metadata.resourceVersion);
+  if (type === 'BOOKMARK') {
+    const { annotations, resourceVersion } = object.metadata;
+    const initialStateEnds = annotations?.[END_OF_INITIAL_STATE] === 'true';
+    return { type: 'bookmark', resourceVersion, initialStateEnds };
+  }
   throw new MalformedReplyError('The API server sent a watch event of an unknown type');
-}
-
-function bookmarkOf({ annotations }: ObjectMeta, resourceVersion: string): WatchEvent {
-  return {
-    type: 'bookmark',
-    resourceVersion,
-    initialStateEnds: annotations?.[END_OF_INITIAL_STATE] === 'true',
-  };
 }
 
 /** Calls `received` per chunk, and ends with the signal's reason even where the stream ignores the signal. */

@@ -244,8 +244,8 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     name: 'any-intent-counts',
     loses: 'the proof of the intents by which an account dates its rentals',
     file: 'instance/object-intent.ts',
-    find: 'return keys ? proven(annotation, uid, keys) : unproven(annotation);',
-    replace: 'return { ...unproven(annotation), isProven: true } as Reading;',
+    find: 'const reading = keys ? proven(annotation, metadata.uid, keys) : unproven(annotation);',
+    replace: 'const reading = { ...unproven(annotation), isProven: true } as Reading;',
   },
   {
     name: 'former-self-counts',

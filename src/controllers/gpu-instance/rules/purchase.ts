@@ -38,8 +38,14 @@ type Requirements = NonNullable<GpuInstanceSpec['offers']>[number];
 /** Requests what a rental needs, inputs and the first search together, and then names the offer. */
 export function purchase(facts: Facts, stage: Unrented): Step | undefined {
   if (facts.account.state !== 'ready') return undefined;
+  const { facts: account } = facts.account;
   if (facts.place) return waitInQueue(facts, stage, facts.place);
-  if (facts.inputs === undefined) return { type: 'read', requests: firstRequests(facts) };
+  if (facts.inputs === undefined) {
+    // The first search beside the inputs; they alone if no price limits it.
+    const index = pricedFrom(facts, account);
+    const first = index < 0 ? [] : [search(facts, { index, account, scope: 'shared' })];
+    return { type: 'read', requests: [{ type: 'inputs' }, ...first] };
+  }
   if (facts.inputs.type === 'problem') {
     return idle(facts, stage, {
       reason: facts.inputs.reason,
@@ -47,22 +53,11 @@ export function purchase(facts: Facts, stage: Unrented): Step | undefined {
       requeue: { afterMs: 60_000 },
     });
   }
-  const { facts: account } = facts.account;
   const alternatives = facts.object.spec.offers ?? [];
   if (alternatives.every((requirements) => !hasPriceRule(requirements, account.limits, facts.object.spec))) {
     return idle(facts, stage, { reason: 'NoPriceLimit' });
   }
   return firstChoice(facts, stage, { account, inputs: facts.inputs });
-}
-
-/** The first search beside the inputs; alone if no price limits it. */
-function firstRequests(facts: Facts): readonly ReadRequest[] {
-  const account = facts.accountFacts;
-  const index = account === undefined ? -1 : pricedFrom(facts, account);
-  return [
-    { type: 'inputs' },
-    ...(account === undefined || index < 0 ? [] : [search(facts, { index, account, scope: 'shared' })]),
-  ];
 }
 
 /** Index of the first alternative with a price limit; -1 if none has one. */
@@ -292,7 +287,10 @@ export function waitInQueue(
   if (!place || place.waitedMs + place.expectedMs <= SILENCE_MS) {
     return decision({ requeue: { afterMs: SILENCE_MS }, waits: {} });
   }
-  const requeue = { afterMs: retryMs(place) };
+  // When what is said of a place in the line of rentals may be wrong. A search calls the object when it ends.
+  const changesMs = place.isSerial ? 0 : Math.ceil(FAR_SHARE * place.expectedMs);
+  const rentalMs = Math.min(MAX_RETRY_MS, Math.max(NOTICE_HOLD_MS, changesMs));
+  const requeue = { afterMs: place.for === 'search' ? MAX_RETRY_MS : rentalMs };
   const { refusal } = facts.memory;
   if (place.for === 'search' && refusal && FOUND_NOTHING.has(refusal.reason)) {
     // That it searches again is no change: nothing matched, and that is what it waits for.
@@ -302,24 +300,12 @@ export function waitInQueue(
   const now = noticeOf(facts, place);
   const notice = previous && isStillTrue(previous, now) ? previous : now;
   const waiting = idle(facts, stage, { reason: notice.reason, detail: notice.detail, requeue });
-  return { ...waiting, ...unhandled(facts, waiting), waits: { notice } };
-}
-
-/** When what is said of a place in the line of rentals may be wrong. A search calls the object when it ends. */
-function retryMs(place: QueuePosition): number {
-  if (place.for === 'search') return MAX_RETRY_MS;
-  const changesMs = place.isSerial ? 0 : Math.ceil(FAR_SHARE * place.expectedMs);
-  return Math.min(MAX_RETRY_MS, Math.max(NOTICE_HOLD_MS, changesMs));
-}
-
-/** Who asked for a look waits for the search: it is not handled before. */
-function unhandled({ object }: Facts, { status }: Decision): Pick<Decision, 'status'> {
-  if (!status) return {};
-  const { requestedAt: _asked, ...fields } = status.fields;
-  const handled = object.status?.requestedAt;
-  return {
-    status: { ...status, fields: { ...fields, ...(handled !== undefined && { requestedAt: handled }) } },
-  };
+  if (!waiting.status) return { ...waiting, waits: { notice } };
+  // Who asked for a look waits for the search: it is not handled before.
+  const { requestedAt: _asked, ...fields } = waiting.status.fields;
+  const handled = facts.object.status?.requestedAt;
+  const unhandled = { ...fields, ...(handled !== undefined && { requestedAt: handled }) };
+  return { ...waiting, status: { ...waiting.status, fields: unhandled }, waits: { notice } };
 }
 
 /** Another cause is told at once, and another position or time when it is far from what was said. */
@@ -333,23 +319,19 @@ function isFar(previous: number, now: number, least: number): boolean {
   return Math.abs(previous - now) > Math.max(least, FAR_SHARE * previous);
 }
 
-function noticeOf(facts: Facts, place: QueuePosition): QueueNotice {
-  const { ahead, expectedMs, isSerial } = place;
-  const isOneAtATime = isSerial && facts.accountFacts?.labelEcho === 'notEchoed';
-  const reason = isOneAtATime ? 'LabelsNotEchoed' : 'Queued';
-  const detail = detailOf(place, reason);
-  return { ...{ reason, detail, ahead, expectedMs, isSerial }, at: facts.steadyNow };
-}
-
-function detailOf({ ahead, expectedMs, isSerial }: QueuePosition, reason: QueueNotice['reason']): string {
+function noticeOf(facts: Facts, { ahead, expectedMs, isSerial }: QueuePosition): QueueNotice {
+  const place = { ahead, expectedMs, isSerial, at: facts.steadyNow };
   const behind =
     ahead === 0 ? 'Next in the queue' : `Queued behind ${ahead} instance${ahead === 1 ? '' : 's'}`;
-  if (reason === 'LabelsNotEchoed') {
-    return `${behind}: the marketplace does not return labels, so rentals go one at a time.`;
+  if (isSerial && facts.accountFacts?.labelEcho === 'notEchoed') {
+    const detail = `${behind}: the marketplace does not return labels, so rentals go one at a time.`;
+    return { reason: 'LabelsNotEchoed', detail, ...place };
   }
   const time = `about ${about(expectedMs)}`;
-  if (isSerial) return `${behind}: the first rental of the login is checked before the next; ${time}.`;
-  return `${behind} by the marketplace's rate limit; ${time}.`;
+  const detail = isSerial
+    ? `${behind}: the first rental of the login is checked before the next; ${time}.`
+    : `${behind} by the marketplace's rate limit; ${time}.`;
+  return { reason: 'Queued', detail, ...place };
 }
 
 /** A duration as a person says it: `15s`, `4m`. */
