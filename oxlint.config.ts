@@ -164,7 +164,7 @@ const EFFECTS: Readonly<Record<Controller, Readonly<Record<string, string>>>> = 
     'act.ts': 'creates, patches and deletes workers',
     'load/{sources,prometheus,get,push}.ts': 'ask for load, or receive it',
     'publish/{publisher,service,slices}.ts': 'write Service and slices',
-    'workers/{children,families}.ts': 'find the workers of a group in a cache',
+    'workers/children.ts': 'finds the workers of a group in a cache',
   },
   'marketplace-account': {
     'controller.ts': 'watches, and takes keys from the queue',
@@ -317,7 +317,7 @@ export default defineConfig({
       files: [
         'src/ownership/{label,intent,claim,ours}.ts',
         'src/instance/**/*.ts',
-        'src/accounts/{avoid-list,breaker,failure-reports,slow-replacement,spend-limits}.ts',
+        'src/accounts/{avoid-list,breaker,slow-replacement,spend-limits}.ts',
         'src/simulator/{world/world,steps/advance}.ts',
         'src/simulator/tfa/*.ts',
       ],

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createVirtualClock } from '../../test/builders/virtual-clock.ts';
+import type { FailureReporter } from './avoid-list.ts';
 import { type AvoidEntry, AvoidList } from './avoid-list.ts';
-import type { FailureReporter } from './failure-reports.ts';
 
 const HOUR = 3_600_000;
 const host = { type: 'host', id: '1' } as const;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { given, withMachine } from '../../test/builders/observed.ts';
 import type { GpuInstanceManifestSpec } from '../api/v1alpha1/gpu-instance.ts';
-import { countsForAll, type FailureReport, reporterOf } from './failure-reports.ts';
+import { countsForAll, type FailureReport, reporterOf } from './avoid-list.ts';
 
 const said = (change: Partial<FailureReport> = {}): FailureReport => ({
   namespace: 'red',

@@ -7,7 +7,7 @@ import {
   INSTALL_DEFINITIONS,
   marketplaceAccountResource,
 } from '../api/v1alpha1/names.ts';
-import { BY_GROUP, BY_STEM, groupKeysOf, stemOf } from '../controllers/endpoint-group/workers/families.ts';
+import { BY_GROUP, BY_STEM, groupKeysOf, stemOf } from '../controllers/endpoint-group/workers/children.ts';
 import { machineIndexes } from '../controllers/gpu-instance/observe.ts';
 import { accountKey, accountRefOf } from '../instance/account-ref.ts';
 import type { Clock } from '../lib/clock.ts';

@@ -1,4 +1,4 @@
-import { reporterOf } from '../accounts/failure-reports.ts';
+import { reporterOf } from '../accounts/avoid-list.ts';
 import type { Installation } from '../accounts/installation/installation.ts';
 import { type AccountRegistry, sessionOf } from '../accounts/registry.ts';
 import type { AccountSession } from '../accounts/session.ts';
@@ -14,7 +14,7 @@ import type { Prometheus } from '../controllers/endpoint-group/load/prometheus.t
 import { PushIntake } from '../controllers/endpoint-group/load/push.ts';
 import { LoadSources } from '../controllers/endpoint-group/load/sources.ts';
 import { LoadStore } from '../controllers/endpoint-group/load/state.ts';
-import { groupKeysOf, isChildOf } from '../controllers/endpoint-group/workers/families.ts';
+import { groupKeysOf, isChildOf } from '../controllers/endpoint-group/workers/children.ts';
 import { BY_MACHINE } from '../controllers/gpu-instance/observe.ts';
 import { accountRefOf } from '../instance/account-ref.ts';
 import type { Env } from '../lib/env.ts';

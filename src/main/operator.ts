@@ -1,4 +1,4 @@
-import { InUseRecord } from '../accounts/installation/in-use-record.ts';
+import { InUseRecord } from '../accounts/installation/in-use.ts';
 import type { Installation } from '../accounts/installation/installation.ts';
 import type { AccountRegistry } from '../accounts/registry.ts';
 import type { PushIntake } from '../controllers/endpoint-group/load/push.ts';

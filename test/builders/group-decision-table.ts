@@ -1,6 +1,6 @@
+import { eventsFor } from '../../src/controllers/endpoint-group/actions.ts';
 import { decide } from '../../src/controllers/endpoint-group/decide.ts';
 import type { Action, Decision, Observed } from '../../src/controllers/endpoint-group/types.ts';
-import { eventsFor } from '../../src/controllers/endpoint-group/workers/orders.ts';
 import { goldenTables } from './golden-tables.ts';
 import { NOW, observedGroup } from './observed-group.ts';
 

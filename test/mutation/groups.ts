@@ -27,7 +27,7 @@ const GLOBS: readonly Globs[] = [
     name: 'accounts',
     files: [
       'src/instance/*.ts',
-      'src/accounts/{account-instances,admission,api-keys,avoid-list,breaker,failure-reports,feed-observer,inventory,pending-rentals,service-clock,slow-replacement,spend-limits}.ts',
+      'src/accounts/{account-instances,admission,api-keys,avoid-list,breaker,feed-observer,inventory,pending-rentals,service-clock,slow-replacement,spend-limits}.ts',
       'src/accounts/queue/*.ts',
       'src/accounts/installation/rental-traces.ts',
       'src/ownership/{claim,identity,intent,key-ring,label,login,ownership}.ts',
@@ -38,14 +38,14 @@ const GLOBS: readonly Globs[] = [
   {
     name: 'groups',
     files: [
-      'src/controllers/endpoint-group/{conditions,decide,explain,facts,group-state,status}.ts',
+      'src/controllers/endpoint-group/{actions,conditions,decide,explain,facts,group-state,status}.ts',
       'src/controllers/endpoint-group/load/{http-pull,prometheus,push,sources,state,view}.ts',
       'src/controllers/endpoint-group/publish/*.ts',
       'src/controllers/endpoint-group/autoscale/{autoscale,bounds,candidates,capacity,choose-workers,cover,plan,times}.ts',
-      'src/controllers/endpoint-group/workers/{families,orders,template,worker}.ts',
+      'src/controllers/endpoint-group/workers/{children,template,worker}.ts',
     ],
     tests: [
-      'src/controllers/endpoint-group/{act,broken-workers,decide,explain,group-state,situations}.test.ts',
+      'src/controllers/endpoint-group/{act,actions,broken-workers,carry-out,conditions,decide,explain,group-state,situations}.test.ts',
       'src/controllers/endpoint-group/{autoscale,load,publish,workers}/*.test.ts',
     ],
   },

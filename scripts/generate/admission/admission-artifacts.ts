@@ -1,8 +1,4 @@
-import {
-  GUARD_NAME,
-  guardBindingSpec,
-  guardPolicy,
-} from '../../../src/accounts/installation/in-use-guard.ts';
+import { GUARD_NAME, guardBindingSpec, guardPolicy } from '../../../src/accounts/installation/in-use.ts';
 import type { Artifact } from '../artifact.ts';
 import { GENERATED, yaml, yamlDocuments } from '../yaml.ts';
 import { bindingObject, type Installation, policyObject } from './admission-policy.ts';

@@ -1,4 +1,4 @@
-import type { NamedExpression, PolicySpec } from '../../../src/accounts/installation/in-use-guard.ts';
+import type { NamedExpression, PolicySpec } from '../../../src/accounts/installation/in-use.ts';
 
 /** What stands in a policy for things that only an installation knows. */
 export interface Installation {

@@ -1,4 +1,4 @@
-import { notBreakGlass, type PolicySpec } from '../../../src/accounts/installation/in-use-guard.ts';
+import { notBreakGlass, type PolicySpec } from '../../../src/accounts/installation/in-use.ts';
 import {
   ACCOUNT_FINALIZER,
   annotations,

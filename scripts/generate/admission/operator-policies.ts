@@ -1,4 +1,4 @@
-import type { NamedExpression, PolicySpec } from '../../../src/accounts/installation/in-use-guard.ts';
+import type { NamedExpression, PolicySpec } from '../../../src/accounts/installation/in-use.ts';
 import {
   CONNECTION_SECRET_TYPE,
   GROUP,

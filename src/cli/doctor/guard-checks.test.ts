@@ -4,7 +4,7 @@ import {
   guardBindingSpec,
   guardPolicy,
   type PolicySpec,
-} from '../../accounts/installation/in-use-guard.ts';
+} from '../../accounts/installation/in-use.ts';
 import { inUseKey, MACHINE_FINALIZER } from '../../api/v1alpha1/names.ts';
 import type { KubeClient, ListOptions } from '../../runtime/kube/kube-client.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';

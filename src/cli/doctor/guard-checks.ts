@@ -1,5 +1,10 @@
-import { GUARD_NAME, guardPolicy, type PolicySpec } from '../../accounts/installation/in-use-guard.ts';
-import { type ConfigMap, isGuarded } from '../../accounts/installation/in-use-record.ts';
+import {
+  type ConfigMap,
+  GUARD_NAME,
+  guardPolicy,
+  isGuarded,
+  type PolicySpec,
+} from '../../accounts/installation/in-use.ts';
 import { IN_USE_RECORD, inUseKey } from '../../api/v1alpha1/names.ts';
 import { sameJson } from '../../lib/json.ts';
 import { configMapResource } from '../../runtime/kube/core-resources.ts';

@@ -1,4 +1,4 @@
-import type { ConfigMap } from '../../accounts/installation/in-use-record.ts';
+import type { ConfigMap } from '../../accounts/installation/in-use.ts';
 import type { EndpointGroup } from '../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';

@@ -15,10 +15,9 @@ import { isKubeError } from '../../runtime/kube/kube-error.ts';
 import { controllerReference, refOf } from '../../runtime/kube/kube-object.ts';
 import { wholeMetadata, wholeObject } from '../../runtime/kube/whole-object.ts';
 import { type Receipt, removeFinalizer } from '../../runtime/writes.ts';
-import { actionKey, describeAction } from './actions.ts';
+import { actionKey, describeAction, orderPatch } from './actions.ts';
 import type { Publisher } from './publish/publisher.ts';
 import type { Action, Refusal, WorkerOrder } from './types.ts';
-import { orderPatch } from './workers/orders.ts';
 import { templateHash, updatePatch, workerManifest, workerName } from './workers/template.ts';
 import type { Worker } from './workers/worker.ts';
 

@@ -1,5 +1,224 @@
+import { formatExactTime } from '../../lib/time.ts';
+import type { EventNote } from '../../runtime/events.ts';
 import type { Change } from './autoscale/plan.ts';
-import type { Action } from './types.ts';
+import type { LoadView } from './load/view.ts';
+import type { Action, WorkerOrder } from './types.ts';
+import type { Worker } from './workers/worker.ts';
+
+/** How long a worker that was just taken out of the Service may still get requests. */
+const SETTLE_MS = 2000;
+
+export interface OrdersInput {
+  readonly workers: readonly Worker[];
+  readonly load: LoadView;
+  readonly now: number;
+  readonly maxQueueMs: number;
+  /** How long one that leaves may work on what it has begun. */
+  readonly drainMs: number;
+  /** A worker that has said nothing for so long says nothing about its requests. */
+  readonly silentMs: number;
+  /** Whether a worker has the name of this number, be it on its way out. */
+  readonly isTaken: (ordinal: number) => boolean;
+  /** At most this long after leaving the Service a report counts as one about the rest of the work. */
+  readonly settleMs?: number;
+}
+
+/** What chosen changes mean for the objects. */
+export function actionsFor(changes: readonly Change[], input: OrdersInput): readonly Action[] {
+  const byName = new Map(input.workers.map((worker) => [worker.name, worker]));
+  let next = 0;
+  return changes.flatMap((change): readonly Action[] => {
+    if (change.type === 'rent') {
+      // The lowest number that no worker has.
+      while (input.isTaken(next)) next += 1;
+      return [{ ...change, type: 'create', ordinal: next++ }];
+    }
+    const worker = byName.get(change.name);
+    return worker ? actionsOn(worker, change, input.now) : [];
+  });
+}
+
+function actionsOn(
+  worker: Worker,
+  change: Exclude<Change, { type: 'rent' }>,
+  now: number,
+): readonly Action[] {
+  switch (change.type) {
+    case 'wake': {
+      const wokenAt = worker.powerState === 'Stopped' ? now : worker.wokenAt;
+      const order = { powerState: 'Running', desiredRole: 'Hot', drainSince: undefined, wokenAt } as const;
+      return [{ type: 'order', worker, order }];
+    }
+    case 'park':
+      return [{ type: 'order', worker, order: { ...leaveOrder(worker, now), desiredRole: 'Cold' } }];
+    case 'destroy': {
+      const { why } = change;
+      const isLate = why === 'WakeTimedOut';
+      const reason = isLate ? 'CannotStart' : 'WorkersFailing';
+      return [
+        // The worker that is rented in its place avoids the host for a while.
+        ...(isLate || why === 'Broken' ? [{ type: 'reportHostFailure', worker, reason } as const] : []),
+        isLate || !mayWork(worker)
+          ? { type: 'delete', worker }
+          : { type: 'order', worker, order: { ...leaveOrder(worker, now), desiredRole: 'Gone' } },
+      ];
+    }
+  }
+}
+
+/** One that never served has no work to finish; one that drains may have some while it does not answer for a moment. */
+function mayWork({ isServing, isUp, drainSince }: Worker): boolean {
+  return isServing || (isUp && drainSince !== undefined);
+}
+
+function leaveOrder(worker: Worker, now: number): Omit<WorkerOrder, 'desiredRole'> {
+  const { powerState } = worker;
+  const drainSince = mayWork(worker) ? (worker.drainSince ?? now) : undefined;
+  return { powerState, drainSince, wokenAt: undefined };
+}
+
+/**
+ * Workers that were told to go and have finished: they are stopped or deleted now. Not those that are changed now: what
+ * they were told before holds no more.
+ */
+export function afterDraining(input: OrdersInput, changes: readonly Change[]): readonly Action[] {
+  const changed = new Set(changes.flatMap((change) => (change.type === 'rent' ? [] : [change.name])));
+  const draining = input.workers.filter(
+    ({ name, isDeleting, isOnHold }) => !isDeleting && !isOnHold && !changed.has(name),
+  );
+  return draining.flatMap((worker): readonly Action[] => {
+    const { powerState, desiredRole, drainSince, isServing } = worker;
+    const drains = desiredRole !== 'Hot' && mayWork(worker) && drainSince !== undefined;
+    // The clock was set back since: its end would wait until the clock has caught up.
+    if (drains && drainSince > input.now) {
+      const order = { powerState, desiredRole, drainSince: input.now, wokenAt: undefined };
+      return [{ type: 'order', worker, order }];
+    }
+    if (desiredRole === 'Gone' && isDrained(worker, input)) return [{ type: 'delete', worker }];
+    if (desiredRole !== 'Cold' || powerState !== 'Running') return [];
+    // One that boots for the pool of cold workers is stopped after it was ready once, never before.
+    const mayStop = isServing || drainSince !== undefined;
+    if (!mayStop || !isDrained(worker, input)) return [];
+    const order = {
+      powerState: 'Stopped',
+      desiredRole: 'Cold',
+      drainSince: undefined,
+      wokenAt: undefined,
+    } as const;
+    return [{ type: 'order', worker, order }];
+  });
+}
+
+/**
+ * Nothing runs there any more: by its own word after it left the Service, or, where it has none, since nothing may wait
+ * longer. One that says it works on requests has until `drainTimeout`.
+ */
+function isDrained(worker: Worker, input: OrdersInput): boolean {
+  const { drainSince } = worker;
+  if (drainSince === undefined || !mayWork(worker)) return true;
+  if (input.now >= drainSince + input.drainMs) return true;
+  const reported = input.load.workers.get(worker.name)?.inFlight;
+  const settled = drainSince + Math.min(input.settleMs ?? SETTLE_MS, SETTLE_MS);
+  if (reported !== undefined && reported.at >= settled && reported.count === 0) return true;
+  const isWorking = reported !== undefined && reported.count > 0 && input.now - reported.at < input.silentMs;
+  return input.now >= drainSince + input.maxQueueMs && !isWorking;
+}
+
+/** The metadata and spec fields of a worker that the group owns by server-side apply. */
+export function orderPatch(worker: Worker, order: WorkerOrder, names: OrderNames): object {
+  const { apiVersion, kind, metadata } = worker.object;
+  const noted: Record<string, string> = { [names.desiredRole]: order.desiredRole };
+  if (order.drainSince !== undefined) noted[names.drainSince] = formatExactTime(order.drainSince);
+  if (order.wokenAt !== undefined) noted[names.wokenAt] = formatExactTime(order.wokenAt);
+  return {
+    apiVersion,
+    kind,
+    metadata: {
+      name: metadata.name,
+      namespace: metadata.namespace,
+      uid: metadata.uid,
+      annotations: noted,
+    },
+    spec: { powerState: order.powerState },
+  };
+}
+
+interface OrderNames {
+  readonly desiredRole: string;
+  readonly drainSince: string;
+  readonly wokenAt: string;
+}
+
+interface ChangeEvent extends Omit<EventNote, 'note'> {
+  readonly counts: (change: Change) => boolean;
+  /** What happens to the workers, behind their number. */
+  readonly what: string;
+}
+
+const isDestroyed = (why: string) => (change: Change) => change.type === 'destroy' && change.why === why;
+const isRented = (role: string) => (change: Change) => change.type === 'rent' && change.desiredRole === role;
+
+const CHANGE_EVENTS: readonly ChangeEvent[] = [
+  {
+    counts: ({ type }) => type === 'wake',
+    ...{ type: 'Normal', reason: 'WorkersWoken', action: 'ScaleUp' },
+    what: 'woken',
+  },
+  {
+    counts: isRented('Hot'),
+    ...{ type: 'Normal', reason: 'WorkersAdded', action: 'ScaleUp' },
+    what: 'added to serve',
+  },
+  {
+    counts: isRented('Cold'),
+    ...{ type: 'Normal', reason: 'WorkersAdded', action: 'ScaleUp' },
+    what: 'added to the pool of cold ones',
+  },
+  {
+    counts: ({ type }) => type === 'park',
+    ...{ type: 'Normal', reason: 'WorkersParked', action: 'ScaleDown' },
+    what: 'drained and then stopped',
+  },
+  {
+    counts: isDestroyed('Ended'),
+    ...{ type: 'Normal', reason: 'WorkersRemoved', action: 'Replace' },
+    what: 'whose machine has ended and that rents no other destroyed',
+  },
+  {
+    counts: isDestroyed('OldPrice'),
+    ...{ type: 'Normal', reason: 'WorkersReplaced', action: 'Replace' },
+    what: 'without an offer under an outdated price limit replaced',
+  },
+  {
+    counts: isDestroyed('Surplus'),
+    ...{ type: 'Normal', reason: 'WorkersRemoved', action: 'ScaleDown' },
+    what: 'drained and then destroyed',
+  },
+  {
+    counts: isDestroyed('OldTemplate'),
+    ...{ type: 'Normal', reason: 'WorkersReplaced', action: 'RollingUpdate' },
+    what: 'of an old template replaced',
+  },
+  {
+    counts: isDestroyed('Broken'),
+    ...{ type: 'Warning', reason: 'WorkersReplaced', action: 'Replace' },
+    what: 'that served nobody for too long replaced',
+  },
+  {
+    counts: isDestroyed('WakeTimedOut'),
+    ...{ type: 'Warning', reason: 'WakeTimedOut', action: 'Wake' },
+    what: 'did not wake in time and are destroyed',
+  },
+];
+
+/** One event for each kind of change that a pass made, with the number of workers. */
+export function eventsFor(changes: readonly Change[], because: string): readonly EventNote[] {
+  return CHANGE_EVENTS.flatMap(({ counts, what, ...event }) => {
+    const number = changes.filter(counts).length;
+    if (number === 0) return [];
+    return [{ ...event, note: `${number} worker${number === 1 ? '' : 's'} ${what}. ${because}` }];
+  });
+}
 
 /** For people. */
 export function describeAction(action: Action): string {

@@ -1,12 +1,12 @@
 import type { EndpointGroupCondition } from '../../api/v1alpha1/conditions.ts';
-import type { Reason } from '../../api/v1alpha1/reasons.ts';
+import { type Reason, reasons } from '../../api/v1alpha1/reasons.ts';
 import { formatDollars, type MicroDollars } from '../../lib/money.ts';
 import { formatTime, parseDuration } from '../../lib/time.ts';
 import type { DesiredCondition } from '../../runtime/conditions.ts';
+import { findCondition } from '../../runtime/conditions.ts';
 import type { ScalingDecision } from './autoscale/bounds.ts';
 import { isFull, type ScalingOptions } from './autoscale/capacity.ts';
 import type { Choice, ChoosableWorker } from './autoscale/plan.ts';
-import { blockedWorkers } from './blocked-workers.ts';
 import type { LoadProblem } from './load/state.ts';
 import type { LoadView } from './load/view.ts';
 import type { EndpointProblem } from './publish/endpoints.ts';
@@ -341,4 +341,28 @@ export function countWorkers({ workers, scaling, published, options }: CountsInp
 function billedPrice(worker: Worker): MicroDollars {
   if (!worker.isRented) return 0;
   return (worker.isStopped ? worker.coldPricePerHour : worker.pricePerHour) ?? 0;
+}
+
+/**
+ * Why workers that are wanted hot, or cold, have no machine, as far as they tell more than that the operator is at work on it: the reason of the
+ * first by name, how many share it, and that one's name. Undefined where none of them waits for anything.
+ */
+export function blockedWorkers(workers: readonly Worker[], desiredRole: 'Hot' | 'Cold'): string | undefined {
+  const waiting = workers
+    .filter((worker) => !worker.isDeleting && worker.desiredRole === desiredRole && !worker.isRented)
+    .flatMap(({ name, object }) => {
+      const rented = findCondition(object.status?.conditions, 'Rented');
+      return rented?.status === 'False' && isObstacle(rented.reason) ? [{ name, reason: rented.reason }] : [];
+    })
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const [first] = waiting;
+  if (!first) return undefined;
+  const count = waiting.filter(({ reason }) => reason === first.reason).length;
+  return `${count === 1 ? '1 has' : `${count} have`} no machine (${first.reason}): look at the conditions of worker ${first.name}.`;
+}
+
+function isObstacle(reason: string): boolean {
+  if (!Object.hasOwn(reasons, reason)) return false;
+  const { kind } = reasons[reason as Reason];
+  return kind === 'retryable' || kind === 'terminal';
 }

@@ -19,7 +19,7 @@ import type { ControllerMetrics, QueueMetrics } from '../../runtime/metrics-port
 import { createObjectController } from '../../runtime/object-controller.ts';
 import { type Receipt, record } from '../../runtime/writes.ts';
 import { act, execute, type GroupEffects, type Outcome } from './act.ts';
-import { changesBy } from './actions.ts';
+import { changesBy, eventsFor } from './actions.ts';
 import type { ScalingTimes } from './autoscale/times.ts';
 import { decide } from './decide.ts';
 import { GroupState, recordedMaxima } from './group-state.ts';
@@ -28,9 +28,7 @@ import { type LoadStore, notAhead, onlyReporters } from './load/state.ts';
 import { Publisher } from './publish/publisher.ts';
 import { problemOf } from './publish/service.ts';
 import type { Decision, Observed } from './types.ts';
-import { Children, type ChildrenRead } from './workers/children.ts';
-import { groupKeysOf } from './workers/families.ts';
-import { eventsFor } from './workers/orders.ts';
+import { Children, type ChildrenRead, groupKeysOf } from './workers/children.ts';
 import { workerOf } from './workers/worker.ts';
 
 export interface EndpointGroupControllerOptions {

@@ -1,6 +1,6 @@
 import { parseDollars } from '../../lib/money.ts';
 import { parseDuration, parseTime } from '../../lib/time.ts';
-import { actionKey, cheapestFirst } from './actions.ts';
+import { actionKey, actionsFor, afterDraining, cheapestFirst, type OrdersInput } from './actions.ts';
 import { autoscale, betweenTicks } from './autoscale/autoscale.ts';
 import type { BoundsInput, ScalingDecision, ScalingMemory } from './autoscale/bounds.ts';
 import { expectedPerf, priceOfNew, usualPrice } from './autoscale/candidates.ts';
@@ -14,7 +14,6 @@ import { deriveFacts, type GroupFacts, isHot } from './facts.ts';
 import type { Endpoint } from './publish/endpoints.ts';
 import { deletingStatus, statusOf } from './status.ts';
 import type { Action, Decision, GroupMemory, Observed, Refusal } from './types.ts';
-import { actionsFor, afterDraining, type OrdersInput } from './workers/orders.ts';
 import { isToUpdate, workerName } from './workers/template.ts';
 import type { Worker } from './workers/worker.ts';
 

@@ -1,4 +1,4 @@
-import { reporterOf } from '../../accounts/failure-reports.ts';
+import { reporterOf } from '../../accounts/avoid-list.ts';
 import type { QueuePosition } from '../../accounts/queue/admission-queue.ts';
 import { type AccountDirectory, type AccountLookup, sessionOf } from '../../accounts/registry.ts';
 import { serviceNow } from '../../accounts/service-clock.ts';

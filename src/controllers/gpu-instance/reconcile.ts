@@ -1,5 +1,5 @@
 import type { TicketDecision } from '../../accounts/admission.ts';
-import { reporterOf } from '../../accounts/failure-reports.ts';
+import { reporterOf } from '../../accounts/avoid-list.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { annotations, gpuInstanceResource } from '../../api/v1alpha1/names.ts';
 import { accountKey, accountRefOf } from '../../instance/account-ref.ts';

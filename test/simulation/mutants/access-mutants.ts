@@ -35,8 +35,8 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
   {
     name: 'drain-cuts-requests',
     loses: 'the time that a leaving worker has to finish the requests that it reports',
-    file: 'controllers/endpoint-group/workers/orders.ts',
-    find: 'return reported !== undefined && reported.count > 0 && now - reported.at < silentMs;',
-    replace: 'return reported !== undefined && reported.count > 0 && now - reported.at < -silentMs;',
+    file: 'controllers/endpoint-group/actions.ts',
+    find: 'reported !== undefined && reported.count > 0 && input.now - reported.at < input.silentMs;',
+    replace: 'reported !== undefined && reported.count > 0 && input.now - reported.at < -input.silentMs;',
   },
 ];

@@ -50,16 +50,16 @@ export const GROUP_MUTANTS: readonly Mutant[] = [
   {
     name: 'group-cuts-work',
     loses: 'the end of the work that a leaving worker has',
-    file: `${GROUP}/workers/orders.ts`,
-    find: "if (why === 'WakeTimedOut' || !mayWork(worker)) return { type: 'delete', worker };",
-    replace: "if (why === 'WakeTimedOut' || worker.name !== '') return { type: 'delete', worker };",
+    file: `${GROUP}/actions.ts`,
+    find: 'isLate || !mayWork(worker)',
+    replace: "isLate || worker.name !== ''",
   },
   {
     name: 'group-stops-what-boots',
     loses: 'the first readiness of a worker before it is stopped for the cold pool',
-    file: `${GROUP}/workers/orders.ts`,
-    find: 'return worker.isServing || worker.drainSince !== undefined;',
-    replace: 'return worker.isServing || worker.drainSince !== undefined || !worker.isStopped;',
+    file: `${GROUP}/actions.ts`,
+    find: 'const mayStop = isServing || drainSince !== undefined;',
+    replace: 'const mayStop = isServing || drainSince !== undefined || !worker.isStopped;',
   },
   {
     name: 'group-wake-forgotten',

@@ -47,14 +47,14 @@ export const TENANT_MUTANTS: readonly Mutant[] = [
   {
     name: 'blame-by-one-tenant',
     loses: 'the second namespace, or the default time, before a failure counts for all',
-    file: 'accounts/failure-reports.ts',
+    file: 'accounts/avoid-list.ts',
     find: 'if (agrees) return true;',
     replace: "if (agrees || report.target !== '') return true;",
   },
   {
     name: 'blame-by-failed-start',
     loses: 'the look at other hosts before a start that timed out blames one for all',
-    file: 'accounts/failure-reports.ts',
+    file: 'accounts/avoid-list.ts',
     find: "  'CannotStart',\n  'Exited',",
     replace: "  'Exited',",
   },

@@ -3,10 +3,15 @@ import { groupObject, workerObject } from '../../../../test/builders/group-worke
 import { memoryCluster } from '../../../../test/builders/memory-cluster.ts';
 import type { EndpointGroup } from '../../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
-import { endpointGroupResource, gpuInstanceResource, labels } from '../../../api/v1alpha1/names.ts';
+import {
+  API_VERSION,
+  endpointGroupResource,
+  gpuInstanceResource,
+  labels,
+} from '../../../api/v1alpha1/names.ts';
 import { controllerReference, objectKey } from '../../../runtime/kube/kube-object.ts';
 import type { Informer } from '../../../runtime/list-watch/informer.ts';
-import { Children } from './children.ts';
+import { BY_GROUP, BY_STEM, Children, groupKeysOf, isChildOf, stemOf } from './children.ts';
 
 const NAMESPACE = 'default';
 
@@ -103,4 +108,94 @@ describe('before a worker is made', () => {
     expect(await children.isComplete(group, [a])).toBe(false);
     expect(await names()).toEqual(['a', 'b']);
   });
+});
+
+const group = groupObject();
+const owner = (overrides: object = {}) => ({
+  ...{ apiVersion: API_VERSION, kind: 'EndpointGroup', name: 'llm', uid: 'uid-llm', controller: true },
+  ...overrides,
+});
+type Metadata = NonNullable<NonNullable<Parameters<typeof workerObject>[1]>['metadata']>;
+const LABELLED: Metadata = { labels: { [labels.endpointGroup]: 'llm' } };
+const owned = (overrides: object = {}): Metadata => ({ ...LABELLED, ownerReferences: [owner(overrides)] });
+
+/** Reads the workers of the group where nothing is in doubt: only the indexes are asked. */
+const readFrom = (informer: Pick<Informer<GpuInstance>, 'byIndex'>) => {
+  const { kube: client, clock } = memoryCluster();
+  return new Children({ instances: informer as Informer<GpuInstance>, client, clock }).read(group);
+};
+
+describe('a GpuInstance', () => {
+  test.each<[string, Metadata, readonly string[], 'child' | 'orphan' | 'neither']>([
+    ['of nobody belongs to nobody', {}, [], 'neither'],
+    ['of a group is its child', owned(), ['team/llm'], 'child'],
+    [
+      'that was relabelled stays the child of who controls it',
+      { ...owned(), labels: { [labels.endpointGroup]: 'other' } },
+      ['team/llm', 'team/other'],
+      'child',
+    ],
+    ['of an earlier group of that name is not its child', owned({ uid: 'before' }), ['team/llm'], 'neither'],
+    ['with the label and without a controller is an orphan', LABELLED, ['team/llm'], 'orphan'],
+    [
+      'that the group owns and does not control is an orphan',
+      owned({ controller: false }),
+      ['team/llm'],
+      'orphan',
+    ],
+    [
+      'without a controller that is on its way out is left to go',
+      { ...LABELLED, deletionTimestamp: '2026-11-20T11:59:00Z' },
+      ['team/llm'],
+      'neither',
+    ],
+    [
+      'with the label of another group is none of this one',
+      { labels: { [labels.endpointGroup]: 'other' } },
+      ['team/other'],
+      'neither',
+    ],
+    [
+      'of another kind of controller is none of a group',
+      { ownerReferences: [owner({ kind: 'Job', uid: 'uid-job' })] },
+      [],
+      'neither',
+    ],
+  ])('%s', async (_, metadata, keys, kind) => {
+    const instance = workerObject('w', { metadata });
+    const informer = {
+      byIndex: (index: string, key: string) => (index === BY_GROUP && key === 'team/llm' ? [instance] : []),
+    };
+    expect(groupKeysOf(instance)).toEqual(keys);
+    expect(isChildOf(instance, group)).toBe(kind === 'child');
+    expect(await readFrom(informer)).toMatchObject({
+      children: kind === 'child' ? [instance] : [],
+      orphans: kind === 'orphan' ? [instance] : [],
+    });
+  });
+});
+
+test('names that workers of a group might have are those beside it, whatever owns them', async () => {
+  const instances = [
+    workerObject('llm-child', { metadata: owned() }),
+    workerObject('llm-released'),
+    workerObject('llm-of-another'),
+    workerObject('other-released'),
+    workerObject('llm'),
+    workerObject('alone'),
+    workerObject('llm-elsewhere', { metadata: { namespace: 'elsewhere' } }),
+  ];
+  const informer = {
+    byIndex: (index: string, key: string) =>
+      index === BY_STEM ? instances.filter((instance) => stemOf(instance).includes(key)) : [],
+  };
+  expect(await readFrom(informer)).toMatchObject({ takenNames: new Set(['llm-child', 'llm-released']) });
+});
+
+test.each([
+  ['llm-7', ['team/llm']],
+  ['my-llm-7', ['team/my-llm']],
+  ['alone', []],
+])('indexes the worker name %s under %j', (name, stems) => {
+  expect(stemOf(workerObject(name))).toEqual(stems);
 });

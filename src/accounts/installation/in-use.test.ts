@@ -7,7 +7,7 @@ import { silentLogger } from '../../lib/logger.ts';
 import { constantsFromData, constantsToData, defaultConstants } from '../../ownership/constants.ts';
 import type { KubeObject } from '../../runtime/kube/kube-object.ts';
 import type { Change } from '../../runtime/list-watch/object-store.ts';
-import { InUseRecord, type InUseRecordOptions } from './in-use-record.ts';
+import { InUseRecord, type InUseRecordOptions } from './in-use.ts';
 
 const instance = (uid: string, finalizers: readonly string[] = []): GpuInstance =>
   ({ apiVersion: 'v1', kind: 'GpuInstance', metadata: { name: uid, uid, finalizers }, spec: {} }) as never;

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { groupWorker } from '../../../../test/builders/group-worker.ts';
-import type { Change } from '../autoscale/plan.ts';
-import type { LoadView } from '../load/view.ts';
-import { actionsFor, afterDraining, eventsFor, type OrdersInput, orderPatch } from './orders.ts';
-import type { Worker } from './worker.ts';
+import { groupWorker } from '../../../test/builders/group-worker.ts';
+import { actionsFor, afterDraining, eventsFor, type OrdersInput, orderPatch } from './actions.ts';
+import type { Change } from './autoscale/plan.ts';
+import type { LoadView } from './load/view.ts';
+import type { Worker } from './workers/worker.ts';
 
 const NOW = Date.parse('2026-11-20T12:00:00Z');
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { condition, groupWorker, workerObject } from '../../../test/builders/group-worker.ts';
-import { blockedWorkers } from './blocked-workers.ts';
+import { blockedWorkers } from './conditions.ts';
 import type { Worker } from './workers/worker.ts';
 
 /** A hot worker without a machine, whose Rented says why. */
