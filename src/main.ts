@@ -7,6 +7,7 @@ import type { Env } from './lib/env.ts';
 import type { Logger } from './lib/logger.ts';
 import { systemRandom } from './lib/random.ts';
 import { exposeOperator } from './main/exposition.ts';
+import { followExtraAuthorities } from './main/extra-authorities.ts';
 import { createOperator, type Operator } from './main/operator.ts';
 import { servePageSet } from './main/page-set.ts';
 import { applyProcessPolicy, optimizeForSize, type ProcessEvents } from './main/process-policy.ts';
@@ -55,6 +56,8 @@ export async function runOperator(config: Config, process: OperatorProcess): Pro
   const podUid = environment['POD_UID'];
   const operator = buildOperator({ config, connection, transports, registry, log, podUid });
   const pages = await servePageSet({ config, operator, registry, clock: systemClock, log });
+  const path = environment['NODE_EXTRA_CA_CERTS'];
+  const leaveAuthorities = followExtraAuthorities({ path, clock: systemClock, log });
   log.info('operator started', {
     kubernetes: connection.origin,
     marketplaces: config.marketplaceUrl,
@@ -63,6 +66,7 @@ export async function runOperator(config: Config, process: OperatorProcess): Pro
   try {
     return await live(operator, { asked: process.signal, faulted: policy.ended, log });
   } finally {
+    leaveAuthorities();
     policy.remove();
     await pages.close();
     for (const transport of Object.values(transports)) await transport.close();

@@ -7,7 +7,8 @@ import { createProber, type Prober } from '../controllers/gpu-instance/probe.ts'
 import { NETWORKS } from '../lib/networks.ts';
 import { createMarketplaceTransport } from '../marketplace/http/transport.ts';
 import type { KubeConnection } from '../runtime/kube/kube-config.ts';
-import { type ClosableTransport, createTransport, isCertificate } from '../runtime/kube/undici-transport.ts';
+import { type ClosableTransport, createTransport } from '../runtime/kube/undici-transport.ts';
+import { authoritiesIn } from './extra-authorities.ts';
 
 /** Every connection that the operator's process opens, and the way to close them all. */
 export interface Transports {
@@ -61,23 +62,17 @@ export function kubeConnectionLimit({
 export async function openPrometheusTransport({
   prometheusCa,
 }: Pick<Config, 'prometheusCa'>): Promise<ClosableTransport> {
-  const ca = prometheusCa === undefined ? undefined : await authoritiesIn(prometheusCa);
+  const ca = prometheusCa === undefined ? undefined : await readAuthorities(prometheusCa);
   return createTransport({ ca, connections: 4, connectTimeoutMs: 3000 });
 }
 
-const NO_CERTIFICATE = 'holds no certificate: name a file in PEM, with -----BEGIN CERTIFICATE-----';
-
-/** TLS takes any text for authorities and then trusts nobody, so the text is looked at here. */
-async function authoritiesIn(path: string): Promise<string> {
+async function readAuthorities(path: string): Promise<string> {
   const text = await readFile(path, 'utf8').catch((cause: unknown) => {
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown error';
     throw refused(path, `cannot be read (${code}): name a file that the operator may read`);
   });
-  const blocks = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
-  if (blocks.length === 0) throw refused(path, NO_CERTIFICATE);
-  for (const [at, block] of blocks.entries()) {
-    if (!isCertificate(block)) throw refused(path, `is damaged: its certificate ${at + 1} cannot be parsed`);
-  }
+  const found = authoritiesIn(text);
+  if ('problem' in found) throw refused(path, found.problem);
   return text;
 }
 
