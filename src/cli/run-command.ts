@@ -1,5 +1,5 @@
 import { CommanderError, Option, Command as Parser } from 'commander';
-import type { CatalogEntry, Command, CommandContext, CommandOption } from './command.ts';
+import type { CatalogEntry, CommandContext, CommandOption } from './command.ts';
 import { EXIT } from './failures/command-error.ts';
 import { respell } from './locate.ts';
 import { optionsOf } from './options/option-sets.ts';
@@ -21,21 +21,6 @@ export async function runCommand(
 ): Promise<number> {
   let exitCode: number = EXIT.ok;
   const command = await entry.load();
-  const parser = parserOf(entry, command, { calledAs, context });
-  parser.action(async (...given: unknown[]) => {
-    exitCode = await command.run({ args: positionals(given), options: parser.opts() }, context);
-  });
-  try {
-    await parser.parseAsync([...respell(args, optionsOf(command))], { from: 'user' });
-    return exitCode;
-  } catch (error) {
-    // commander has printed help or what is wrong with the arguments.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
-    throw error;
-  }
-}
-
-function parserOf(entry: CatalogEntry, command: Command, { calledAs, context }: RunOptions): Parser {
   const name = `${calledAs} ${entry.name}`;
   const parser = new Parser(name)
     .description(command.description ?? entry.summary)
@@ -49,7 +34,17 @@ function parserOf(entry: CatalogEntry, command: Command, { calledAs, context }: 
   for (const option of optionsOf(command)) parser.addOption(commanderOption(option));
   const examples = (command.examples ?? []).map((line) => `  ${line.replaceAll(/^gpu-rent/g, calledAs)}`);
   if (examples.length > 0) parser.addHelpText('after', `\nExamples:\n${examples.join('\n')}`);
-  return parser;
+  parser.action(async (...given: unknown[]) => {
+    exitCode = await command.run({ args: positionals(given), options: parser.opts() }, context);
+  });
+  try {
+    await parser.parseAsync([...respell(args, optionsOf(command))], { from: 'user' });
+    return exitCode;
+  } catch (error) {
+    // commander has printed help or what is wrong with the arguments.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+    throw error;
+  }
 }
 
 function commanderOption(spec: CommandOption): Option {

@@ -68,7 +68,12 @@ const HANDSHAKE_TIMEOUT_MS = 10_000;
 export async function listen(service: Service, options: HttpOptions): Promise<HttpServer> {
   const { place } = options;
   const server = createHttpServer({ service, options });
-  const sockets = openSockets(server);
+  // Those in the middle of a TLS handshake too, which `closeAllConnections` does not know.
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
   server.listen(place.port, place.host);
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
@@ -102,16 +107,6 @@ function createHttpServer(parts: Parts): Server | TlsServer {
   server.on('connect', (_request, socket) => refuseTunnel(socket));
   server.on('clientError', answerBrokenRequest);
   return server;
-}
-
-/** Those in the middle of a TLS handshake too, which `closeAllConnections` does not know. */
-function openSockets(server: Server | TlsServer): ReadonlySet<Socket> {
-  const sockets = new Set<Socket>();
-  server.on('connection', (socket: Socket) => {
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
-  });
-  return sockets;
 }
 
 interface Parts {

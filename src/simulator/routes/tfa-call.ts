@@ -30,7 +30,10 @@ export function bearerOrSecretCaller(ctx: RouteContext, missing: (ctx: RouteCont
   if (ctx.caller) return bearerCaller(ctx);
   const secret = optionalText(ctx.body, 'secret');
   if (secret === undefined) throw missing(ctx);
-  const user = ownerOfSecret(ctx, secret);
+  const account = Object.values(ctx.world.tables.tfaAccounts).find(({ challenges }) =>
+    challenges.some((challenge) => challenge.secret === secret),
+  );
+  const user = account && ctx.world.tables.users[account.id];
   if (!user) throw tfaRefusal('challenge_not_found', 'No challenge belongs to this secret.');
   const caller = personal({ user, loggedOut: true });
   // Whatever proves the second factor: a secret stands for a key as long as its challenge can be answered.
@@ -56,13 +59,6 @@ function personal(caller: TfaCaller): TfaCaller {
     throw tfaRefusal('team_user_forbidden', '2FA actions are done in the personal context, not in a team.');
   }
   return caller;
-}
-
-function ownerOfSecret(ctx: RouteContext, secret: string): User | undefined {
-  const account = Object.values(ctx.world.tables.tfaAccounts).find(({ challenges }) =>
-    challenges.some((challenge) => challenge.secret === secret),
-  );
-  return account && ctx.world.tables.users[account.id];
 }
 
 /**

@@ -2,7 +2,6 @@ import { booleanField, requiredString, stringField } from '../calls/fields.ts';
 import { badRequest, Refusal } from '../calls/refusal.ts';
 import { BOTH, endpoint, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import type { Challenge } from '../tables/tfa.ts';
-import type { User } from '../tables/users.ts';
 import { AUTHORIZED, completeAuthorization, requestAuthorization } from '../tfa/authorize.ts';
 import { beginLogin, resendSmsCode, type SmsCall, sendEmailCode, sendSmsCode } from '../tfa/challenge.ts';
 import { challengeSecret, issueTotpSecret, provisioningUri } from '../tfa/codes.ts';
@@ -213,7 +212,20 @@ function login(ctx: RouteContext): Reply {
   const { user, loggedOut } = bearerOrSecretCaller(ctx, noAuthValue);
   const fields = loginFields(ctx.body);
   const result = moveTfa(ctx, user, (step) => completeLogin(step, fields));
-  const sessionKey = openSession(ctx, user, fields.admin);
+  const sessionKey = challengeSecret(ctx.random);
+  ctx.write.put('apiKeys', {
+    id: ctx.write.nextId('apiKey'),
+    userId: user.id,
+    name: fields.admin ? 'admin session' : 'session',
+    secret: sessionKey,
+    permissions: null,
+    keyParams: null,
+    instanceId: null,
+    session: true,
+    createdAt: ctx.now,
+    expiresAt: ctx.now + ctx.settings.tfa.sessionSeconds * 1000,
+    revokedAt: null,
+  });
   const body = { ...userRow(ctx.world, user, ctx.profile), ...result };
   if (!loggedOut) return json({ ...body, session_key: sessionKey });
   return {
@@ -225,24 +237,6 @@ function login(ctx: RouteContext): Reply {
       'x-session-key': sessionKey,
     },
   };
-}
-
-function openSession(ctx: RouteContext, user: User, admin: boolean): string {
-  const secret = challengeSecret(ctx.random);
-  ctx.write.put('apiKeys', {
-    id: ctx.write.nextId('apiKey'),
-    userId: user.id,
-    name: admin ? 'admin session' : 'session',
-    secret,
-    permissions: null,
-    keyParams: null,
-    instanceId: null,
-    session: true,
-    createdAt: ctx.now,
-    expiresAt: ctx.now + ctx.settings.tfa.sessionSeconds * 1000,
-    revokedAt: null,
-  });
-  return secret;
 }
 
 export const tfaLoginRoutes: readonly Route[] = [

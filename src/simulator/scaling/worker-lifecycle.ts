@@ -70,34 +70,27 @@ function place(
   const machine = world.tables.machines[candidate.offer.machineId];
   if (!machine) return undefined;
   const id = (world.counters.contract ?? 0) + 1;
-  const worker = newWorker(world, { id, endpoint, candidate });
-  const timeline = bootTimeline({ settings: world.settings, seed: world.seed, machine, now: world.now });
-  const contract = { ...workerContract(world, { worker, endpoint, candidate }), timeline };
-  const counted = { ...world, counters: { ...world.counters, contract: id } };
-  const withContract = withRows(counted, 'contracts', [contract]);
-  const withOffer = withRows(withContract, 'offers', [{ ...candidate.offer, rentedBy: id }]);
-  return { world: withRows(withOffer, 'workers', [worker]), worker };
-}
-
-function newWorker(
-  world: World,
-  given: { id: number; endpoint: EndpointGroupRow; candidate: Candidate },
-): WorkerRow {
   const { perfPerDlperf } = world.settings.workers;
-  return {
-    id: given.id,
-    groupId: given.candidate.group.id,
-    endpointId: given.endpoint.id,
+  const worker: WorkerRow = {
+    id,
+    groupId: candidate.group.id,
+    endpointId: endpoint.id,
     createdAt: world.now,
-    token: workerToken(world.seed, given.id),
+    token: workerToken(world.seed, id),
     loadedAt: null,
-    perf: Math.max(1, Number(given.candidate.offer.columns.dlperf ?? 0) * perfPerDlperf),
+    perf: Math.max(1, Number(candidate.offer.columns.dlperf ?? 0) * perfPerDlperf),
     taken: [],
     doneOnFirst: 0,
     workedUntil: world.now,
     report: null,
     routedSinceReport: 0,
   };
+  const timeline = bootTimeline({ settings: world.settings, seed: world.seed, machine, now: world.now });
+  const contract = { ...workerContract(world, { worker, endpoint, candidate }), timeline };
+  const counted = { ...world, counters: { ...world.counters, contract: id } };
+  const withContract = withRows(counted, 'contracts', [contract]);
+  const withOffer = withRows(withContract, 'offers', [{ ...candidate.offer, rentedBy: id }]);
+  return { world: withRows(withOffer, 'workers', [worker]), worker };
 }
 
 /** 128 bits that follow from world and worker alone. */

@@ -60,19 +60,12 @@ export function completeAuthorization(
     throw tfaRefusal('missing_params', 'Give both code and secret.');
   }
   requireStore(step);
-  const challenge = pendingChallenge(step, answer.secret);
-  verifyForAuthorization(step, challenge, answer.code);
-  grant(step);
-}
-
-/** The challenge of that secret, if it may authorize. */
-function pendingChallenge(step: TfaStep, secret: string): Challenge {
   const { pendingAuthorization } = step.account;
   const challenges = step.account.challenges.filter(({ proof }) => proof.type !== 'login');
-  if (!challenges.some((each) => each.secret === secret || isAlive(step, each))) {
+  if (!challenges.some((each) => each.secret === answer.secret || isAlive(step, each))) {
     throw tfaRefusal('no_pending_authorization', 'No code was requested: request an authorization first.');
   }
-  const challenge = findChallenge(step, secret);
+  const challenge = findChallenge(step, answer.secret);
   const requested = challenges.find((other) => other.secret === pendingAuthorization);
   if (requested && requested !== challenge && isAlive(step, requested)) {
     throw tfaRefusal(
@@ -80,7 +73,8 @@ function pendingChallenge(step: TfaStep, secret: string): Challenge {
       'This secret belongs to another challenge. Send the secret of the requested authorization.',
     );
   }
-  return challenge;
+  verifyForAuthorization(step, challenge, answer.code);
+  grant(step);
 }
 
 /** Whether a method may be added now. */
