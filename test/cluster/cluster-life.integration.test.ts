@@ -4,13 +4,12 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { afterAll, afterEach, beforeAll, describe, expect, inject, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import type { AdminClient } from './admin-client.ts';
 import { readAuditLog } from './audit-log.ts';
 import { builtFolder, isBuilt } from './build-cache.ts';
 import { type Cluster, type ClusterOptions, startCluster } from './cluster.ts';
-import { k3s } from './k3s.ts';
 import { untilServed } from './served.ts';
 import { sharedCluster } from './shared-cluster.ts';
 
@@ -254,13 +253,5 @@ describe('the ways to a cluster', () => {
     expect(message).toMatch(
       /USE_EXISTING_CLUSTER=true.*KUBEBUILDER_ASSETS=.*Docker engine.*Go 1\.26 or newer/s,
     );
-  });
-
-  test('start K3s in a container where a Docker engine answers', async ({ skip }) => {
-    const usability = await k3s.check(process.env);
-    if (usability.type === 'unusable') skip(`K3s needs a Docker engine: ${usability.why}`);
-    if (inject('cluster').source === 'k3s') skip('the shared cluster is K3s already');
-    const cluster = await start({ only: 'k3s' });
-    expect(await cluster.kubectl(['get', 'namespaces'])).toContain('kube-system');
   });
 });

@@ -8,7 +8,7 @@ import type { NodeAccess } from './node/access.ts';
 import { ownNode } from './node/own-node.ts';
 import type { NodeTimes } from './node/ready.ts';
 import type { AuditOptions } from './site.ts';
-import type { ApiServerSwitch, StartedCluster, StartOptions, Way } from './way.ts';
+import type { ApiServerSwitch, StartedCluster, StartOptions, Usability, Way } from './way.ts';
 
 /** What somebody asked for comes before what happens to be there, and what is fast before what is slow. */
 const WAYS: readonly Way[] = [existingCluster, kubebuilderAssets, k3s, goToolchain];
@@ -57,6 +57,18 @@ function noWay(refusals: readonly Refusal[], node: boolean): Error {
   return new Error(`${what} can be had here. Provide one of these:\n${lines.join('\n')}`);
 }
 
+/** Whether a way can be gone, with what has to be had from elsewhere. */
+async function checkWay(way: Way, options: StartOptions): Promise<Usability> {
+  const usability = await way.check(options.env);
+  if (usability.type === 'unusable') return usability;
+  try {
+    await way.obtain?.(options);
+    return usability;
+  } catch (error) {
+    return { type: 'unusable', why: error instanceof Error ? error.message : String(error) };
+  }
+}
+
 /** Goes the first way that can be gone, to the end of `go`. */
 async function takeFirstWay<Result>(
   ways: readonly Way[],
@@ -65,7 +77,7 @@ async function takeFirstWay<Result>(
 ): Promise<Result> {
   const refusals: Refusal[] = [];
   for (const [at, way] of ways.entries()) {
-    const usability = await way.check(options.env);
+    const usability = await checkWay(way, options);
     if (usability.type === 'unusable') {
       refusals.push({ way, why: usability.why });
       continue;
@@ -144,11 +156,12 @@ export async function isClusterNamed(env: NodeJS.ProcessEnv): Promise<boolean> {
 
 /** Why no Pod can run here, and what would change that, in one line; undefined where a way can be tried. */
 export async function whyNoNode(env: NodeJS.ProcessEnv): Promise<string | undefined> {
+  const { options } = complete({ env });
   const reasons: string[] = [];
   for (const way of NODE_WAYS) {
-    const usability = await way.check(env);
+    const usability = await checkWay(way, options);
     if (usability.type !== 'unusable') return undefined;
-    if (way === ownNode) reasons.push(usability.why);
+    if (way !== existingNode) reasons.push(usability.why);
   }
-  return `Tests that run Pods are skipped (${reasons.join()}): they need ${ownNode.needs}; or a Docker engine; or ${existingNode.needs}.`;
+  return `Tests that run Pods are skipped (${reasons.join('; ')}): they need ${ownNode.needs}; or ${k3sNode.needs}; or ${existingNode.needs}.`;
 }

@@ -44,6 +44,11 @@ export interface Way {
   /** What somebody has to have or to do to go this way. */
   readonly needs: string;
   check(env: NodeJS.ProcessEnv): Promise<Usability>;
+  /**
+   * Gets what only others have, such as an image. Rejects with what to do if it cannot be had: nothing is wrong here
+   * then, and this way is not usable.
+   */
+  obtain?(options: StartOptions): Promise<void>;
   /** What takes long and is done once. */
   prepare(options: StartOptions): Promise<void>;
   start(options: StartOptions): Promise<StartedCluster>;
