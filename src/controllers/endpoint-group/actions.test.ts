@@ -270,6 +270,10 @@ describe('the event of a change', () => {
       'Normal WorkersReplaced (Replace): 2 workers without an offer under an outdated price limit replaced.',
       destroyed('OldPrice'),
     ],
+    [
+      'Normal WorkersRemoved (ScaleDown): 2 workers without a machine deleted, since maxSpendPerHour leaves no room for them.',
+      destroyed('BeyondCeiling'),
+    ],
     ['Normal WorkersRemoved (ScaleDown): 2 workers drained and then destroyed.', destroyed('Surplus')],
     [
       'Normal WorkersReplaced (RollingUpdate): 2 workers of an old template replaced.',

@@ -190,6 +190,11 @@ const CHANGE_EVENTS: readonly ChangeEvent[] = [
     what: 'without an offer under an outdated price limit replaced',
   },
   {
+    counts: isDestroyed('BeyondCeiling'),
+    ...{ type: 'Normal', reason: 'WorkersRemoved', action: 'ScaleDown' },
+    what: 'without a machine deleted, since maxSpendPerHour leaves no room for them',
+  },
+  {
     counts: isDestroyed('Surplus'),
     ...{ type: 'Normal', reason: 'WorkersRemoved', action: 'ScaleDown' },
     what: 'drained and then destroyed',

@@ -34,6 +34,14 @@ export const GROUP_MUTANTS: readonly Mutant[] = [
       'ceiling: spec.maxSpendPerHour === undefined ? undefined : 10 * (parseDollars(spec.maxSpendPerHour) ?? 0),',
   },
   {
+    name: 'waiting-workers-rent-beyond-ceiling',
+    loses:
+      'the withdrawal of workers that wait for a machine when the ceiling leaves no room for them any more',
+    file: `${GROUP}/autoscale/candidates.ts`,
+    find: 'if (left <= ceiling) break;',
+    replace: 'if (left <= Math.max(ceiling, spend)) break;',
+  },
+  {
     name: 'group-names-at-random',
     loses: 'the name that makes a creation that is repeated the same',
     file: `${GROUP}/act.ts`,

@@ -46,6 +46,22 @@ export const ACCESS_STORIES: readonly Story[] = [
     },
   },
   {
+    name: 'the ceiling of a group is lowered while two of its workers wait for an offer, and prices fall (M1)',
+    seconds: 400,
+    group: { load: 100, spec: { maxSpendPerHour: '4.00' } },
+    plot: (stage) => {
+      stage.at(60, () => {
+        raisePrices(stage, 1_700_000);
+        stage.users.groups.setLoad(GROUP, 300);
+      });
+      stage.at(120, () => stage.users.groups.set(GROUP, { maxSpendPerHour: '1.00' }));
+      stage.at(140, () => {
+        raisePrices(stage, 300_000);
+        stage.forbid({ call: 'rent', seconds: 250, why: 'the ceiling leaves no room for another worker' });
+      });
+    },
+  },
+  {
     name: 'a group whose template leaves the price to the account rents as many as its ceiling leaves room for (M1)',
     seconds: 300,
     group: { load: 300, spec: { ...WITHOUT_PRICE, maxSpendPerHour: '1.50' } },

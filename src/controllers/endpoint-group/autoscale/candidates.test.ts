@@ -16,6 +16,14 @@ import {
 import { defaultTimes } from './times.ts';
 
 const SECOND = 1000;
+const ENDED = {
+  attempt: 1,
+  instanceId: '1',
+  reason: 'Exited',
+  endedAt: '2026-01-01T00:00:00Z',
+  rentedMinutes: 1,
+  cost: '0.01',
+};
 const WAKING = { isServing: false, ranSinceWoken: false, wokenAt: NOW - 40 * SECOND } as const;
 const OLD = 'v1:0000000000000000';
 
@@ -417,5 +425,35 @@ describe('for choices a worker', () => {
     ];
     const more = { spec: { ...offering(undefined), maxSpendPerHour } };
     expect(scalingWorkers(input(workers, more))[0]?.hasOldPrice).toBe(hasOldPrice);
+  });
+
+  test.each<[string, string | undefined, readonly string[]]>([
+    ['is every one of them where the others cost as much already', '0.40', ['new', 'newer']],
+    ['is the newest one where there is room for one of two', '1.30', ['newer']],
+    ['is none where all fit', '2.20', []],
+    ['is none where there is no ceiling', undefined, []],
+  ])('beyond the ceiling, of those that never had a machine, %s (M1)', (_, maxSpendPerHour, beyond) => {
+    const waiting = { isRented: false, isServing: false, pricePerHour: undefined };
+    const workers = [
+      worker('rented', {
+        pricePerHour: 400_000,
+        object: workerObject('rented', { status: { instanceId: '1' } }),
+      }),
+      worker('new', { ...waiting, createdAt: NOW - 2, object: workerObject('new', { status: {} }) }),
+      worker('newer', { ...waiting, createdAt: NOW - 1, object: workerObject('newer', { status: {} }) }),
+    ];
+    const found = scalingWorkers(input(workers, { spec: { ...offering('0.90'), maxSpendPerHour } }));
+    expect(found.filter((one) => one.isBeyondCeiling).map(({ name }) => name)).toEqual(beyond);
+  });
+
+  test.each<[string, Parameters<typeof workerObject>[1]]>([
+    ['has a purchase on record', { annotations: { 'gpurental.dev/rental-intent': '{}' } }],
+    ['had one before', { status: { attempt: 1 } }],
+    ['lost its machine', { status: { history: [ENDED] } }],
+    ['has a machine', { status: { instanceId: '1' } }],
+  ])('is not beyond the ceiling where it %s', (_, given) => {
+    const workers = [worker('a', { pricePerHour: 900_000, object: workerObject('a', given) })];
+    const found = scalingWorkers(input(workers, { spec: { ...offering('0.90'), maxSpendPerHour: '0.40' } }));
+    expect(found[0]?.isBeyondCeiling).toBe(false);
   });
 });

@@ -1,4 +1,5 @@
 import type { EndpointGroupSpec } from '../../../api/v1alpha1/endpoint-group.ts';
+import { annotations } from '../../../api/v1alpha1/names.ts';
 import { highestCap, type MicroDollars, parseDollars } from '../../../lib/money.ts';
 import { parseDuration } from '../../../lib/time.ts';
 import type { LoadView, WorkerLoad } from '../load/view.ts';
@@ -104,10 +105,44 @@ export function scalingWorkers(input: WorkersInput): readonly ChoosableWorker[] 
     };
   });
   const spend = workers.reduce((sum, worker) => sum + priceNow(worker), 0);
+  const beyond = beyondCeiling(input, workers, spend);
   return workers.map((worker, index) => ({
     ...worker,
     hasOldPrice: hasOldPrice(input.workers[index], spend - priceNow(worker), input),
+    isBeyondCeiling: beyond.has(worker.name),
   }));
+}
+
+/**
+ * Names of workers that have never had a machine and would rent beyond the ceiling, the newest first: it was lowered after
+ * they were made, or others cost more by now.
+ */
+function beyondCeiling(
+  { spec, workers }: WorkersInput,
+  candidates: readonly ChoosableWorker[],
+  spend: MicroDollars,
+): ReadonlySet<string> {
+  const ceiling = parseDollars(spec.maxSpendPerHour);
+  if (ceiling === undefined) return new Set();
+  const prices = new Map(candidates.map((candidate) => [candidate.name, priceNow(candidate)]));
+  const waiting = workers
+    .filter(({ isDeleting, object }) => !isDeleting && isYetToRent(object))
+    .toSorted((a, b) => b.createdAt - a.createdAt || (a.name < b.name ? 1 : -1));
+  const beyond = new Set<string>();
+  let left = spend;
+  for (const { name } of waiting) {
+    if (left <= ceiling) break;
+    left -= prices.get(name) ?? 0;
+    beyond.add(name);
+  }
+  return beyond;
+}
+
+/** No purchase is on record: neither a machine nor an intent, of now or of before. */
+function isYetToRent({ metadata, status }: Worker['object']): boolean {
+  const { instanceId, attempt = 0, history = [] } = status ?? {};
+  const hasIntent = metadata.annotations?.[annotations.rentalIntent] !== undefined;
+  return instanceId === undefined && attempt === 0 && history.length === 0 && !hasIntent;
 }
 
 /** Beside others that cost that much, a worker that waits for an offer past its deadline may cost more by now. */

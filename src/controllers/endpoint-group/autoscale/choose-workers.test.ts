@@ -772,6 +772,23 @@ const ENDED: readonly Row[] = [
     changes: ['destroy a OldPrice', 'rent Hot'],
   },
   {
+    what: 'one that waits for a machine beyond the ceiling goes, and none comes in its place (M1)',
+    input: {
+      workers: [worker('a', { isBeyondCeiling: true, isReady: false, pricePerHour: 900_000 }), worker('b')],
+      hot: 2,
+      total: 2,
+      ceiling: 1_000_000,
+      priceOfNew: 900_000,
+    },
+    changes: ['destroy a BeyondCeiling'],
+    cut: 1,
+  },
+  {
+    what: 'one that waits for a machine beyond the ceiling stays while it is held',
+    input: { workers: [worker('a', { isBeyondCeiling: true, isReady: false, isOnHold: true })] },
+    changes: [],
+  },
+  {
     what: 'nobody is woken who has no machine',
     input: { workers: [cold('a', ended), cold('b')], hot: 1, total: 2 },
     changes: ['destroy a Ended', 'wake b', 'rent Cold'],

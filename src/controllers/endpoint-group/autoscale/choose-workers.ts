@@ -24,6 +24,7 @@ type Step = (plan: Plan, input: ChooseInput) => Plan;
 /** In this order: what fails goes first, load comes before templates, and cold ones come last. */
 const STEPS: readonly Step[] = [
   clearEnded,
+  withdrawBeyondCeiling,
   giveUpFailedWakes,
   replaceBroken,
   wake,
@@ -57,6 +58,18 @@ function clearEnded(plan: Plan, { pause }: ChooseInput): Plan {
     const why = hasEnded ? 'Ended' : 'OldPrice';
     return changed(next, { type: 'destroy', name, why }, 'leaving');
   }, plan);
+}
+
+/** They wait for a machine that they may not rent any more, and would rent it all the same. */
+function withdrawBeyondCeiling(plan: Plan, { pause }: ChooseInput): Plan {
+  if (pause.scaleDown) return plan;
+  const waiting = undecided(plan).filter(
+    ({ role, isBeyondCeiling, isOnHold }) => role !== 'leaving' && isBeyondCeiling === true && !isOnHold,
+  );
+  return waiting.reduce(
+    (next, { name }) => cut(changed(next, { type: 'destroy', name, why: 'BeyondCeiling' }, 'leaving')),
+    plan,
+  );
 }
 
 /** A new one in its place, where the load still asks for it. */

@@ -29,6 +29,8 @@ export interface ChoosableWorker extends ScalingWorker {
   readonly hasEnded: boolean;
   /** It has found no machine under the price limit that it was made with, and would be made with a higher one now. */
   readonly hasOldPrice?: boolean;
+  /** It has never had a machine, and may not rent one: the ceiling was lowered after it was made, or others cost more. */
+  readonly isBeyondCeiling?: boolean;
 }
 
 export interface ChooseInput {
@@ -68,7 +70,14 @@ export type Change =
   | {
       readonly type: 'destroy';
       readonly name: string;
-      readonly why: 'Broken' | 'Ended' | 'OldPrice' | 'Surplus' | 'OldTemplate' | 'WakeTimedOut';
+      readonly why:
+        | 'BeyondCeiling'
+        | 'Broken'
+        | 'Ended'
+        | 'OldPrice'
+        | 'Surplus'
+        | 'OldTemplate'
+        | 'WakeTimedOut';
     };
 
 export interface Choice {
