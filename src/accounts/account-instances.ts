@@ -24,25 +24,15 @@ export function countedObjects(
 ): readonly InstanceSummary[] {
   if (keys === undefined) return objects;
   const known = new Map<string, boolean>();
-  const isPermitted = (namespace: string) => {
-    const permitted = known.get(namespace) ?? permits(namespace);
-    known.set(namespace, permitted);
-    return permitted;
-  };
-  return objects.filter((object) => isPermitted(namespaceOf(object)) || hasRented(object, keys, login));
-}
-
-function namespaceOf({ key }: InstanceSummary): string {
-  return key.slice(0, key.indexOf('/'));
-}
-
-function hasRented(
-  { claim, hasProvenIntent }: InstanceSummary,
-  keys: KeyRing,
-  login: Login | undefined,
-): boolean {
-  if (hasProvenIntent) return true;
-  return claim !== undefined && login !== undefined && claimVerifies(keys, { ...claim, login }, claim.claim);
+  return objects.filter(({ key, claim, hasProvenIntent }) => {
+    const namespace = key.slice(0, key.indexOf('/'));
+    const isPermitted = known.get(namespace) ?? permits(namespace);
+    known.set(namespace, isPermitted);
+    if (isPermitted || hasProvenIntent) return true;
+    return (
+      claim !== undefined && login !== undefined && claimVerifies(keys, { ...claim, login }, claim.claim)
+    );
+  });
 }
 
 interface Kept {

@@ -297,16 +297,13 @@ const PATIENCE: Partial<Readonly<Record<Reason, Patience>>> = {
 /** The reporter of an object whose machine ended for that reason. */
 export function reporterOf(object: GpuInstance, reason: string, waited?: boolean): FailureReporter {
   const { metadata, spec, status } = object;
+  const controller = metadata.ownerReferences?.find((owner) => owner.controller === true);
   const times = PATIENCE[reason as Reason]?.(spec);
   return {
     namespace: metadata.namespace ?? '',
-    owner: ownerOf(object),
+    owner: controller?.uid ?? metadata.uid ?? '',
     image: status?.image ?? spec.image,
     reason,
     patient: waited ?? (times !== undefined && isAtLeast(...times)),
   };
-}
-
-function ownerOf({ metadata: { ownerReferences = [], uid = '' } }: GpuInstance): string {
-  return ownerReferences.find(({ controller }) => controller === true)?.uid ?? uid;
 }

@@ -66,7 +66,11 @@ export class InUseRecord {
     for (const instance of instances.list()) {
       if (isGuarded(instance)) this.#guarded.add(uidOf(instance));
     }
-    this.#leave = instances.onChange((change) => this.#see(change));
+    this.#leave = instances.onChange(({ type, object }) => {
+      if (type !== 'deleted' && isGuarded(object)) this.#guarded.add(uidOf(object));
+      else this.#guarded.delete(uidOf(object));
+      this.#settle();
+    });
     this.#settle();
   }
 
@@ -75,13 +79,6 @@ export class InUseRecord {
     this.#leave = undefined;
     await this.#writing;
     this.#retry?.cancel();
-  }
-
-  #see({ type, object }: Change<GpuInstance>): void {
-    const uid = uidOf(object);
-    if (type !== 'deleted' && isGuarded(object)) this.#guarded.add(uid);
-    else this.#guarded.delete(uid);
-    this.#settle();
   }
 
   #settle(): void {

@@ -123,7 +123,10 @@ export class Installation {
       case 'lost':
         return this.#become({ type: 'lost', why: { reason: 'IdentityLost', message: decision.message } });
       case 'use':
-        if (decision.scopeToSave !== undefined) await this.#saveScope(decision.scopeToSave);
+        if (decision.scopeToSave !== undefined) {
+          const body = { stringData: { scope: decision.scopeToSave } };
+          await client.patch(secretResource, { namespace, name: IDENTITY_SECRET }, { type: 'merge', body });
+        }
         return this.#become({ type: 'known', identity: decision.identity, sweep: decision.sweep });
       case 'create':
         return this.#become(await this.#create(kubeSystemUid));
@@ -150,11 +153,6 @@ export class Installation {
     }
     log.info('identity created', { installId: identity.installId8, secret: IDENTITY_SECRET });
     return { type: 'known', identity, sweep: 'allowed' };
-  }
-
-  async #saveScope(scope: string): Promise<void> {
-    const ref = { namespace: this.#options.namespace, name: IDENTITY_SECRET };
-    await this.#options.client.patch(secretResource, ref, { type: 'merge', body: { stringData: { scope } } });
   }
 
   #become(state: InstallationState): InstallationState {

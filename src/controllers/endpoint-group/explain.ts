@@ -1,8 +1,4 @@
-import type {
-  EndpointGroup,
-  EndpointGroupSpec,
-  EndpointGroupStatus,
-} from '../../api/v1alpha1/endpoint-group.ts';
+import type { EndpointGroup, EndpointGroupStatus } from '../../api/v1alpha1/endpoint-group.ts';
 import type { ScalingRule } from './autoscale/bounds.ts';
 
 type Terms = NonNullable<EndpointGroupStatus['autoscaling']>;
@@ -41,44 +37,24 @@ export function sentenceOf(terms: Omit<Terms, 'explanation'>): string {
 export function explainGroup({ spec, status }: Pick<EndpointGroup, 'spec' | 'status'>): readonly string[] {
   const terms = status?.autoscaling;
   if (!terms) return ['Nothing has been decided yet.'];
-  return [
-    ...measuredLines(terms),
-    ...capacityLines(terms, spec),
-    ...windowLines(terms),
-    ...workerLines(terms, spec),
-  ];
-}
-
-function measuredLines(terms: Terms): readonly string[] {
+  const share = spec.targetUtilizationPercent;
+  const { stabilizedHotCapacity, stabilizedTotalCapacity } = terms;
+  const rule = isRule(terms.rule) ? RULES[terms.rule] : terms.rule;
   return [
     `at              ${terms.at}`,
     `load            ${terms.load} /s over 60 s, ${terms.burstLoad} /s over 10 s, at most ${terms.longLoad} /s in the last hour`,
     `waiting         ${terms.queue}`,
     `ready capacity  ${terms.capacity} /s, one worker ${terms.perf ?? 'unknown'} /s`,
-  ];
-}
-
-function capacityLines(terms: Terms, spec: EndpointGroupSpec): readonly string[] {
-  const share = spec.targetUtilizationPercent;
-  return [
     `rate            max(load ${terms.load}, minLoad ${spec.minLoad}) / ${share} % = ${terms.rateCapacity} /s`,
     `queue           waiting ${terms.queue} / targetQueueTime ${spec.targetQueueTime} = ${terms.queueCapacity} /s`,
     `hot             max(rate, queue) = ${terms.hotCapacity} /s`,
     `hot and cold    max(${spec.coldMultiplier} × max(longest load ${terms.longLoad}, minLoad ${spec.minLoad}) / ${share} %, minColdLoad ${spec.minColdLoad} / ${share} %, hot) = ${terms.totalCapacity} /s`,
-  ];
-}
-
-/** Statuses of earlier versions do not have it. */
-function windowLines({ stabilizedHotCapacity, stabilizedTotalCapacity }: Terms): readonly string[] {
-  if (stabilizedHotCapacity === undefined) return [];
-  return [
-    `down window     at most ${stabilizedHotCapacity} /s hot and ${stabilizedTotalCapacity} /s in all within 300 s`,
-  ];
-}
-
-function workerLines(terms: Terms, spec: EndpointGroupSpec): readonly string[] {
-  const rule = isRule(terms.rule) ? RULES[terms.rule] : terms.rule;
-  return [
+    // Statuses of earlier versions do not have it.
+    ...(stabilizedHotCapacity === undefined
+      ? []
+      : [
+          `down window     at most ${stabilizedHotCapacity} /s hot and ${stabilizedTotalCapacity} /s in all within 300 s`,
+        ]),
     `needed          ${terms.hotNeed} hot, max(workers for ${terms.totalCapacity} /s, coldWorkers ${spec.coldWorkers}, hot) = ${terms.totalNeed} in all`,
     `wanted          ${terms.hot} hot, ${terms.total - terms.hot} cold, ${terms.total} in all (maxWorkers ${spec.maxWorkers})`,
     `rule            ${terms.rule}: ${rule}`,

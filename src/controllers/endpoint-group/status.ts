@@ -1,4 +1,4 @@
-import type { EndpointGroup, EndpointGroupStatus } from '../../api/v1alpha1/endpoint-group.ts';
+import type { EndpointGroupStatus } from '../../api/v1alpha1/endpoint-group.ts';
 import { annotations, labels } from '../../api/v1alpha1/names.ts';
 import { requestToken } from '../../api/v1alpha1/object.ts';
 import { withPage } from '../../api/v1alpha1/reasons.ts';
@@ -36,13 +36,9 @@ export function statusOf(input: StatusInput): EndpointGroupStatus {
   const next = freshStatus(input);
   if (!previous?.autoscaling || input.mustRecord || needsWrite(previous, next, observed.times.maximumMs))
     return { ...next, loadMaxima: maximaOf(input) };
-  return { ...next, ...movingFields(previous) };
-}
-
-/** The parts that follow the load by themselves. */
-function movingFields(status: EndpointGroupStatus): EndpointGroupStatus {
-  const { load, utilizationPercent, autoscaling, loadMaxima, lastActivity, panicUntil } = status;
-  return { load, utilizationPercent, autoscaling, loadMaxima, lastActivity, panicUntil };
+  // The parts that follow the load by themselves.
+  const { load, utilizationPercent, autoscaling, loadMaxima, lastActivity, panicUntil } = previous;
+  return { ...next, load, utilizationPercent, autoscaling, loadMaxima, lastActivity, panicUntil };
 }
 
 function needsWrite(previous: EndpointGroupStatus, next: EndpointGroupStatus, everyMs: number): boolean {
@@ -54,16 +50,11 @@ function needsWrite(previous: EndpointGroupStatus, next: EndpointGroupStatus, ev
   // What a clock that was ahead has written would stand until then.
   if (ageMs < 0) return true;
   if (ageMs < everyMs) return false;
-  if (hasGoneQuiet(previous, next, everyMs)) return true;
+  // The time of the last work is what the idle rule counts from after a restart.
+  const idleMs = (parseTime(now.at) ?? 0) - (parseTime(next.lastActivity) ?? 0);
+  if (previous.lastActivity !== next.lastActivity && idleMs >= everyMs / 2) return true;
   const terms = ['load', 'longLoad', 'queue', 'capacity', 'perf'] as const;
   return terms.some((term) => differs(before[term], now[term]));
-}
-
-/** The time of the last work is what the idle rule counts from after a restart. */
-function hasGoneQuiet(previous: EndpointGroupStatus, next: EndpointGroupStatus, everyMs: number): boolean {
-  if (previous.lastActivity === next.lastActivity) return false;
-  const now = parseTime(next.autoscaling?.at) ?? 0;
-  return now - (parseTime(next.lastActivity) ?? 0) >= everyMs / 2;
 }
 
 function differs(before: string | undefined, now: string | undefined): boolean {
@@ -73,10 +64,16 @@ function differs(before: string | undefined, now: string | undefined): boolean {
 
 /** All but the maxima, which are many and tell nobody that there is news. */
 function freshStatus(input: StatusInput): Omit<EndpointGroupStatus, 'loadMaxima'> {
-  const { observed, decision, counts, lastActivity } = input;
-  const { group, now } = observed;
+  const { observed, decision, counts, lastActivity, failing, pace, changes } = input;
+  const { group, now, published } = observed;
   const { load, readyCapacity } = decision.terms;
   const { panicUntil } = decision.memory;
+  const hasService = servicePorts(group).length > 0;
+  // The former name, while a new one cannot be had: workers are led to by that.
+  const former = published.type === 'problem' ? group.status?.endpoint : undefined;
+  const replacement = lastReplacement(observed, pace, changes);
+  const requestedAt = requestToken(group.metadata, annotations.requestedAt);
+  const wokenAt = requestToken(group.metadata, annotations.wakeAt);
   return {
     observedGeneration: group.metadata.generation ?? -1,
     conditions: conditionList(input),
@@ -94,40 +91,20 @@ function freshStatus(input: StatusInput): Omit<EndpointGroupStatus, 'loadMaxima'
       utilizationPercent: Math.min(100_000, Math.round((load / readyCapacity) * 100)),
     }),
     pricePerHour: formatDollars(counts.pricePerHour),
-    ...endpointOf(input.observed),
+    ...(hasService && { endpoint: former ?? `${endpointNameOf(group)}.${group.metadata.namespace}.svc` }),
     templateHash: input.templateHash,
     everReady: group.status?.everReady === true || counts.ready > 0,
     lastActivity: formatTime(lastActivity),
     ...(panicUntil > now && { panicUntil: formatTime(panicUntil) }),
-    ...brokenOf(input),
+    // What the next process has to know of broken workers.
+    ...(failing.length > 0 && { failingWorkers: [...failing] }),
+    ...(replacement !== undefined && { lastReplacement: replacement }),
     autoscaling: termsOf(input),
-    ...handled(group),
+    // Requests by annotation are echoed once they are dealt with.
+    ...(requestedAt !== undefined && { requestedAt }),
+    ...(wokenAt !== undefined && { wokenAt }),
     phase: PHASES.find(([, holds]) => holds(input))?.[0] ?? 'Scaling',
   };
-}
-
-/** What the next process has to know of broken workers. */
-function brokenOf({
-  observed,
-  failing,
-  pace,
-  changes,
-}: StatusInput): Pick<EndpointGroupStatus, 'failingWorkers' | 'lastReplacement'> {
-  const last = lastReplacement(observed, pace, changes);
-  return {
-    ...(failing.length > 0 && { failingWorkers: [...failing] }),
-    ...(last !== undefined && { lastReplacement: last }),
-  };
-}
-
-/**
- * The address of the Service, where there is one; the former one while a new name cannot be had, since workers are led
- * to by that.
- */
-function endpointOf({ group, published }: StatusInput['observed']): Pick<EndpointGroupStatus, 'endpoint'> {
-  if (servicePorts(group).length === 0) return {};
-  const former = published.type === 'problem' ? group.status?.endpoint : undefined;
-  return { endpoint: former ?? `${endpointNameOf(group)}.${group.metadata.namespace}.svc` };
 }
 
 function conditionList({ observed, ...situation }: StatusInput): EndpointGroupStatus['conditions'] {
@@ -173,16 +150,6 @@ function termsOf({ observed, decision }: StatusInput): EndpointGroupStatus['auto
     rule: decision.rule,
   };
   return { ...shown, explanation: sentenceOf(shown).slice(0, 512) };
-}
-
-/** Requests by annotation are echoed once they are dealt with. */
-function handled({ metadata }: EndpointGroup): Pick<EndpointGroupStatus, 'requestedAt' | 'wokenAt'> {
-  const requestedAt = requestToken(metadata, annotations.requestedAt);
-  const wokenAt = requestToken(metadata, annotations.wakeAt);
-  return {
-    ...(requestedAt !== undefined && { requestedAt }),
-    ...(wokenAt !== undefined && { wokenAt }),
-  };
 }
 
 type Phase = NonNullable<EndpointGroupStatus['phase']>;

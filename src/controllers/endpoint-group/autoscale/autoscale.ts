@@ -24,25 +24,28 @@ const PANIC_FACTOR = 2;
 export function autoscale(input: ScalingInput): ScalingDecision {
   const { options, memory } = input;
   const measured = measure(input);
-  const isUnheard = hasNoReports(input, measured);
-  const isPanic = isUnheard || panics(input, measured);
+  // Hot workers are there, and none reports what arrives: it is unknown, and not zero.
+  const isUnreported =
+    input.metrics !== 'told' && measured.readyCapacity === 0 && hotOf(input.workers).length > 0;
+  const isPanic = isUnreported || panics(input, measured);
   // No panic lasts longer than one that begins now: a later end was set by a clock that was ahead.
   const panicEnd = input.now + input.times.panicMs;
   const panicUntil = isPanic ? panicEnd : Math.min(memory.panicUntil, panicEnd);
   const inPanic = input.now < panicUntil;
   const load = inPanic ? Math.max(measured.load, measured.burstLoad) : measured.load;
   const capacities = capacitiesFor(options, { ...measured, load, waiting: input.waiting });
-  const windowMax = holdCapacities(input, isUnheard ? asBefore(input, capacities) : capacities);
+  const windowMax = holdCapacities(input, isUnreported ? asBefore(input, capacities) : capacities);
   const counts = countsFor(input, capacities, windowMax);
   const desired = desiredHot(input, { capacities, windowMax, counts, load: measured.load });
   const hot = limitHot(input, { ...desired, inPanic });
-  const needs = needsOf(input, counts, desired.hot);
+  const hotNeed = input.replicas ?? counts.hot;
+  const totalNeed = Math.max(counts.total, options.coldWorkers, hotNeed, desired.hot);
   const pooled = Math.max(counts.keptTotal, options.coldWorkers, hot.hot, desired.hot);
   const total = limitTotal(input, pooled, hot.hot);
   return {
     terms: {
       ...measured,
-      ...needs,
+      ...{ hotNeed, totalNeed },
       waiting: input.waiting,
       perf: input.perf,
       capacities,
@@ -53,7 +56,7 @@ export function autoscale(input: ScalingInput): ScalingDecision {
     total,
     hotCapacity: input.replicas === undefined ? windowMax.hot : 0,
     rule: hot.rule,
-    missingWorkers: Math.max(0, needs.totalNeed - options.maxWorkers),
+    missingWorkers: Math.max(0, totalNeed - options.maxWorkers),
     memory: { recent: windowMax.recent, panicUntil, hot: hot.hot },
   };
 }
@@ -99,15 +102,6 @@ function countsFor({ workers, perf }: ScalingInput, now: Capacities, windowMax: 
   };
 }
 
-function needsOf(
-  { replicas, options }: ScalingInput,
-  counts: CountsFor,
-  desiredHotCount: number,
-): Pick<ScalingTerms, 'hotNeed' | 'totalNeed'> {
-  const hotNeed = replicas ?? counts.hot;
-  return { hotNeed, totalNeed: Math.max(counts.total, options.coldWorkers, hotNeed, desiredHotCount) };
-}
-
 /** A burst: twice the ready capacity asked for, or work without any capacity, or every ready worker full. */
 function panics(input: ScalingInput, { burstLoad, readyCapacity }: Measured): boolean {
   const { options } = input;
@@ -115,14 +109,6 @@ function panics(input: ScalingInput, { burstLoad, readyCapacity }: Measured): bo
   if (burstLoad / options.targetUtilization >= PANIC_FACTOR * readyCapacity) return true;
   const telling = hotOf(input.workers).filter((worker) => worker.isReady && worker.perf > 0);
   return telling.every((worker) => isFull(worker.curLoad, worker.perf, options.maxQueueSeconds));
-}
-
-/**
- * Hot workers are there, and none of them tells what arrives: it is not known, and is not nothing. Who comes back then
- * is to be heard before he goes.
- */
-function hasNoReports({ metrics, workers }: ScalingInput, { readyCapacity }: Measured): boolean {
-  return metrics !== 'told' && readyCapacity === 0 && hotOf(workers).length > 0;
 }
 
 /** The down window stands still: what it holds is not forgotten meanwhile. */
@@ -144,7 +130,10 @@ function holdCapacities(
   // A sample of a clock that was ahead counts as of now: it is forgotten in its time.
   const past = memory.recent.map((one) => (one.at > now ? { ...one, at: now } : one));
   const kept = past.filter((one) => now - one.at < times.downMs);
-  const isWake = wakeAsked || (kept.some((one) => one.isWake) && isWakePending(workers));
+  const onTheWay = hotOf(workers);
+  const isWakePending =
+    !onTheWay.some(({ isReady }) => isReady) && onTheWay.some(({ isOverdue }) => !isOverdue);
+  const isWake = wakeAsked || (kept.some((one) => one.isWake) && isWakePending);
   const woken = isWake ? (perf ?? 1) : 0;
   const sample = { at: now, hot: Math.max(hot, woken), total: Math.max(total, woken), replicas, isWake };
   const recent = [...kept, sample];
@@ -154,11 +143,6 @@ function holdCapacities(
     replicas: replicas === undefined ? undefined : Math.max(...recent.map((one) => one.replicas ?? 0)),
     recent,
   };
-}
-
-function isWakePending(workers: ScalingInput['workers']): boolean {
-  const hot = hotOf(workers);
-  return !hot.some(({ isReady }) => isReady) && hot.some(({ isOverdue }) => !isOverdue);
 }
 
 interface Needed {

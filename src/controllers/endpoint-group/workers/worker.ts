@@ -62,6 +62,8 @@ export function workerOf(object: GpuInstance, now: number): Worker {
   const times = timesOf(object, now);
   const wasWoken = times.wokenAt !== undefined;
   const isServing = spec.powerState === 'Running' && reportsReady(object, wasWoken);
+  const { provisioning, loading } = spec.timeouts;
+  const bootLimitMs = (parseDuration(provisioning) ?? 0) + (parseDuration(loading) ?? 0);
   const wasEverReady = isServing || spec.powerState === 'Stopped' || wasWoken;
   return {
     object,
@@ -73,7 +75,7 @@ export function workerOf(object: GpuInstance, now: number): Worker {
     isServing,
     wasEverReady,
     hasRun: wasEverReady || status?.runningAt !== undefined,
-    isOverdue: !isServing && now > bootsSince(times) + bootLimitMs(object),
+    isOverdue: !isServing && now > bootsSince(times) + bootLimitMs,
     hasEnded: hasEndedForGood(object, now),
     ranSinceWoken: hasRunSince(object, times.wokenAt),
     wakeSince: wakeSinceOf(object, times.wokenAt),
@@ -168,10 +170,6 @@ function desiredRoleOf({ metadata, spec }: GpuInstance): DesiredRole {
   return spec.powerState === 'Running' ? 'Hot' : 'Cold';
 }
 
-function bootLimitMs({ spec }: GpuInstance): number {
-  return (parseDuration(spec.timeouts.provisioning) ?? 0) + (parseDuration(spec.timeouts.loading) ?? 0);
-}
-
 /** `Booted` turns True when it runs, and whatever comes after that turns it at a later time. */
 function hasRunSince({ status }: GpuInstance, wokenAt: number | undefined): boolean {
   if (wokenAt === undefined) return true;
@@ -202,25 +200,18 @@ const HOUR_MS = 3_600_000;
  * short while ago waits as `maxPerHour` asks for, so that machines which end at once are not rented over and over.
  */
 export function hasEndedForGood(object: GpuInstance, now: number): boolean {
-  const { instanceId, history } = object.status ?? {};
-  if (instanceId !== undefined || !history?.length) return false;
-  return isStatusCurrent(object) && isOldEnough(object, now) && rentsNoOther(object);
+  const { metadata, spec, status } = object;
+  if (status?.instanceId !== undefined || !status?.history?.length || !isStatusCurrent(object)) return false;
+  const createdAt = parseTime(metadata.creationTimestamp) ?? now;
+  if (now < createdAt + HOUR_MS / spec.replacement.maxPerHour) return false;
+  const stalled = findCondition(status.conditions, 'Stalled');
+  if (stalled?.status === 'True') return FOR_GOOD.has(stalled.reason);
+  return spec.powerState === 'Stopped' && findCondition(status.conditions, 'Ready')?.reason === 'Stopped';
 }
 
 /** What its status says is of its present spec. */
 function isStatusCurrent({ metadata, status }: GpuInstance): boolean {
   return (status?.observedGeneration ?? -1) >= (metadata.generation ?? 0);
-}
-
-function isOldEnough({ metadata, spec }: GpuInstance, now: number): boolean {
-  const createdAt = parseTime(metadata.creationTimestamp) ?? now;
-  return now >= createdAt + HOUR_MS / spec.replacement.maxPerHour;
-}
-
-function rentsNoOther({ spec, status }: GpuInstance): boolean {
-  const stalled = findCondition(status?.conditions, 'Stalled');
-  if (stalled?.status === 'True') return FOR_GOOD.has(stalled.reason);
-  return spec.powerState === 'Stopped' && findCondition(status?.conditions, 'Ready')?.reason === 'Stopped';
 }
 
 /** What keeps a machine from being asked to start, and is not its own or its host's. */
@@ -244,17 +235,12 @@ const NOT_ITS_OWN: ReadonlySet<string> = new Set<Reason>([
  * was lost, and while nobody asks it to start: there is nothing to blame its host for then.
  */
 export function wakeSinceOf(object: GpuInstance, wokenAt: number | undefined): number | undefined {
-  if (wokenAt === undefined || !holdsSince(object, wokenAt) || !isAsked(object)) return undefined;
-  return Math.max(wokenAt, parseTime(object.status?.startRequestedAt) ?? 0);
-}
-
-/** Whether it has the machine that was woken. Rentals are noted in whole seconds. */
-function holdsSince({ status }: GpuInstance, wokenAt: number): boolean {
-  const rentedAt = parseTime(status?.rentals?.at(-1));
-  return status?.instanceId !== undefined && (rentedAt === undefined || rentedAt + 1000 <= wokenAt);
-}
-
-function isAsked(object: GpuInstance): boolean {
-  const ready = findCondition(object.status?.conditions, 'Ready');
-  return isStatusCurrent(object) && !(ready && NOT_ITS_OWN.has(ready.reason));
+  const { instanceId, rentals, conditions, startRequestedAt } = object.status ?? {};
+  if (wokenAt === undefined || instanceId === undefined || !isStatusCurrent(object)) return undefined;
+  const rentedAt = parseTime(rentals?.at(-1));
+  // Rentals are noted in whole seconds.
+  if (rentedAt !== undefined && rentedAt + 1000 > wokenAt) return undefined;
+  const ready = findCondition(conditions, 'Ready');
+  if (ready && NOT_ITS_OWN.has(ready.reason)) return undefined;
+  return Math.max(wokenAt, parseTime(startRequestedAt) ?? 0);
 }
