@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { parseAllDocuments, stringify } from 'yaml';
 import * as z from 'zod';
 import { REPOSITORY } from '../../scripts/generate/artifact.ts';
+import { API_VERSION } from '../../src/api/v1alpha1/names.ts';
 import { until } from '../builders/until.ts';
 import { readContainerMemory } from '../cluster/node/container-memory.ts';
 import { describeWithNode } from '../cluster/node/describe-with-node.ts';
@@ -14,10 +15,10 @@ const INSTANCES = readStrictly(process.env, (reader) => reader.whole('MEMORY_INS
 const NAMESPACE = 'gpu-rental-system';
 const QUICK_START = join(REPOSITORY, 'deploy/quickstart.yaml');
 const MADE_HERE = { 'test.gpurental.dev/memory': 'true' };
-const SELECTOR = '-l=test.gpurental.dev/memory=true';
+const LABEL = 'test.gpurental.dev/memory=true';
+const SELECTOR = `-l=${LABEL}`;
 const MIB = 2 ** 20;
 const LONG_MS = 60_000 + INSTANCES * 600;
-const LONG = `--timeout=${LONG_MS / 1000}s`;
 
 /** So that the marketplace, its limits and the pace of the client are in nobody's way. */
 const MORE_ARGS: Readonly<Record<string, readonly string[]>> = {
@@ -106,10 +107,18 @@ describeWithNode(`the memory of the operator's container with ${INSTANCES} GpuIn
   }, 15 * 60_000);
   afterAll(async () => {
     if (!sharesProcesses) return;
-    await kubectl('delete', 'gpui', SELECTOR, LONG).catch(() => {});
+    await deleteInstances().catch(() => {});
     await kubectl('delete', 'gpuacct/default', '--timeout=60s').catch(() => {});
     await kubectl('delete', '-f', QUICK_START, '--ignore-not-found');
   }, LONG_MS + 120_000);
+
+  /** All in one request, and one question about all: kubectl deletes one by one, and then waits for one by one. */
+  async function deleteInstances(): Promise<void> {
+    const path = `/apis/${API_VERSION}/namespaces/default/gpuinstances?labelSelector=${LABEL}`;
+    await cluster().admin.request({ method: 'DELETE', path });
+    const left = () => kubectl('get', 'gpui', SELECTOR, '-o=name');
+    await until('all are gone', async () => (await left()) === '', LONG_MS);
+  }
 
   async function measure(what: string): Promise<number> {
     // What the last replies left is collected by then.
