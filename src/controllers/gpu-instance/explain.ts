@@ -6,7 +6,7 @@ import type { PurchaseConstants } from '../../ownership/constants.ts';
 import type { Identity } from '../../ownership/identity.ts';
 import { deriveFacts } from './facts.ts';
 import { MachineIndex, ObjectMemory, SteadyClock } from './memory.ts';
-import { type LoginSnapshot, type OtherObjects, observeSnapshot, type Snapshot } from './observe.ts';
+import { type OtherObjects, observeSnapshot, type Snapshot } from './observe.ts';
 import { decideWithReads, type Reader } from './reads.ts';
 import { classify, type Stage } from './stage.ts';
 import type { AccountFacts, Decision, Refusal } from './types.ts';
@@ -78,32 +78,28 @@ export async function explainInstance(object: GpuInstance, deps: ExplainDeps): P
 
 /** What the operator would see of the object if this one list were its only one. */
 function snapshotOf(deps: ExplainDeps, steady: SteadyClock): Snapshot {
-  const { clock, random, constants, identity, isAllowed, others } = deps;
+  const { clock, random, constants, identity, isAllowed, others, account, list } = deps;
+  const index = new MachineIndex(constants);
+  const begunSteady = steady.fromWall(list.begunAt);
   return {
     now: clock.now(),
     jitter: random.next(),
     leaseRemainingMs: Number.POSITIVE_INFINITY,
     constants,
     identity,
-    account: { type: 'ready', session: loginSnapshot(deps, steady) },
+    account: {
+      type: 'ready',
+      session: {
+        facts: account,
+        list,
+        begunSteady,
+        listsBegun: [begunSteady],
+        absences: (id) => (list.rows.has(id) ? [] : [begunSteady]),
+        labelled: (uid) => index.labelled({ identity, login: account.login }, list, uid),
+        place: undefined,
+      },
+    },
     isAllowed,
     others,
-  };
-}
-
-function loginSnapshot(
-  { account, list, identity, constants }: ExplainDeps,
-  steady: SteadyClock,
-): LoginSnapshot {
-  const index = new MachineIndex(constants);
-  const begunSteady = steady.fromWall(list.begunAt);
-  return {
-    facts: account,
-    list,
-    begunSteady,
-    listsBegun: [begunSteady],
-    absences: (id) => (list.rows.has(id) ? [] : [begunSteady]),
-    labelled: (uid) => index.labelled({ identity, login: account.login }, list, uid),
-    place: undefined,
   };
 }

@@ -50,7 +50,7 @@ export interface Snapshot {
 }
 
 /** The login that an account proved. Times are steady. */
-export interface LoginSnapshot {
+interface LoginSnapshot {
   readonly facts: AccountFacts;
   /** The latest complete list. */
   readonly list: CompleteList | undefined;

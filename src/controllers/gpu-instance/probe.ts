@@ -162,9 +162,18 @@ export class ProbeSchedules {
   async #ask(key: string, probed: Probed): Promise<void> {
     const failure = await this.#failureOf(probed.target);
     if (!this.#isCurrent(key, probed)) return;
-    const before = probed.schedule.view;
-    count(probed, failure);
-    const after = probed.schedule.view;
+    const { schedule, object } = probed;
+    const { successThreshold = 1, failureThreshold = 3 } = object.spec.readinessProbe ?? {};
+    const before = schedule.view;
+    // Thresholds as in a Pod: so many in a row change the state.
+    schedule.successes = failure === undefined ? schedule.successes + 1 : 0;
+    schedule.failures = failure === undefined ? 0 : schedule.failures + 1;
+    if (failure === undefined) {
+      if (schedule.successes >= successThreshold) schedule.view = { ready: true, detail: '' };
+    } else if (schedule.failures >= failureThreshold || !schedule.view) {
+      schedule.view = { ready: false, ...failure };
+    }
+    const after = schedule.view;
     if (before?.ready !== after?.ready || before?.detail !== after?.detail) this.#options.onChange(key);
     this.#armNext(key, probed);
   }
@@ -190,18 +199,6 @@ interface Probed {
   readonly schedule: Schedule;
   readonly target: ProbeTarget;
   readonly object: GpuInstance;
-}
-
-/** Counts an answer. Thresholds as in a Pod: so many in a row change the state. */
-function count({ schedule, object }: Probed, failure: Failure | undefined): void {
-  const { successThreshold = 1, failureThreshold = 3 } = object.spec.readinessProbe ?? {};
-  schedule.successes = failure === undefined ? schedule.successes + 1 : 0;
-  schedule.failures = failure === undefined ? 0 : schedule.failures + 1;
-  if (failure === undefined) {
-    if (schedule.successes >= successThreshold) schedule.view = { ready: true, detail: '' };
-  } else if (schedule.failures >= failureThreshold || !schedule.view) {
-    schedule.view = { ready: false, ...failure };
-  }
 }
 
 export interface ProberOptions extends AddressPolicy {

@@ -107,7 +107,15 @@ export function createKubeClient(options: KubeClientOptions): KubeClient {
     });
   return {
     stream,
-    get: (resource, ref) => retryReads(options, () => getOne(requester, objectPath(resource, ref))),
+    async get<T extends KubeObject>(resource: Resource, ref: ObjectRef): Promise<T | undefined> {
+      const request = { method: 'GET', path: objectPath(resource, ref) } as const;
+      try {
+        return asItIs<T>((await retryReads(options, () => requester.json(request))) as KubeObject);
+      } catch (error) {
+        if (isKubeError(error, 'notFound')) return undefined;
+        throw error;
+      }
+    },
     list: (resource, listOptions) =>
       retryReads(options, () => listAll({ stream }, clock, { resource, pageDeadlineMs, ...listOptions })),
     ...writesOf(requester),
@@ -131,15 +139,6 @@ async function listAll<T extends KubeObject>(
     return await listPages(client, clock, { ...request, signal, keep });
   } catch (error) {
     throw asKubeError(error);
-  }
-}
-
-async function getOne<T extends KubeObject>(requester: KubeRequester, path: string): Promise<T | undefined> {
-  try {
-    return asItIs<T>((await requester.json({ method: 'GET', path })) as KubeObject);
-  } catch (error) {
-    if (isKubeError(error, 'notFound')) return undefined;
-    throw error;
   }
 }
 

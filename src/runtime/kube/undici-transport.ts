@@ -79,11 +79,12 @@ type Outgoing = Omit<TransportRequest, 'headers'> & {
 
 async function exchange(dispatcher: Dispatcher, request: Outgoing): Promise<TransportResponse> {
   const mark: SentMark = { sent: false };
+  marks.set(mark, mark);
   try {
     request.signal?.throwIfAborted();
     const reply = send(request.origin + request.path, {
       dispatcher,
-      opaque: registered(mark),
+      opaque: mark,
       method: request.method as Dispatcher.HttpMethod,
       headers: request.headers as Record<string, string | string[]>,
       ...(request.body !== undefined && { body: request.body }),
@@ -96,11 +97,6 @@ async function exchange(dispatcher: Dispatcher, request: Outgoing): Promise<Tran
       cause,
     });
   }
-}
-
-function registered(mark: SentMark): object {
-  marks.set(mark, mark);
-  return mark;
 }
 
 /** undici notices an abort only once it has a socket; a caller's deadline must not wait for that. */
