@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import {
   accessSync,
   constants as fileAccess,
@@ -10,52 +9,14 @@ import {
   statSync,
   symlinkSync,
 } from 'node:fs';
-import { constants, setPriority } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { builtFolder, cacheRoot, isBuilt } from './build-cache.ts';
 import { withBuildLock } from './build-lock.ts';
 import { CONTROL_PLANE, type GoModule } from './go-modules.ts';
-import { formatElapsed, showProgress } from './progress.ts';
+import { isAboutGo, runGo, withProgress } from './go-run.ts';
 
 const UNFINISHED = '.building-';
 const DAY_MS = 24 * 3600 * 1000;
-
-interface GoRun {
-  readonly module: GoModule;
-  readonly args: readonly string[];
-  readonly env: NodeJS.ProcessEnv;
-  /** Every line of stdout and stderr, as it comes. */
-  readonly onLine: (line: string) => void;
-}
-
-/** Runs go in the module; rejects with its last lines. The compilers work for minutes, so everybody else goes first. */
-function runGo({ module, args, env, onLine }: GoRun): Promise<void> {
-  const child = spawn('go', [...args], {
-    cwd: module.folder,
-    // No C compiler is asked for, and the user's own workspace is not this module's.
-    env: { ...env, CGO_ENABLED: '0', GOWORK: 'off' },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_BELOW_NORMAL);
-  const interrupt = () => child.kill('SIGINT');
-  process.once('exit', interrupt);
-  const last: string[] = [];
-  for (const input of [child.stdout, child.stderr]) {
-    createInterface({ input }).on('line', (line) => {
-      last.splice(0, last.length - 14, line);
-      onLine(line);
-    });
-  }
-  return new Promise((resolve, reject) => {
-    child.once('error', (error) => reject(new Error(`go could not be run: ${error.message}`)));
-    child.once('close', (code, signal) => {
-      process.off('exit', interrupt);
-      if (code === 0) resolve();
-      else reject(new Error(`go ${args[0]} failed (${signal ?? code}):\n${last.join('\n')}`));
-    });
-  });
-}
 
 const isDownload = (line: string) => line.startsWith('go: downloading ');
 
@@ -64,55 +25,33 @@ interface Compilation {
   readonly env: NodeJS.ProcessEnv;
   /** Receives the programs, each by the name of its package. */
   readonly output: string;
+  /** Receives whatever else go makes. */
+  readonly unfinished: string;
   readonly show: (rest: string) => void;
 }
 
 /** Fetches the modules and counts the packages to compile. */
-async function fetchModules({ module, env, show }: Compilation): Promise<number> {
+async function fetchModules({ module, env, unfinished, show }: Compilation): Promise<number> {
   let modules = 0;
   let packages = 0;
   const onLine = (line: string) => {
     if (isDownload(line)) show(`downloading, ${++modules} modules`);
     else packages += 1;
   };
-  await runGo({ module, args: ['list', '-mod=readonly', '-deps', './...'], env, onLine });
+  const args = ['list', '-mod=readonly', '-deps', './...'];
+  await runGo({ folder: module.folder, args, env, onLine, unfinished });
   return packages;
 }
 
 async function compile(compilation: Compilation): Promise<void> {
-  const { module, env, output, show } = compilation;
+  const { module, env, output, unfinished, show } = compilation;
   const total = await fetchModules(compilation);
   let packages = 0;
   const onLine = (line: string) => {
-    if (!line.startsWith('go: ')) show(`${++packages} of ${total} packages`);
+    if (!isAboutGo(line)) show(`${++packages} of ${total} packages`);
   };
   const args = ['build', '-mod=readonly', '-v', ...module.flags, '-o', `${output}/`, './...'];
-  await runGo({ module, args, env, onLine });
-}
-
-/** Keeps the clock moving while one package takes long. */
-async function withProgress(
-  title: string,
-  work: (show: (rest: string) => void) => Promise<void>,
-): Promise<void> {
-  const progress = showProgress(process.stderr, title);
-  const startedAt = performance.now();
-  const elapsed = () => formatElapsed(performance.now() - startedAt);
-  let rest = 'starting';
-  const show = () => progress.update(`${elapsed()}, ${rest}`);
-  show();
-  const ticking = setInterval(show, 1_000);
-  try {
-    await work((text) => {
-      rest = text;
-    });
-    progress.end(`done in ${elapsed()}`);
-  } catch (error) {
-    progress.end(`failed after ${elapsed()}, ${rest}`);
-    throw error;
-  } finally {
-    clearInterval(ticking);
-  }
+  await runGo({ folder: module.folder, args, env, onLine, unfinished });
 }
 
 function removeAbandoned(root: string): void {
@@ -144,7 +83,7 @@ async function build(env: NodeJS.ProcessEnv, module: GoModule, finish: Finish): 
     const output = join(unfinished, 'programs');
     mkdirSync(output);
     await withProgress(module.title, async (show) => {
-      await compile({ module, env, output, show });
+      await compile({ module, env, output, unfinished, show });
       for (const [name, program] of module.links) symlinkSync(program, join(output, name));
       await finish(output);
     });

@@ -1,14 +1,13 @@
-import { execFile, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
-import { constants, setPriority, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { basename, dirname, join, posix } from 'node:path';
-import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import * as z from 'zod';
 import { cacheRoot } from '../cluster/build-cache.ts';
 import { withBuildLock } from '../cluster/build-lock.ts';
 import { COMPILER_FLAGS, SMALL_PROGRAM } from '../cluster/go-modules.ts';
-import { formatElapsed, showProgress } from '../cluster/progress.ts';
+import { isAboutGo, runGo, withProgress } from '../cluster/go-run.ts';
 
 /** A program that is built from its Go module at one version. */
 export interface GoTool {
@@ -87,29 +86,39 @@ export async function goTool(tool: GoTool, env: NodeJS.ProcessEnv = process.env)
   return path;
 }
 
+const MADE = 'made';
+
 /** The folder appears in one step, so where it is, the tool is whole. */
 async function build(tool: GoTool, path: string, env: NodeJS.ProcessEnv): Promise<void> {
   const unfinished = mkdtempSync(join(dirname(dirname(path)), '.building-'));
-  const made = join(unfinished, 'made');
+  const made = join(unfinished, MADE);
   mkdirSync(made);
   try {
-    await install(tool, made, env);
+    await install(tool, unfinished, env);
     renameSync(made, dirname(path));
   } finally {
     rmSync(unfinished, { recursive: true, force: true });
   }
 }
 
-async function install(tool: GoTool, folder: string, env: NodeJS.ProcessEnv): Promise<void> {
-  const title = `Building ${nameOf(tool)} ${tool.version} from its Go module, once: minutes of processor time`;
-  const progress = showProgress(process.stderr, title);
-  const startedAt = performance.now();
-  const elapsed = (): string => formatElapsed(performance.now() - startedAt);
-  const goEnv = { ...env, CGO_ENABLED: '0', GOWORK: 'off', GOFLAGS: '' };
-  const count = (packages: number) => progress.update(`${elapsed()}, ${packages} packages`);
-  const source = tool.toolsFolder ?? (await downloadModule(tool, goEnv));
-  await runGoBuild({ tool, folder, source, env: goEnv }, count);
-  progress.end(`done in ${elapsed()}`);
+async function install(tool: GoTool, unfinished: string, env: NodeJS.ProcessEnv): Promise<void> {
+  const { module, version, main, toolsFolder } = tool;
+  const title = `Building ${nameOf(tool)} ${version} from its Go module, once: minutes of processor time`;
+  await withProgress(title, async (show) => {
+    let packages = 0;
+    const onLine = (line: string) => {
+      if (!isAboutGo(line)) show(`${++packages} packages`);
+    };
+    const goEnv = { ...env, GOWORK: 'off', GOFLAGS: '' };
+    const folder = toolsFolder ?? (await downloadModule(tool, goEnv));
+    const output = join(unfinished, MADE, nameOf(tool));
+    const source = toolsFolder === undefined ? `./${main}` : posix.join(module, main);
+    const flags = ['-v', '-buildvcs=false', ...COMPILER_FLAGS, SMALL_PROGRAM];
+    const args = ['build', ...flags, '-o', output, source];
+    await runGo({ folder, args, env: goEnv, onLine, unfinished }).catch((error: Error) => {
+      throw new Error(`${nameOf(tool)} ${version} could not be built: ${error.message}`, { cause: error });
+    });
+  });
 }
 
 /**
@@ -131,43 +140,4 @@ export async function downloadModule(
     },
   );
   return downloaded.parse(JSON.parse(stdout)).Dir;
-}
-
-interface GoBuild {
-  readonly tool: GoTool;
-  readonly source: string;
-  readonly folder: string;
-  readonly env: NodeJS.ProcessEnv;
-}
-
-function runGoBuild(
-  { tool, source, folder, env }: GoBuild,
-  onPackage: (count: number) => void,
-): Promise<void> {
-  const args = [
-    'build',
-    '-v',
-    '-buildvcs=false',
-    ...COMPILER_FLAGS,
-    SMALL_PROGRAM,
-    '-o',
-    join(folder, nameOf(tool)),
-    tool.toolsFolder === undefined ? `./${tool.main}` : posix.join(tool.module, tool.main),
-  ];
-  const child = spawn('go', args, { cwd: source, env, stdio: ['ignore', 'ignore', 'pipe'] });
-  if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_LOW);
-  const last: string[] = [];
-  let packages = 0;
-  createInterface({ input: child.stderr }).on('line', (line) => {
-    last.splice(0, last.length - 9, line);
-    if (!line.startsWith('go: ')) packages += 1;
-    onPackage(packages);
-  });
-  return new Promise((resolve, reject) => {
-    child.once('error', (error) => reject(new Error(`go could not be run: ${error.message}`)));
-    child.once('close', (code) => {
-      if (code === 0) resolve();
-      else reject(new Error(`${nameOf(tool)} ${tool.version} could not be built:\n${last.join('\n')}`));
-    });
-  });
 }
