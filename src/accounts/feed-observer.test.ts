@@ -72,6 +72,35 @@ function afterMassEnd(change: Partial<InstanceSummary>): string {
   return watched.breaker.type;
 }
 
+describe('an account whose login is listed for another account already', () => {
+  const shown = list(IDS.map((id) => row({ id, actualStatus: 'offline' })));
+  const health = { lastCompleteAt: 1, consecutiveFailures: 0, lastError: undefined, form: 'whole' } as const;
+  const error = new MarketplaceError('told to fail', { kind: 'unavailable', outcome: 'refused' });
+
+  test('has its breaker open by the latest list when machines failed together', () => {
+    const { watched } = watch(IDS.map((id) => object(id)));
+    const latest = () => (shown.type === 'list' ? shown.list : undefined);
+    watched.catchUp({ latest, health: () => ({ ...health, state: 'healthy' }) });
+    expect(watched.breaker).toMatchObject({ type: 'open', cause: 'massFailure', unhealthy: 5 });
+  });
+
+  test('has its breaker open when the list failed since', () => {
+    const { watched } = watch([]);
+    watched.catchUp({
+      latest: () => undefined,
+      health: () => ({ ...health, state: 'failing', consecutiveFailures: 1, lastError: error }),
+    });
+    expect(watched.breaker).toMatchObject({ type: 'open', cause: 'listFailed' });
+  });
+
+  test('has it closed before the first list', () => {
+    const { watched, changes } = watch(IDS.map((id) => object(id)));
+    watched.catchUp({ latest: () => undefined, health: () => ({ ...health, state: 'starting' }) });
+    expect(watched.breaker.type).toBe('closed');
+    expect(changes()).toBe(0);
+  });
+});
+
 describe('the breaker of an account', () => {
   test('scenario 29: opens when many machines are gone at once', () => {
     expect(afterMassEnd({})).toBe('open');

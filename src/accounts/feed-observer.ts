@@ -2,6 +2,7 @@ import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts'
 import type { InstanceSummary } from '../instance/summary.ts';
 import type { Clock } from '../lib/clock.ts';
 import { parseDuration } from '../lib/time.ts';
+import type { Feed } from '../marketplace/feed/feed.ts';
 import type { FeedEvent } from '../marketplace/feed/feed-state.ts';
 import { claimVerifies } from '../ownership/claim.ts';
 import type { PurchaseConstants } from '../ownership/constants.ts';
@@ -116,6 +117,17 @@ export class FeedObserver {
     if (this.#labelEcho !== 'unknown') return;
     this.#labelEcho = sent === shown ? 'echoed' : 'notEchoed';
     this.#options.onChange();
+  }
+
+  /**
+   * Learns what the polls before this account came showed: its login may be listed already for another account, and
+   * nothing is decided on a list that the breaker has not judged.
+   */
+  catchUp(feed: Pick<Feed, 'latest' | 'health'>): void {
+    const list = feed.latest();
+    const { state, lastError } = feed.health();
+    if (list) this.onFeedEvent({ type: 'list', list });
+    if (state === 'failing' && lastError) this.onFeedEvent({ type: 'failed', error: lastError });
   }
 
   onFeedEvent(event: FeedEvent): void {

@@ -32,6 +32,13 @@ function proven({
   clock = createVirtualClock({ startMs: NOW }),
   paced = false,
   changes = {},
+  connections = new LoginConnections({
+    transport: answeringTransport(answer).transport,
+    clock,
+    random: seededRandom(1),
+    log: silentLogger,
+    paced,
+  }),
 }: {
   userId?: string;
   status?: MarketplaceAccount['status'];
@@ -39,15 +46,8 @@ function proven({
   clock?: VirtualClock;
   paced?: boolean;
   changes?: Partial<AccountSessionOptions>;
+  connections?: LoginConnections;
 } = {}) {
-  const { transport } = answeringTransport(answer);
-  const connections = new LoginConnections({
-    transport,
-    clock,
-    random: seededRandom(1),
-    log: silentLogger,
-    paced,
-  });
   const connection = connections.open(LOGIN, { accountUid: 'account-uid', pollIntervalMs: 10_000 });
   connection.keys.set('account-uid', { key: new Secret('key'), use: 'full', mayDestroy: true });
   const account = { ...observed().account, ...(status && { status }) };
@@ -82,6 +82,24 @@ const reasonOf = (account: AccountSession) => {
   const decision = account.admission.request(ask);
   return decision.type === 'refused' ? decision.reason : decision.type;
 };
+
+test('an account has its breaker open when another account of its login listed its failed machines before', async () => {
+  const clock = createVirtualClock({ startMs: NOW });
+  const { transport } = answeringTransport(reply({ instances: [], instances_found: 0 }));
+  const connections = new LoginConnections({
+    ...{ transport, clock, random: seededRandom(1), log: silentLogger, paced: false },
+  });
+  const first = proven({ clock, connections });
+  first.feed.start();
+  await vi.waitFor(() => expect(first.isListed).toBe(true));
+  const lost = ['5', '6'].map((instanceId) =>
+    instanceSummary({ instanceId, uid: instanceId, wasListed: true }),
+  );
+  const second = proven({ clock, connections, changes: { objects: () => lost } });
+  expect(second.feed).toBe(first.feed);
+  expect(second.observer.breaker).toMatchObject({ type: 'open', unhealthy: 2 });
+  first.feed.stop();
+});
 
 describe('a kept machine that no list shows', () => {
   const retained = [

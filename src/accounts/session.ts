@@ -151,6 +151,7 @@ export class AccountSession {
     this.#inventory = new MachineInventory(this.login, options.constants);
     this.admission = this.#createAdmission();
     this.#unsubscribe = this.feed.subscribe((event) => this.observer.onFeedEvent(event));
+    this.observer.catchUp(this.feed);
   }
 
   /** What this installation signs with. Throws while that is not known: no session is given out before. */

@@ -192,6 +192,13 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     replace: "  const objects = cached.map((object) => ({ ...object, account: '' }));\n",
   },
   {
+    name: 'late-account-blind',
+    loses: 'the breaker of an account whose login another account had listed before',
+    file: 'accounts/session.ts',
+    find: '    this.observer.catchUp(this.feed);\n',
+    replace: '',
+  },
+  {
     name: 'sweep-with-fewer-namespaces',
     loses: 'the halt where fewer namespaces are watched than before',
     file: 'controllers/orphan-sweep/decide.ts',

@@ -101,6 +101,23 @@ export const OUTAGE_STORIES: readonly Story[] = [
     },
   },
   {
+    name: 'a process starts while the hosts of two of three machines are silent, and another account of the login lists them first (C2)',
+    fleet: 3,
+    seconds: 600,
+    plot: (stage) => {
+      stage.users.second.create('Report');
+      stage.users.createInstance('b', { isOfSecond: true });
+      stage.at(150, () => {
+        for (const name of ['m-2', 'm-3'])
+          stage.befall({ name: 'offline', seconds: 60, instance: stage.machineOf(name) });
+        stage.users.setImage('m-2', 'example/work:2');
+        stage.cast({ call: 'keySecret', seconds: 30, fate: { requestMs: 3_000 } });
+        stage.killAll();
+      });
+      noneDestroyed(stage, 150, 205, 'the breaker is open');
+    },
+  },
+  {
     name: 'an object is removed by force while the hosts of twelve machines are silent, and a sweeper runs (C2)',
     fleet: 12,
     sweeps: true,
