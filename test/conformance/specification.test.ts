@@ -431,6 +431,14 @@ describe('API keys and endpoint groups in the specification profile', () => {
     expect((await service.call(`DELETE ${one}`, {})).status).toBe(200);
   });
 
+  test('the figures of an endpoint group may be text', async () => {
+    const service = specified();
+    const { body } = await service.call('POST /api/v0/endptjobs/', { max_workers: '3' });
+    const { body: read } = await service.call(`GET /api/v0/endptjobs/${body.result}/`);
+    expect(read.result.max_workers).toBe(3);
+    expect((await service.call('POST /api/v0/endptjobs/', { max_workers: '1.5' })).status).toBe(400);
+  });
+
   test.for(['public', 'specification'] as const)(
     'integers of 4.9 are whole, and a refused group uses up no id, %s profile (D4, D16)',
     async (profile) => {

@@ -42,8 +42,8 @@ const rows: readonly (readonly [happens: string, must: string, notShown?: string
     'Parsed with tolerance, capped; one bad offer does not spoil the page',
   ],
   [
-    'The price at renting is above the limit, or missing',
-    'Refused; where the object allows an unknown price and the account does not forbid it, every limit counts the highest allowed one',
+    'The price of an offer is above the limit, or missing',
+    'Refused by the price in the reply that is used, at most a minute old; where the object allows an unknown price and the account does not forbid it, every limit counts the highest allowed one',
   ],
   ['The object is deleted before the rental is sent', 'Nothing is rented, the finalizer goes'],
   [
@@ -169,7 +169,7 @@ const rows: readonly (readonly [happens: string, must: string, notShown?: string
   ],
   [
     'Hundreds of objects search for GPUs that no host offers',
-    'They share searches and back off; an object that matches an offer rents within 15 s',
+    'Those with one disk size and pricing share searches, and all back off; beside them an object that matches an offer rents within 15 s',
   ],
   [
     "Another account of the login has a stronger key, or a tenant registers another tenant's key",
