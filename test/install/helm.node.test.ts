@@ -173,7 +173,7 @@ describeWithNode('the chart on a node', (cluster) => {
     await bench.helm(['install', CRD_RELEASE, CRD_CHART, '--take-ownership']);
     const given = [`--set=image.tag=${tag}`, '--set=crds.enabled=false'];
     await bench.helm(['install', RELEASE, PREVIOUS, ...given, ...WAIT], old);
-    await mountAuthority();
+    await mountAuthority(2);
     await rentMachine('kept');
     const before = await rented();
     const startedAt = performance.now();
@@ -190,17 +190,17 @@ describeWithNode('the chart on a node', (cluster) => {
     await bench.kubectl('wait', 'gpui/kept', '--for=condition=Ready', '--timeout=60s');
   });
 
-  /** The previous chart mounts no volumes. */
+  /** The previous chart mounts no volumes, and without one no Pod of it reaches the marketplace. */
   function previousValues(): object {
     const { extraVolumes: _volumes, extraVolumeMounts: _mounts, ...rest } = bench.values;
-    return rest;
+    return { ...rest, replicas: 0 };
   }
 
-  /** By hand, as somebody would who had to with that chart. */
-  async function mountAuthority(): Promise<void> {
+  /** By hand, as somebody would who had to with that chart; its Pods are made with it, not without it first. */
+  async function mountAuthority(replicas: number): Promise<void> {
     const { extraVolumes: volumes, extraVolumeMounts: volumeMounts } = bench.values;
     const spec = { volumes, containers: [{ name: 'operator', volumeMounts }] };
-    const patch = JSON.stringify({ spec: { template: { spec } } });
+    const patch = JSON.stringify({ spec: { replicas, template: { spec } } });
     await bench.kubectl('patch', 'deployment', RELEASE, '-n', NAMESPACE, `--patch=${patch}`);
     await bench.kubectl('rollout', 'status', `deployment/${RELEASE}`, '-n', NAMESPACE, '--timeout=90s');
   }
