@@ -8,6 +8,8 @@ import { REPOSITORY } from '../../scripts/generate/artifact.ts';
 import { until } from '../builders/until.ts';
 
 const SCRIPT = join(REPOSITORY, 'scripts/playground.ts');
+/** Ends a playground where the test that started it is killed. */
+const END_WITH_PARENT = join(REPOSITORY, 'scripts/demo/end-with-parent.ts');
 
 /** `make playground` as a process. */
 export interface Playground {
@@ -32,13 +34,13 @@ export async function endPlaygrounds(): Promise<void> {
 /** Without a terminal, with a stdin that is closed from the beginning, and in a process group of its own. */
 export function startPlayground(env: Readonly<Record<string, string>>): Playground {
   const folder = mkdtempSync(join(tmpdir(), 'gpu-rental-playground-'));
-  const child = spawn(process.execPath, [SCRIPT], {
+  const child = spawn(process.execPath, ['--import', END_WITH_PARENT, SCRIPT], {
     env: { ...process.env, TMPDIR: folder, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
     detached: true,
   });
   let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += String(chunk)));
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (output += String(chunk)));
   const ended = once(child, 'close').then(([code]: (number | null)[]) => code ?? null);
   const playground = { child, folder, output: () => output, ended };
   started.push(playground);
