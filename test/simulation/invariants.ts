@@ -259,7 +259,7 @@ export class Invariants {
     const { method, path } = request;
     if (path.startsWith('/api/v0/asks/')) this.#secrets.rentSent(request.body ?? '');
     if (method === 'GET' && LIST_PATH.test(path)) this.#listSent(machine, this.#scene.loginOf(request), fate);
-    else if (method === 'DELETE') this.#destroySent(machine, request);
+    else if (method === 'DELETE') this.#destroySent(machine, request, fate);
     else if (method === 'PUT' && path.startsWith('/api/v0/asks/')) this.#rentSent(machine, request, fate);
   }
 
@@ -388,14 +388,15 @@ export class Invariants {
     return Object.values(faults).some((fault) => fault.endpoint === null || fault.endpoint === endpoint);
   }
 
-  #destroySent(machine: Machine, request: Call['request']): void {
+  #destroySent(machine: Machine, request: Call['request'], { crash, loseRequest, refusal }: Fate): void {
     const id = Number(DESTROY_PATH.exec(request.path)?.[1]);
     if (Number.isNaN(id)) return;
     this.#kept.destroySent(id);
     this.#leaks.destroySent(id);
     this.#machines.destroySent(id, { isListedRunning: this.#newest.showRunning(machine, request, id) });
     this.#sweeps.destroySent(id, { machine, isBreakerOpen: this.#breaker.isOpenFor(machine, id) });
-    this.#breaker.destroySent(machine, id, { isByLimit: this.#machines.isEndedByLimits(id) });
+    const arrives = crash !== 'before' && loseRequest !== true && refusal === undefined;
+    this.#breaker.destroySent(machine, id, { isByLimit: this.#machines.isEndedByLimits(id), arrives });
   }
 
   /** Whether a write tells what came of one more search where there is nothing to find: no more than one a minute. */

@@ -85,9 +85,8 @@ export class BreakerWatch {
     for (const breaker of this.#ofAccounts.values()) breaker.hindered();
   }
 
-  /** `isByLimit`: the object's own limits end its machine, which no breaker holds back. */
-  destroySent(machine: Machine, id: number, { isByLimit }: { readonly isByLimit: boolean }): void {
-    for (const breaker of this.#ofAccounts.values()) breaker.destroySent(machine, id, isByLimit);
+  destroySent(machine: Machine, id: number, destroy: SentDestroy): void {
+    for (const breaker of this.#ofAccounts.values()) breaker.destroySent(machine, id, destroy);
   }
 
   /** Whether that process has to know that one is open of the login that has that contract. */
@@ -115,6 +114,13 @@ export class BreakerWatch {
       return breaker;
     });
   }
+}
+
+interface SentDestroy {
+  /** The object's own limits end its machine, which no breaker holds back. */
+  readonly isByLimit: boolean;
+  /** Whether the call reaches the service: a machine whose call does not was not given up. */
+  readonly arrives: boolean;
 }
 
 /** What one process has read. */
@@ -186,7 +192,7 @@ class AccountBreaker {
     this.#failedSince = new WeakMap();
   }
 
-  destroySent(machine: Machine, id: number, isByLimit: boolean): void {
+  destroySent(machine: Machine, id: number, { isByLimit, arrives }: SentDestroy): void {
     const owner = this.#objects().find((object) => recordedBy(object) === id);
     const isGivenUp =
       owner !== undefined &&
@@ -199,7 +205,7 @@ class AccountBreaker {
     const state = this.stateFor(machine);
     if (state === 'open')
       this.#scene.broken('I4', `contract ${id} was given up while the breaker had to be open`);
-    if (state === 'slow') this.#checkTurn(owner, id);
+    if (state === 'slow') this.#checkTurn(owner, id, arrives);
   }
 
   /** What the breaker has to be for a process; `closed` if it may be. */
@@ -222,13 +228,13 @@ class AccountBreaker {
     return closing !== undefined || releasedAt !== undefined || unhealthyFor >= holdMs;
   }
 
-  #checkTurn(owner: JsonObject, id: number): void {
+  #checkTurn(owner: JsonObject, id: number, arrives: boolean): void {
     const { now } = this.#scene;
     const standing = new Set(this.#objects().map(nameOf));
     const recent = this.#slowEnds.filter(
       ({ owner: name, at }) => now - at < WINDOW_MS - ROUNDING_MS && standing.has(name),
     );
-    this.#slowEnds = [...recent, { owner: nameOf(owner), at: now }];
+    if (arrives) this.#slowEnds = [...recent, { owner: nameOf(owner), at: now }];
     const most = Math.max(1, Math.floor(this.#objects().length * SLOW_SHARE));
     if (recent.length < most) return;
     const text = `contract ${id} was given up although ${recent.length} others were within ten minutes`;
