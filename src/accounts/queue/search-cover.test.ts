@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { offer } from '../../../test/builders/observed.ts';
 import type { Offer, OfferFilter, OfferQuery } from '../../marketplace/offers/offers.ts';
-import { coverageOf, coverOf, MAX_ROWS, mayFind } from './search-cover.ts';
+import { coverageOf, coverOf, emptinessOf, MAX_ROWS, mayFind } from './search-cover.ts';
 
 const filter = (field: string, operator: OfferFilter['operator'], value: OfferFilter['value']) => ({
   ...{ field, operator, value },
@@ -195,6 +195,30 @@ describe('a query may find an offer in a reply', () => {
     ['not if there is no offer', [], offers(), false],
   ])('%s', (_, filters, found, expected) => {
     expect(mayFind(query(...filters), found)).toBe(expected);
+  });
+});
+
+describe('a complete reply without offers says that nothing is found by', () => {
+  const ofDisk = (storageGB: number | undefined, ...filters: OfferFilter[]): OfferQuery => {
+    const { storageGB: _, ...rest } = query(...filters);
+    return storageGB === undefined ? rest : { ...rest, storageGB };
+  };
+  const lacking = emptinessOf(ofDisk(40, gpu('A'), filter('disk_space', 'gte', 40)));
+  const wants = (disk: number) => [gpu('A'), filter('disk_space', 'gte', disk)];
+
+  test.each([
+    ['the same query', ofDisk(40, ...wants(40)), true],
+    ['one with a larger disk', ofDisk(41, ...wants(41)), true],
+    ['none with a smaller disk', ofDisk(39, ...wants(39)), false],
+    ['none of another GPU with a larger disk', ofDisk(41, gpu('B'), filter('disk_space', 'gte', 41)), false],
+    ['none of another kind of price', { ...ofDisk(41, ...wants(41)), pricing: 'bid' as const }, false],
+    ['none that names no disk', ofDisk(undefined, ...wants(41)), false],
+  ])('%s', (_, asked, expected) => {
+    expect(lacking(asked)).toBe(expected);
+  });
+
+  test('none with a disk where its own search named none', () => {
+    expect(emptinessOf(ofDisk(undefined, gpu('A')))(ofDisk(10, gpu('A')))).toBe(false);
   });
 });
 

@@ -57,6 +57,20 @@ export function coverageOf(wide: OfferQuery): Coverage {
   return (query) => baseOf(query) === base && tests.every((test) => test(query));
 }
 
+/**
+ * Which queries find nothing either, by a complete reply to `wide` that holds no offer: those that it covers, also with
+ * a larger disk, which fits on fewer machines and costs more on each.
+ */
+export function emptinessOf(wide: OfferQuery): Coverage {
+  const covers = coverageOf(wide);
+  const { storageGB: least } = wide;
+  return (query) => {
+    const { storageGB } = query;
+    const isLarger = least !== undefined && storageGB !== undefined && storageGB > least;
+    return covers(isLarger ? { ...query, storageGB: least } : query);
+  };
+}
+
 /** Whether one of these offers passes the filters of a query that shared searches know. */
 export function mayFind({ filters }: OfferQuery, offers: readonly Offer[]): boolean {
   const tests = filters.map(testOf);

@@ -8,6 +8,7 @@ import { type SearchAnswer, type SearchRequest, SearchScheduler } from './search
 
 interface Flight {
   readonly query: OfferQuery;
+  /** Offers of these ids, or one that nobody looks at. */
   readonly answer: (...ids: readonly string[]) => Promise<void>;
   readonly fail: (kind: MarketplaceErrorKind) => Promise<void>;
   readonly reply: (offers: readonly Offer[]) => Promise<void>;
@@ -40,7 +41,7 @@ function setUp({ paced = false } = {}) {
         };
         flights.push({
           ...{ query, reply, break: breakWith },
-          answer: (...ids) => reply(ids.map((id) => offer({ id }))),
+          answer: (...ids) => reply((ids.length > 0 ? ids : ['any']).map((id) => offer({ id }))),
           fail: (kind) => breakWith(new MarketplaceError('told to fail', { kind, outcome: 'refused' })),
         });
       });
@@ -69,7 +70,7 @@ const want = (gpu: string, change: Partial<SearchRequest> = {}): SearchRequest =
   queries: [query(gpu)],
   ...change,
 });
-/** A search that shares no reply with others. */
+/** A search that shares no reply with offers with others. */
 const ofDisk = (storageGB: number, change: Partial<SearchRequest> = {}): SearchRequest => ({
   queries: [query('A', { storageGB })],
   ...change,
@@ -426,10 +427,34 @@ describe('a reply', () => {
   });
 
   test('without offers is not used up', async () => {
-    const { clock, ask, flights } = await answered();
+    const { clock, ask, flight, flights } = setUp();
+    ask('a', want('A'));
+    await flight(0).reply([]);
     await clock.advance(5_000);
     expect(ask('b', want('A'))).toMatchObject({ type: 'found', offers: [] });
     expect(flights).toHaveLength(1);
+  });
+
+  test('without offers answers all that wait for the same with a larger disk (H8)', async () => {
+    const { ask, flight, called } = setUp();
+    for (const other of ['X', 'Y', 'Z']) ask(other, want(other, { exact: true }));
+    ask('first', ofDisk(40));
+    ask('larger', ofDisk(50));
+    ask('smaller', ofDisk(30));
+    ask('exact', ofDisk(60, { exact: true }));
+    await flight(3).reply([]);
+    expect(called).toEqual(['first', 'larger']);
+    expect(ask('larger', ofDisk(50))).toMatchObject({ type: 'found', offers: [], isShared: true });
+    expect(ask('smaller', ofDisk(30)).type).toBe('queued');
+  });
+
+  test('with an offer answers nobody that wants a larger disk, whose price is another', async () => {
+    const { ask, flight, called } = setUp({ paced: true });
+    ask('first', ofDisk(40));
+    ask('larger', ofDisk(50));
+    await flight(0).answer('1');
+    expect(called).toEqual(['first']);
+    expect(ask('larger', ofDisk(50)).type).toBe('queued');
   });
 
   test('is replaced by a newer one, and the oldest of more than twelve is forgotten', async () => {

@@ -3,7 +3,15 @@ import { MarketplaceError } from '../../marketplace/errors/errors.ts';
 import type { Offer, OfferQuery } from '../../marketplace/offers/offers.ts';
 import type { Pacer } from '../../marketplace/pacing/pacing.ts';
 import { FairQueue, type Member } from './fair-queue.ts';
-import { baseOf, type Coverage, coverageOf, coverOf, mayFind, queryKey } from './search-cover.ts';
+import {
+  baseOf,
+  type Coverage,
+  coverageOf,
+  coverOf,
+  emptinessOf,
+  mayFind,
+  queryKey,
+} from './search-cover.ts';
 
 /** A reply serves searches that are asked within this time of it. */
 export const SEARCH_SHARED_MS = 15_000;
@@ -307,7 +315,9 @@ export class SearchScheduler {
   }
 
   #answered(reply: Omit<Reply, 'answeredAt'>, flight: InFlight): void {
-    const known = { ...reply, answeredAt: this.#options.clock.monotonic() };
+    const covers = reply.offers.length === 0 ? emptinessOf(reply.query) : reply.covers;
+    const known = { ...reply, covers, answeredAt: this.#options.clock.monotonic() };
+    if (reply.offers.length === 0) this.#joinEmpty(known, flight);
     const others = this.#replies.filter(({ key }) => key !== reply.key);
     this.#replies = [known, ...others].slice(0, MAX_REPLIES);
     this.#background.delete(reply.key);
@@ -322,6 +332,14 @@ export class SearchScheduler {
     const finds = ({ queries }: Waiting) => queries.some((query) => mayFind(query, known.offers));
     const finders = new Set(answered.length > 1 ? answered.filter(finds) : []);
     this.#end(flight, [...finders, ...answered.filter((each) => !finders.has(each))]);
+  }
+
+  /** Nothing was found: all that wait for the same with a larger disk, and are not being searched for, are answered too. */
+  #joinEmpty({ covers, begunAt }: Reply, { members }: InFlight): void {
+    const busy = new Set([...this.#inFlight].flatMap((each) => [...each.members]));
+    for (const { uid, queries, exact, askedAt = Number.NEGATIVE_INFINITY } of this.#line.members()) {
+      if (!busy.has(uid) && !exact && askedAt <= begunAt && covers(queries[0])) members.add(uid);
+    }
   }
 
   #failed(error: unknown, flight: InFlight): void {

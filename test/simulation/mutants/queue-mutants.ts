@@ -24,6 +24,13 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     replace: 'sharers.length > 1_000_000 ? coverOf(all) : queries[0];',
   },
   {
+    name: 'empty-reply-of-one-disk',
+    loses: 'the reply without offers for those that want the same with a larger disk',
+    file: 'accounts/queue/search-cover.ts',
+    find: '    return covers(isLarger ? { ...query, storageGB: least } : query);',
+    replace: '    return covers(isLarger ? { ...query, storageGB } : query);',
+  },
+  {
     name: 'queue-told-by-generation-only',
     loses: 'the reason Queued over an older reason of the same generation',
     file: 'controllers/gpu-instance/rules/purchase.ts',

@@ -1,4 +1,4 @@
-import { objectAt } from '../memory-kube/json.ts';
+import { type JsonObject, objectAt } from '../memory-kube/json.ts';
 import { raisePrice } from './acts.ts';
 import { HIGHEST_PRICED_OFFER } from './market.ts';
 import { answered, readyOf, type Stage } from './stage.ts';
@@ -49,16 +49,34 @@ function expectCurrentWords(stage: Stage, all: readonly string[]): void {
   }
 }
 
-/** A crowd wants what nobody offers, and an object that can be satisfied comes later. */
-function crowded(stage: Stage, crowd: number, suffix: string): void {
+const OTHER_GPU = (index: number) => ({ offers: UNKNOWN_GPU(index) });
+interface Crowd {
+  /** What each of them wants. */
+  readonly wants: (index: number) => JsonObject;
+  readonly toldWithin: number;
+}
+
+/** In no order of size: a search tells of larger disks only. */
+const OTHER_DISK = (index: number) => ({ offers: UNKNOWN_GPU(0), disk: `${20 + ((index * 37) % 61)}G` });
+
+/**
+ * A crowd wants what nobody offers, and an object that can be satisfied comes later. `toldWithin` seconds: later some
+ * wait for their second search.
+ */
+function crowded(
+  stage: Stage,
+  crowd: number,
+  suffix: string,
+  { wants = OTHER_GPU, toldWithin = 60 }: Partial<Crowd> = {},
+): void {
   for (const [index, name] of names(crowd, 's').entries())
-    stage.users.createInstance(`${name}${suffix}`, { offers: UNKNOWN_GPU(index) });
-  stage.at(60, () => {
+    stage.users.createInstance(`${name}${suffix}`, wants(index));
+  stage.at(toldWithin, () => {
     const unreported = names(crowd, 's').filter((name) => reasonOf(stage, `${name}${suffix}`) !== 'NoOffers');
     if (unreported.length > 0)
       stage.invariants.report(
         'H8',
-        `${unreported.length} objects were not told within 60 s that nothing matches`,
+        `${unreported.length} objects were not told within ${toldWithin} s that nothing matches`,
       );
   });
   stage.at(90, () => stage.users.createInstance('good'));
@@ -130,6 +148,11 @@ export const QUEUE_STORIES: readonly Story[] = [
     name: 'sixty objects of the same namespace want what nobody offers, each another GPU (H8)',
     seconds: 200,
     plot: (stage) => crowded(stage, 60, ''),
+  },
+  {
+    name: 'sixty objects of the same namespace want a GPU that nobody offers, each another disk (H8)',
+    seconds: 200,
+    plot: (stage) => crowded(stage, 60, '', { wants: OTHER_DISK, toldWithin: 15 }),
   },
   {
     name: 'five hundred objects want what nobody offers, each another GPU (H8)',
