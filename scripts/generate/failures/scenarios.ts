@@ -169,7 +169,7 @@ const rows: readonly (readonly [happens: string, must: string, notShown?: string
   ],
   [
     'Hundreds of objects search for GPUs that no host offers',
-    'Those with one disk size and pricing share searches, and all back off; beside them an object that matches an offer rents within 15 s',
+    'They share searches, where nothing is found also across disk sizes, and back off; an object that matches an offer rents within 15 s',
   ],
   [
     "Another account of the login has a stronger key, or a tenant registers another tenant's key",

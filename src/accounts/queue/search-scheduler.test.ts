@@ -435,7 +435,7 @@ describe('a reply', () => {
     expect(flights).toHaveLength(1);
   });
 
-  test('without offers answers all that wait for the same with a larger disk (H8)', async () => {
+  test('without offers answers all that want the same with a larger disk (H8)', async () => {
     const { ask, flight, called } = setUp();
     for (const other of ['X', 'Y', 'Z']) ask(other, want(other, { exact: true }));
     ask('first', ofDisk(40));
@@ -448,7 +448,7 @@ describe('a reply', () => {
     expect(ask('smaller', ofDisk(30)).type).toBe('queued');
   });
 
-  test('with an offer answers nobody that wants a larger disk, whose price is another', async () => {
+  test('with an offer leaves those that want a larger disk in the line, since its price is another', async () => {
     const { ask, flight, called } = setUp({ paced: true });
     ask('first', ofDisk(40));
     ask('larger', ofDisk(50));

@@ -53,30 +53,28 @@ const OTHER_GPU = (index: number) => ({ offers: UNKNOWN_GPU(index) });
 interface Crowd {
   /** What each of them wants. */
   readonly wants: (index: number) => JsonObject;
-  readonly toldWithin: number;
+  /** Seconds until all are told that nothing matches. Later some wait for their second search. */
+  readonly reportedWithin: number;
 }
 
 /** In no order of size: a search tells of larger disks only. */
 const OTHER_DISK = (index: number) => ({ offers: UNKNOWN_GPU(0), disk: `${20 + ((index * 37) % 61)}G` });
 
-/**
- * A crowd wants what nobody offers, and an object that can be satisfied comes later. `toldWithin` seconds: later some
- * wait for their second search.
- */
+/** A crowd wants what nobody offers, and an object that can be satisfied comes later. */
 function crowded(
   stage: Stage,
   crowd: number,
   suffix: string,
-  { wants = OTHER_GPU, toldWithin = 60 }: Partial<Crowd> = {},
+  { wants = OTHER_GPU, reportedWithin = 60 }: Partial<Crowd> = {},
 ): void {
   for (const [index, name] of names(crowd, 's').entries())
     stage.users.createInstance(`${name}${suffix}`, wants(index));
-  stage.at(toldWithin, () => {
+  stage.at(reportedWithin, () => {
     const unreported = names(crowd, 's').filter((name) => reasonOf(stage, `${name}${suffix}`) !== 'NoOffers');
     if (unreported.length > 0)
       stage.invariants.report(
         'H8',
-        `${unreported.length} objects were not told within ${toldWithin} s that nothing matches`,
+        `${unreported.length} objects were not told within ${reportedWithin} s that nothing matches`,
       );
   });
   stage.at(90, () => stage.users.createInstance('good'));
@@ -152,7 +150,7 @@ export const QUEUE_STORIES: readonly Story[] = [
   {
     name: 'sixty objects of the same namespace want a GPU that nobody offers, each another disk (H8)',
     seconds: 200,
-    plot: (stage) => crowded(stage, 60, '', { wants: OTHER_DISK, toldWithin: 15 }),
+    plot: (stage) => crowded(stage, 60, '', { wants: OTHER_DISK, reportedWithin: 15 }),
   },
   {
     name: 'five hundred objects want what nobody offers, each another GPU (H8)',
