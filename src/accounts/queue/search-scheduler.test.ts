@@ -8,7 +8,7 @@ import { type SearchAnswer, type SearchRequest, SearchScheduler } from './search
 
 interface Flight {
   readonly query: OfferQuery;
-  /** Offers of these ids, or one that nobody looks at. */
+  /** Offers of these ids, or one of any id where none is given. */
   readonly answer: (...ids: readonly string[]) => Promise<void>;
   readonly fail: (kind: MarketplaceErrorKind) => Promise<void>;
   readonly reply: (offers: readonly Offer[]) => Promise<void>;
