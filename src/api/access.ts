@@ -27,7 +27,7 @@ export const watchedGrants: readonly Grant[] = [
     group: GROUP,
     resources: kinds,
     verbs: ['get', 'list', 'watch', 'patch'],
-    why: 'Follow our objects, and read one again whose version had moved on; put finalizers and rental intents on them.',
+    why: 'Follow our objects, and read one again whose version had moved on, or whose machine is about to be destroyed; put finalizers and rental intents on them.',
   },
   {
     group: GROUP,

@@ -12,9 +12,11 @@ import { type KubeObject, objectKey, type Resource } from './kube/kube-object.ts
 import { CurrentObjects } from './list-watch/current-objects.ts';
 import type { Informer } from './list-watch/informer.ts';
 
-export interface ObjectContext extends ReconcileContext {
+export interface ObjectContext<T> extends ReconcileContext {
   /** Of the object, as the informer and the queue name it. */
   readonly key: string;
+  /** As {@link CurrentObjects.readNow}, for this key. */
+  readonly readNow: () => Promise<T | undefined>;
 }
 
 /** `T` is the kind that the controller reconciles. */
@@ -27,7 +29,7 @@ export interface ObjectControllerOptions<T extends KubeObject> extends Omit<Cont
    * Brings `object` closer to its desired state. The object is at least as new as the last write of this process.
    * After a conflict, returned or thrown, the next reconcile reads it from the API server.
    */
-  readonly reconcile: (object: T, context: ObjectContext) => Promise<Result>;
+  readonly reconcile: (object: T, context: ObjectContext<T>) => Promise<Result>;
   /** Called when a key is reconciled whose object is gone, so never during a reconcile of that key. */
   readonly onGone?: ((key: string) => void) | undefined;
   /** Called at once when an object is deleted, also while this process does not lead. */
@@ -63,7 +65,8 @@ export function createObjectController<T extends KubeObject>(
         onGone?.(key);
         return done;
       case 'found': {
-        const pass = () => options.reconcile(current.object, { ...context, key });
+        const readNow = () => objects.readNow(key);
+        const pass = () => options.reconcile(current.object, { ...context, key, readNow });
         const result = await objects.duringPass(key, pass);
         if (result.type === 'conflict') objects.lostRace(key);
         return result;

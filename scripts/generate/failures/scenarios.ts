@@ -295,6 +295,10 @@ const rows: readonly (readonly [happens: string, must: string, notShown?: string
     'An edit sets every `maxPricePerHour` below the price of the running machine',
     'The policy `price-floor` refuses the edit with `onPriceAbove: Replace`; with `Report` it lets the edit through, and the machine is kept',
   ],
+  [
+    '`deletionPolicy: Retain` or `hold` is set while a destroy is on its way, and the watch lags',
+    'The object is read from the API server right before each destroy, which is taken back; while that read fails, nothing is destroyed',
+  ],
 ];
 
 /** All scenarios, numbered as tests name them. */

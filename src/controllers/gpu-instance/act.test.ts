@@ -59,6 +59,8 @@ function situation(
     readonly callMs?: number;
     /** Whether a person asked for something else while the call waited for its place. */
     readonly isTakenBack?: boolean;
+    /** What the object says right before a destroy. */
+    readonly readsNow?: () => Promise<boolean>;
     /** Whether the account still allows the namespace. */
     readonly isPermitted?: boolean;
   } = {},
@@ -137,6 +139,7 @@ function situation(
     showEvent: (note) => done.push(note.reason),
     wrote: (object) => done.push(`cached ${object.metadata.finalizers?.join()}`),
     isStillDecided: () => !options.isTakenBack,
+    isStillDecidedNow: options.readsNow ?? (async () => true),
   };
   const ticket: Ticket = {
     type: 'ticket',
@@ -281,9 +284,9 @@ describe('a rent', () => {
 });
 
 /** As the client does: a call that waited for its place asks before it leaves. */
-const whenItsPlaceIsFree = (...parameters: never[]) => {
+const whenItsPlaceIsFree = async (...parameters: never[]) => {
   const options = parameters.at(-1) as CallOptions | undefined;
-  if (options?.mayLeave?.() === false)
+  if (options?.mayLeave && !(await options.mayLeave()))
     throw new MarketplaceError('taken back', { kind: 'aborted', outcome: 'refused' });
   return { answeredAt: at(5) };
 };
@@ -323,6 +326,33 @@ describe('a call that waits for its place', () => {
       ports,
     );
     expect(acted).toEqual({ type: 'done' });
+  });
+
+  test.for(waiting)(
+    '$type of what the API server says otherwise by now: only a destroy asks it',
+    async (action) => {
+      const { ports } = situation({ calls, readsNow: async () => false });
+      const acted = await act(
+        { observed: given(withMachine()), action, receipt: receiptOf(given().object) },
+        ports,
+      );
+      expect(acted).toEqual({ type: action.type === 'destroy' ? 'withdrawn' : 'done' });
+    },
+  );
+
+  test('scenario 111: destroys nothing while the API server does not say what is wanted', async () => {
+    const unavailable = new KubeError('m', {
+      kind: 'unavailable',
+      status: 0,
+      reason: '',
+      outcome: 'unknown',
+    });
+    const { ports, memory } = situation({ calls, readsNow: () => Promise.reject(unavailable) });
+    const action: Action = { type: 'destroy', instanceId: '1', reason: 'Exited' };
+    await expect(
+      act({ observed: given(withMachine()), action, receipt: receiptOf(given().object) }, ports),
+    ).rejects.toBe(unavailable);
+    expect(memory.view().destroys).toEqual([]);
   });
 
   test('is a failed call where it was not taken back', async () => {

@@ -31,6 +31,8 @@ export type ActDeps = Pick<
 > & {
   /** Whether this process may still act, and would decide the same on what is known at this moment. */
   readonly isStillDecided: () => boolean;
+  /** The same on the object as the API server has it at this moment. Rejects with a KubeError. */
+  readonly isStillDecidedNow: () => Promise<boolean>;
 };
 
 /** An action, what it was decided on, and the proof that it stands on the object. */
@@ -88,6 +90,11 @@ export async function act(recorded: RecordedAction, deps: ActDeps): Promise<Acte
  */
 interface LastCheck {
   readonly mayLeave: () => boolean;
+  /**
+   * For what cannot be undone. A watch may lag for a minute behind a person who wants the machine kept; one read more does not
+   * count beside the call. Rejects with a KubeError: unread, nothing is destroyed.
+   */
+  readonly mayDestroy: () => Promise<boolean>;
   readonly wasTakenBack: () => boolean;
 }
 
@@ -96,14 +103,19 @@ type QueuedDeps = ActDeps & LastCheck;
 /** A permission may be taken back at any time: what raises spending is asked for while the account allows it. */
 function lastCheck(
   { observed: { object }, action }: RecordedAction,
-  { session, isStillDecided }: ActDeps,
+  { session, isStillDecided, isStillDecidedNow }: ActDeps,
 ): LastCheck {
   const namespace = object.metadata.namespace ?? '';
   const isPermitted = () => !SPENDS.has(action.type) || session?.permits(namespace) === true;
   let isTakenBack = false;
+  const mayLeave = () => {
+    isTakenBack = !isPermitted() || !isStillDecided();
+    return !isTakenBack;
+  };
   return {
-    mayLeave: () => {
-      isTakenBack = !isPermitted() || !isStillDecided();
+    mayLeave,
+    async mayDestroy() {
+      isTakenBack = !mayLeave() || !(await isStillDecidedNow());
       return !isTakenBack;
     },
     wasTakenBack: () => isTakenBack,
@@ -191,8 +203,8 @@ export function rentedFacts(purchase: Purchase, instanceId: string, answeredAt: 
 }
 
 async function destroy(instanceId: string, reason: Reason, deps: QueuedDeps): Promise<Acted> {
-  const { session, clock, steady, memory, metrics, mayLeave } = deps;
-  const answer = await session?.client.instances.destroy(instanceId, { mayLeave });
+  const { session, clock, steady, memory, metrics, mayDestroy } = deps;
+  const answer = await session?.client.instances.destroy(instanceId, { mayLeave: mayDestroy });
   memory.destroyed({
     instanceId,
     reason,

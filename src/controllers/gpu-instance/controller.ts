@@ -122,12 +122,13 @@ class InstanceLoop {
     this.#probes.forget(key);
   }
 
-  async reconcile(object: GpuInstance, { key, log, aside }: ObjectContext): Promise<Result> {
+  async reconcile(object: GpuInstance, context: ObjectContext<GpuInstance>): Promise<Result> {
+    const { key, log, aside, readNow } = context;
     const memory = this.#memories.of(uidOf(object));
     memory.probe = this.#probes.view(key, object);
     const wake = () => this.#enqueue(key);
     const onNextList = () => this.#watches.onNextList(key, object);
-    return reconcile(object, depsOf(object, this.#shared, { memory, log, aside, wake, onNextList }));
+    return reconcile(object, depsOf(object, this.#shared, { memory, log, aside, readNow, wake, onNextList }));
   }
 }
 

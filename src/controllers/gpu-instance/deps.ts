@@ -43,6 +43,8 @@ export interface ObjectDeps {
   readonly log: Logger;
   /** Waits for the marketplace without occupying a worker slot. */
   readonly aside: ReconcileContext['aside'];
+  /** As the API server has it at this moment; undefined if it is gone. Rejects with a KubeError. */
+  readonly readNow: () => Promise<GpuInstance | undefined>;
   /** Enqueues the object: an answer or a rental slot that it waited for is there. */
   readonly wake: () => void;
   /** Enqueues the object after the next complete list of its login. */

@@ -7,9 +7,9 @@ import { parseDollars } from '../../lib/money.ts';
 import { makeLabel } from '../../ownership/label.ts';
 import { conflict, done, type Result, requeueAfter } from '../../runtime/controller.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
-import { objectKey, refOf } from '../../runtime/kube/kube-object.ts';
+import { compareResourceVersions, objectKey, refOf } from '../../runtime/kube/kube-object.ts';
 import type { Receipt } from '../../runtime/writes.ts';
-import { type Acted, act, type RecordedAction, rentedFacts } from './act.ts';
+import { type ActDeps, type Acted, act, type RecordedAction, rentedFacts } from './act.ts';
 import { stillDecides } from './decide.ts';
 import type { Deps } from './deps.ts';
 import { deriveFacts } from './facts.ts';
@@ -206,7 +206,7 @@ async function actOnAll({ observed, decision, receipt }: RecordedDecision, deps:
       ...(action.type === 'destroy' && { reason: action.reason }),
     });
     const recorded = { observed, action, receipt };
-    const carryOut = () => act(recorded, { ...deps, isStillDecided: () => isStillDecided(recorded, deps) });
+    const carryOut = () => act(recorded, { ...deps, ...decidedAgain(recorded, deps) });
     const acted = await (WAITS.has(action.type) ? deps.aside(carryOut) : carryOut());
     const result = await applyOutcome(recorded, acted, deps);
     // One machine that cannot be destroyed must not let the next one bill on.
@@ -222,22 +222,45 @@ function resultOf({ afterMs, onList }: Requeue, { onNextList }: Pick<Deps, 'onNe
   return afterMs === undefined ? done : requeueAfter(afterMs);
 }
 
-/** The same decision made again, from the newest list and the newest copy of the object. */
-function isStillDecided({ observed, action }: RecordedAction, deps: Deps): boolean {
+/** The last looks at what an action was decided on: at the copy of the object, and at the object itself. */
+function decidedAgain(
+  recorded: RecordedAction,
+  deps: Deps,
+): Pick<ActDeps, 'isStillDecided' | 'isStillDecidedNow'> {
+  const { object } = recorded.observed;
+  const copy = () => deps.instances.get(objectKey(object.metadata));
+  return {
+    isStillDecided: () => isStillDecided(recorded, newestOf(object, copy()), deps),
+    async isStillDecidedNow() {
+      const present = newestOf(object, await deps.readNow());
+      // Gone, and its watch lags: another process may have let it go, and kept its machine.
+      if (!present && newestOf(object, copy())) return false;
+      return isStillDecided(recorded, present, deps);
+    },
+  };
+}
+
+/** The same decision made again, from the newest list and the newest object. */
+function isStillDecided(
+  { observed, action }: RecordedAction,
+  newest: GpuInstance | undefined,
+  deps: Deps,
+): boolean {
   const { object } = observed;
-  const newest = newestCopyOf(object, deps.instances);
   if (!isLeading(deps) || isSuperseded(object, newest)) return false;
   const seen = observe(newest ?? object, deps);
   return seen !== undefined && stillDecides(seen, { before: observed, action });
 }
 
-/** The cached copy of the same object. Undefined if the object is gone, or another one has its name. */
-export function newestCopyOf(
-  { metadata }: GpuInstance,
-  instances: Pick<Deps['instances'], 'get'>,
-): GpuInstance | undefined {
-  const copy = instances.get(objectKey(metadata));
-  return copy?.metadata.uid === metadata.uid ? copy : undefined;
+/**
+ * The newer one of `decidedOn` and what was read of the object since. A copy may be the older one: after a lost race the
+ * API server was asked. Undefined if the object is gone, or another one has its name.
+ */
+export function newestOf(decidedOn: GpuInstance, read: GpuInstance | undefined): GpuInstance | undefined {
+  if (read?.metadata.uid !== decidedOn.metadata.uid) return undefined;
+  const { resourceVersion: known = '' } = decidedOn.metadata;
+  const isBehind = compareResourceVersions(read?.metadata.resourceVersion ?? '', known) < 0;
+  return isBehind ? decidedOn : read;
 }
 
 /**

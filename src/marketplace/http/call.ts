@@ -16,8 +16,11 @@ export interface CallOptions {
   readonly deadlineMs?: number | undefined;
   /** A request slot reserved with the pacer: the call does not wait for one. */
   readonly slot?: Slot | undefined;
-  /** Checked after the wait for a request slot: if it returns false, nothing is sent (`aborted`, `refused`). */
-  readonly mayLeave?: (() => boolean) | undefined;
+  /**
+   * Checked after the wait for a request slot: on false nothing is sent (`aborted`, `refused`). If it rejects, nothing is
+   * sent either, and the call rejects with the same error.
+   */
+  readonly mayLeave?: (() => boolean | Promise<boolean>) | undefined;
 }
 
 /** A value of a query: text as it is, anything else as JSON text; undefined is left out. */

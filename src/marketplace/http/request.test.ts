@@ -532,6 +532,18 @@ describe('the place of a call', () => {
     expect(requests).toHaveLength(2);
   });
 
+  test('is not used where its caller cannot find out whether the call is still wanted', async () => {
+    const { clock, requests, client } = paced(reply({ success: true }));
+    const unknown = new Error('nobody answers');
+    await expect(client.instances.destroy('7', { mayLeave: () => Promise.reject(unknown) })).rejects.toBe(
+      unknown,
+    );
+    expect(requests).toEqual([]);
+    const unwanted = client.instances.destroy('7', { mayLeave: async () => false });
+    expect(await failureOf(unwanted, clock, 60_000)).toMatchObject({ kind: 'aborted', outcome: 'refused' });
+    expect(requests).toEqual([]);
+  });
+
   test('comes no later for a locked second factor, which says nothing about the pace of calls', async () => {
     const locked = reply({ error: 'tfa_locked', msg: 'x', fail_count: 5, locked_until: 9 }, 429);
     const { clock, pacer, client } = paced(locked, reply('API requests too frequent', 429));

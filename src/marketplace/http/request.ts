@@ -116,10 +116,11 @@ class PacedRequester implements Requester {
       .acquire(call.endpointClass, { signal, slot, maxWaitMs })
       .catch((cause: unknown) => Promise.reject(notSent(call.operation, cause)));
     try {
+      if (mayLeave && !(await permit.checkBefore(mayLeave)))
+        throw notSent(call.operation, new Error('it was taken back'));
       const limitMs = Math.min(attemptDeadlineMs, allowance.leftMs());
       if (limitMs <= 0)
         throw notSent(call.operation, new DeadlineError('its time was over before it was sent'));
-      if (mayLeave?.() === false) throw notSent(call.operation, new Error('it was taken back'));
       const reply = await this.#exchange(call, { clock, limitMs, signal }, read);
       return this.#understand(call, reply);
     } finally {

@@ -65,6 +65,64 @@ describe('a pacer', () => {
     },
   );
 
+  test.for<readonly [EndpointClass, number]>([
+    ['destroy', 3_000],
+    ['search', 6_000],
+  ])('counts the gap of a call that is checked first from when it leaves: %s', async ([name, gapMs]) => {
+    const { clock, pacer, started, call } = setUp({ gapsMs: { search: 6_000 } });
+    const permit = await pacer.acquire(name);
+    const checked = permit.checkBefore(() => new Promise<void>((resolve) => clock.setTimer(5_000, resolve)));
+    void call(name);
+    void call('list');
+    await run(clock, 4_999);
+    expect(pacer.reserve(name, 1_000)).toBeUndefined();
+    expect(started.map(({ endpointClass }) => endpointClass)).toEqual(['list']);
+    await run(clock, 1);
+    await checked;
+    await run(clock, gapMs - 1);
+    expect(started).toHaveLength(1);
+    await run(clock, 1_000);
+    expect(started).toHaveLength(2);
+  });
+
+  test('keeps a pause that the service asks for while a call is checked', async () => {
+    const { pacer } = setUp();
+    const permit = await pacer.acquire('destroy');
+    await permit.checkBefore(() => pacer.slowDown('destroy', 60_000));
+    expect(pacer.nextSlotMs('destroy')).toBeGreaterThan(59_000);
+  });
+
+  test('starts the next call in its time after a check that fails', async () => {
+    const { clock, pacer, started, call } = setUp();
+    const permit = await pacer.acquire('destroy');
+    void call('destroy');
+    const nobody = new Error('nobody answers');
+    await expect(permit.checkBefore(() => Promise.reject(nobody))).rejects.toBe(nobody);
+    permit.release();
+    await run(clock, 4_000);
+    expect(started).toHaveLength(1);
+  });
+
+  test('counts a call of a window once, also if it leaves later than it came', async () => {
+    const { clock, pacer, started, call } = setUp();
+    for (let index = 0; index < 4; index += 1) {
+      const permit = await pacer.acquire('search');
+      await permit.checkBefore(() => true);
+      permit.release();
+    }
+    void call('search');
+    await run(clock, 0);
+    expect(started).toHaveLength(1);
+  });
+
+  test('lets calls be checked side by side where nothing is paced', async () => {
+    const { pacer } = setUp({ scale: 0 });
+    const permit = await pacer.acquire('destroy');
+    const other = permit.checkBefore(() => pacer.acquire('destroy'));
+    (await other).release();
+    permit.release();
+  });
+
   test('lets five searches follow each other, then spreads the rest of ten over the minute (H8)', async () => {
     const { clock, started, call } = setUp();
     for (let index = 0; index < 15; index += 1) void call('search');

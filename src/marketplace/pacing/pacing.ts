@@ -75,6 +75,11 @@ export interface Slot {
 
 /** A place that a call holds while it is in flight. */
 export interface Permit {
+  /**
+   * Checks whether the call is still wanted, which may take long: the next call of the class keeps its gap from when
+   * that ends. Rejects as `check` does.
+   */
+  checkBefore<T>(check: () => T | Promise<T>): Promise<T>;
   /** Gives the place back; later calls do nothing. */
   release(): void;
 }
@@ -166,8 +171,8 @@ class LanePacer implements Pacer {
   reserve(endpointClass: EndpointClass, holdMs: number): Slot | undefined {
     const lane = this.#lane(endpointClass);
     const now = this.#clock.monotonic();
-    const busy = lane.waiting.length > 0 || lane.readyAt() > now || this.#inFlight >= this.#maxInFlight;
-    if (busy || this.#stopped) return undefined;
+    const busy = lane.waiting.length > 0 || lane.checks > 0 || lane.readyAt() > now;
+    if (busy || this.#inFlight >= this.#maxInFlight || this.#stopped) return undefined;
     const slot: Slot = {
       endpointClass,
       expiresAt: now + holdMs,
@@ -242,6 +247,7 @@ class LanePacer implements Pacer {
     this.#inFlight += 1;
     let reserved = true;
     return {
+      checkBefore: (check) => this.#check(lane, check),
       release: () => {
         if (!reserved) return;
         reserved = false;
@@ -251,6 +257,18 @@ class LanePacer implements Pacer {
     };
   }
 
+  async #check<T>(lane: Lane, check: () => T | Promise<T>): Promise<T> {
+    if (lane.gapAt(this.#clock.monotonic()) === 0) return check();
+    lane.checks += 1;
+    try {
+      return await check();
+    } finally {
+      lane.checks -= 1;
+      lane.startedLater(this.#clock.monotonic());
+      this.#pump();
+    }
+  }
+
   /** Starts everything that may start now, in order of class, and sets the timer for what comes next. */
   #pump(): void {
     if (this.#stopped) return;
@@ -258,7 +276,9 @@ class LanePacer implements Pacer {
     this.#timer?.cancel();
     this.#timer = undefined;
     if (this.#inFlight >= this.#maxInFlight) return;
-    const waitingLanes = [...this.#lanes.values()].filter((lane) => lane.waiting.length > 0);
+    const waitingLanes = [...this.#lanes.values()].filter(
+      ({ waiting, checks }) => waiting.length > 0 && checks === 0,
+    );
     if (waitingLanes.length === 0) return;
     const next = Math.min(...waitingLanes.map((lane) => lane.readyAt()));
     const delay = Math.max(0, Math.ceil(next - this.#clock.monotonic()));
@@ -266,7 +286,8 @@ class LanePacer implements Pacer {
   }
 
   #admit(lane: Lane): void {
-    while (this.#inFlight < this.#maxInFlight && lane.readyAt() <= this.#clock.monotonic()) {
+    const mayStart = () => lane.checks === 0 && lane.readyAt() <= this.#clock.monotonic();
+    while (this.#inFlight < this.#maxInFlight && mayStart()) {
       const waiter = lane.waiting.shift();
       if (!waiter) return;
       waiter.grant();
@@ -303,6 +324,8 @@ export class Lane {
   readonly endpointClass: EndpointClass;
   readonly waiting: Waiter[] = [];
   reserved: Slot | undefined;
+  /** Calls that have their place and are checked before they leave: until then no other one starts. */
+  checks = 0;
   readonly #gapMs: number;
   readonly #window: CallWindow | undefined;
   /** When calls of the window started, oldest first. */
@@ -332,6 +355,14 @@ export class Lane {
     const gapMs = this.gapAt(now);
     if (!this.#window || gapMs > this.#gapMs) this.#nextStart = now + gapMs;
     if (this.#window) this.#countIn(this.#window, now);
+  }
+
+  /** The call that started last leaves only now. A pause that the service asked for meanwhile holds. */
+  startedLater(now: number): void {
+    const asked = this.#nextStart;
+    this.#starts = this.#starts.slice(0, -1);
+    this.started(now);
+    this.#nextStart = Math.max(asked, this.#nextStart);
   }
 
   /** Calls of a burst follow at once; what is left of the window is then spread over what is left of its time. */

@@ -74,6 +74,22 @@ test('an object that the server no longer has is gone', async () => {
   expect(await read()).toEqual({ type: 'gone' });
 });
 
+test('what cannot be undone is decided on the object as the server has it', async () => {
+  const { objects, read, state } = setUp(thing('1'), thing('2'));
+  expect(await objects.readNow('team/a')).toEqual(thing('2'));
+  // The copy has another version: the next pass asks as well.
+  expect(await read()).toEqual({ type: 'found', object: thing('2') });
+  expect(state.asked).toBe(2);
+  expect(await setUp(thing('1'), undefined).objects.readNow('team/a')).toBeUndefined();
+});
+
+test('a copy that agrees with the server right before an act is believed by the next pass', async () => {
+  const { objects, read, state } = setUp(thing('1'), thing('1'));
+  expect(await objects.readNow('team/a')).toEqual(thing('1'));
+  await read();
+  expect(state.asked).toBe(1);
+});
+
 test('a pass that ends with a conflict has lost a race, one that ends otherwise has not', async () => {
   const { objects, read, state } = setUp(thing('1'), thing('2'));
   const failing = (error: Error) => objects.duringPass('team/a', () => Promise.reject(error));

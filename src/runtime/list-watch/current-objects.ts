@@ -82,13 +82,31 @@ export class CurrentObjects<T extends KubeObject> {
     return this.#ask(key);
   }
 
+  /**
+   * The object as the API server has it at this moment, for what cannot be undone; undefined if it is gone. Where the
+   * copy has another version, {@link read} asks too until both agree. Rejects with a KubeError.
+   */
+  async readNow(key: string): Promise<T | undefined> {
+    const object = await this.#fetch(key);
+    if (!this.#isCopied(key, object)) this.#doubted.add(key);
+    return object;
+  }
+
   async #ask(key: string): Promise<CurrentObject<T>> {
+    const object = await this.#fetch(key);
+    if (this.#isCopied(key, object)) this.#doubted.delete(key);
+    return found(object);
+  }
+
+  async #fetch(key: string): Promise<T | undefined> {
     const { informer, client, resource } = this.#options;
     const whole = await client.get<T>(resource, refOfKey(key));
-    const object = whole && informer.keep(whole);
-    const copy = informer.get(key);
-    if (copy?.metadata.resourceVersion === object?.metadata.resourceVersion) this.#doubted.delete(key);
-    return found(object);
+    return whole && informer.keep(whole);
+  }
+
+  #isCopied(key: string, object: T | undefined): boolean {
+    const copy = this.#options.informer.get(key);
+    return copy?.metadata.resourceVersion === object?.metadata.resourceVersion;
   }
 }
 

@@ -126,6 +126,13 @@ export const RESTRAINT_MUTANTS: readonly Mutant[] = [
     replace: '  return hasHold(newest) && !hasHold(decidedOn) && isNewer;\n',
   },
   {
+    name: 'destroys-by-copy',
+    loses: 'the read of an object from the API server right before its machine is destroyed',
+    file: 'controllers/gpu-instance/act.ts',
+    find: 'isTakenBack = !mayLeave() || !(await isStillDecidedNow());',
+    replace: 'isTakenBack = !mayLeave() || (await isStillDecidedNow().then(() => false));',
+  },
+  {
     name: 'hold-lifts-limit',
     loses: 'the end of a held machine at the limits of its object',
     file: `${RULES}/ending.ts`,

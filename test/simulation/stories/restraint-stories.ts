@@ -110,6 +110,18 @@ export const RESTRAINT_STORIES: readonly Story[] = [
     },
   },
   {
+    name: 'the machine of an object that is being deleted is to be kept, and the watch of the leader lags',
+    seconds: 300,
+    plot: (stage) => {
+      stage.users.createInstance('b');
+      stage.strike({ call: 'destroy', fate: answered({ detail: 'too many requests' }, 429) });
+      stage.at(100, () => stage.users.delete('b'));
+      stage.at(100.5, () => stage.users.delete('a'));
+      stage.at(100.9, () => stage.lag(stage.world.processes[0]?.machine.name ?? '', 44, 'gpuinstances'));
+      stage.at(101, () => stage.users.setPolicies('a', { deletionPolicy: 'Retain' }));
+    },
+  },
+  {
     name: 'an object may have a machine for two minutes',
     seconds: 500,
     plot: (stage) => stage.users.setPolicies('a', { maxLifetime: '2m' }),
