@@ -227,6 +227,13 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     replace: '  destroy: 0,',
   },
   {
+    name: 'gap-from-the-place',
+    loses: 'the gap from when a call leaves that waited for its last check',
+    file: 'marketplace/pacing/pacing.ts',
+    find: '      lane.startedLater(this.#clock.monotonic());\n',
+    replace: '',
+  },
+  {
     name: 'writes-repeated',
     loses: 'the rule that only reads are repeated by the client',
     file: 'marketplace/http/request.ts',

@@ -122,6 +122,18 @@ export const RESTRAINT_STORIES: readonly Story[] = [
     },
   },
   {
+    name: 'two objects are deleted, and the API server is slow to say right before the first destroy what is wanted',
+    seconds: 300,
+    fleet: 2,
+    plot: (stage) => {
+      stage.at(100, () => {
+        stage.strike({ call: 'object', fate: { requestMs: 900, responseMs: 900 } });
+        stage.users.delete('a');
+        stage.users.delete('m-2');
+      });
+    },
+  },
+  {
     name: 'an object may have a machine for two minutes',
     seconds: 500,
     plot: (stage) => stage.users.setPolicies('a', { maxLifetime: '2m' }),

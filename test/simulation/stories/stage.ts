@@ -20,6 +20,7 @@ export const CALLS = {
   accounts: /^GET .*\/marketplaceaccounts$/,
   accountStatus: /^P\w+ .*\/marketplaceaccounts\/[^/]+\/status$/,
   objects: /^GET .*\/gpuinstances$/,
+  object: /^GET .*\/gpuinstances\/[^/]+$/,
   user: /^GET \/api\/v0\/users\/current\/$/,
   intent: /^PATCH .*\/gpuinstances\/[^/]+$/,
   groupStatus: /^P\w+ .*\/endpointgroups\/[^/]+\/status$/,
