@@ -24,7 +24,7 @@ import { MarketplaceError, type MarketplaceErrorKind } from '../../marketplace/e
 import type { CallOptions } from '../../marketplace/http/call.ts';
 import type { InstancesResource } from '../../marketplace/instances/instances.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
-import { KubeError } from '../../runtime/kube/kube-error.ts';
+import { KubeError, kubeErrorOf } from '../../runtime/kube/kube-error.ts';
 import { Receipt, receiptOf } from '../../runtime/writes.ts';
 import { type ActDeps, act } from './act.ts';
 import { silentInstanceMetrics } from './deps.ts';
@@ -341,12 +341,7 @@ describe('a call that waits for its place', () => {
   );
 
   test('scenario 111: destroys nothing while the API server does not say what is wanted', async () => {
-    const unavailable = new KubeError('m', {
-      kind: 'unavailable',
-      status: 0,
-      reason: '',
-      outcome: 'unknown',
-    });
+    const unavailable = kubeErrorOf(503, {});
     const { ports, memory } = situation({ calls, readsNow: () => Promise.reject(unavailable) });
     const action: Action = { type: 'destroy', instanceId: '1', reason: 'Exited' };
     await expect(

@@ -534,7 +534,7 @@ describe('the place of a call', () => {
 
   test('is not used where its caller cannot find out whether the call is still wanted', async () => {
     const { clock, requests, client } = paced(reply({ success: true }));
-    const unknown = new Error('nobody answers');
+    const unknown = new Error('no answer');
     await expect(client.instances.destroy('7', { mayLeave: () => Promise.reject(unknown) })).rejects.toBe(
       unknown,
     );

@@ -96,8 +96,8 @@ describe('a pacer', () => {
     const { clock, pacer, started, call } = setUp();
     const permit = await pacer.acquire('destroy');
     void call('destroy');
-    const nobody = new Error('nobody answers');
-    await expect(permit.checkBefore(() => Promise.reject(nobody))).rejects.toBe(nobody);
+    const unanswered = new Error('no answer');
+    await expect(permit.checkBefore(() => Promise.reject(unanswered))).rejects.toBe(unanswered);
     permit.release();
     await run(clock, 4_000);
     expect(started).toHaveLength(1);

@@ -16,6 +16,14 @@ function takeOverLate(stage: Stage, limits: JsonObject): void {
   });
 }
 
+/** The destroy of `a` waits for its turn behind that of `b`, which was asked to come later. */
+function deleteBehindRefused(stage: Stage): void {
+  stage.users.createInstance('b');
+  stage.strike({ call: 'destroy', fate: answered({ detail: 'too many requests' }, 429) });
+  stage.at(100, () => stage.users.delete('b'));
+  stage.at(100.5, () => stage.users.delete('a'));
+}
+
 /** What a person writes on an object holds the end of its machine back, or the next one, or ends it. */
 export const RESTRAINT_STORIES: readonly Story[] = [
   {
@@ -102,10 +110,7 @@ export const RESTRAINT_STORIES: readonly Story[] = [
     name: 'the machine of an object that is being deleted is to be kept while its destroy waits for its turn',
     seconds: 300,
     plot: (stage) => {
-      stage.users.createInstance('b');
-      stage.strike({ call: 'destroy', fate: answered({ detail: 'too many requests' }, 429) });
-      stage.at(100, () => stage.users.delete('b'));
-      stage.at(100.5, () => stage.users.delete('a'));
+      deleteBehindRefused(stage);
       stage.at(101, () => stage.users.setPolicies('a', { deletionPolicy: 'Retain' }));
     },
   },
@@ -113,10 +118,7 @@ export const RESTRAINT_STORIES: readonly Story[] = [
     name: 'the machine of an object that is being deleted is to be kept, and the watch of the leader lags',
     seconds: 300,
     plot: (stage) => {
-      stage.users.createInstance('b');
-      stage.strike({ call: 'destroy', fate: answered({ detail: 'too many requests' }, 429) });
-      stage.at(100, () => stage.users.delete('b'));
-      stage.at(100.5, () => stage.users.delete('a'));
+      deleteBehindRefused(stage);
       stage.at(100.9, () => stage.lag(stage.world.processes[0]?.machine.name ?? '', 44, 'gpuinstances'));
       stage.at(101, () => stage.users.setPolicies('a', { deletionPolicy: 'Retain' }));
     },
