@@ -7,6 +7,7 @@ const LAYERS = [
   'config',
   'cli',
   'server',
+  'gateway',
   'controllers',
   'accounts',
   'instance',
@@ -53,7 +54,17 @@ const ARROWS: readonly { layer: Layer; refuses: readonly Layer[]; because: strin
   },
   {
     layer: 'ownership',
-    refuses: ['main', 'config', 'cli', 'server', 'controllers', 'accounts', 'instance', 'simulator'],
+    refuses: [
+      'main',
+      'config',
+      'cli',
+      'server',
+      'gateway',
+      'controllers',
+      'accounts',
+      'instance',
+      'simulator',
+    ],
     because: 'ownership says whose a machine is from plain values; who acts on it lies above.',
   },
   {
@@ -64,13 +75,29 @@ const ARROWS: readonly { layer: Layer; refuses: readonly Layer[]; because: strin
   },
   {
     layer: 'accounts',
-    refuses: ['main', 'config', 'cli', 'server', 'controllers', 'simulator'],
+    refuses: ['main', 'config', 'cli', 'server', 'gateway', 'controllers', 'simulator'],
     because: 'accounts serves the controllers and never calls back into one.',
   },
   {
     layer: 'server',
-    refuses: ['main', 'config', 'cli', 'controllers', 'accounts', 'ownership', 'marketplace', 'simulator'],
+    refuses: [
+      'main',
+      'config',
+      'cli',
+      'gateway',
+      'controllers',
+      'accounts',
+      'ownership',
+      'marketplace',
+      'simulator',
+    ],
     because: 'server shows what it is given: api, instance, runtime and lib only.',
+  },
+  {
+    layer: 'gateway',
+    refuses: LAYERS.filter((layer) => !['gateway', 'instance', 'api', 'runtime', 'lib'].includes(layer)),
+    because:
+      'gateway serves requests in a process of its own: it meets the operator through the cluster and its reports, never through code.',
   },
 ];
 
@@ -122,7 +149,7 @@ const controllerPatterns = (name: string) => [
     'Controllers never import each other: they meet through the cluster.',
   ),
   refusal(
-    ['main', 'config', 'cli', 'server', 'simulator'],
+    ['main', 'config', 'cli', 'server', 'gateway', 'simulator'],
     'A controller gets what it needs as arguments from main.ts, and never knows that a simulator exists.',
   ),
   ...(name === 'endpoint-group'
@@ -283,7 +310,7 @@ export default defineConfig({
     vocabularyRule,
     {
       files: [
-        'src/{api,marketplace,runtime,ownership,instance,accounts,controllers,simulator}/**/*.ts',
+        'src/{api,marketplace,runtime,ownership,instance,accounts,controllers,gateway,simulator}/**/*.ts',
         'src/config.ts',
         'src/config/*.ts',
       ],

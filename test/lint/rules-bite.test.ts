@@ -44,6 +44,20 @@ const PLANTED: readonly Planted[] = [
     rule: 'no-async-await',
   },
   {
+    title: 'a gateway that calls a controller',
+    file: 'src/gateway/planted-controller.ts',
+    source: "import { x } from '../controllers/endpoint-group/decide.ts';\nexport const y = x;\n",
+    rule: 'no-restricted-imports',
+    says: 'through the cluster and its reports',
+  },
+  {
+    title: 'a controller that calls the gateway',
+    file: 'src/controllers/endpoint-group/planted-gateway.ts',
+    source: "import { x } from '../../gateway/picker.ts';\nexport const y = x;\n",
+    rule: 'no-restricted-imports',
+    says: 'gets what it needs as arguments',
+  },
+  {
     title: 'a runtime that learns a GPU word',
     file: 'src/runtime/planted-gpu.ts',
     source: "import type { X } from '../api/v1alpha1/gpu-instance.ts';\nexport type Y = X;\n",
