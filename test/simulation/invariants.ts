@@ -425,6 +425,7 @@ export class Invariants {
     const groupBefore = this.#scene.groups.get(uid);
     this.#scene.committed(commit);
     this.#keys.committed(commit);
+    this.#kept.committed(commit);
     if (PERMITTING.has(kind.plural)) this.#permits.changed();
     if (kind.plural === 'gpuinstances' && !this.#isByPerson) this.#permits.written(object);
     if (kind.group === 'gpurental.dev' && type !== 'DELETED' && !this.#isByPerson)

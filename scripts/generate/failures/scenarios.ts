@@ -297,7 +297,7 @@ const rows: readonly (readonly [happens: string, must: string, notShown?: string
   ],
   [
     '`deletionPolicy: Retain` or `hold` is set while a destroy is on its way, and the watch lags',
-    'The object is read from the API server right before each destroy, which is taken back; while that read fails, nothing is destroyed',
+    'The object is read from the API server right before each destroy, which is taken back; while that read fails or takes longer than a second, nothing is destroyed',
   ],
 ];
 

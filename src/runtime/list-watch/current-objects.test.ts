@@ -14,7 +14,7 @@ const thing = (resourceVersion: string): KubeObject => ({
 
 function setUp(cached: KubeObject | undefined, onServer: KubeObject | undefined) {
   const clock = createVirtualClock();
-  const state = { isCurrent: true, asked: 0 };
+  const state = { isCurrent: true, asked: 0, delaysMs: [] as number[] };
   const written: KubeObject[] = [];
   const objects = new CurrentObjects<KubeObject>({
     clock,
@@ -23,6 +23,7 @@ function setUp(cached: KubeObject | undefined, onServer: KubeObject | undefined)
     client: {
       get: async <T extends KubeObject>() => {
         state.asked += 1;
+        await clock.advance(state.delaysMs.shift() ?? 0);
         return onServer as T | undefined;
       },
       replace: async <T extends KubeObject>(_: Resource, body: KubeObject) => {
@@ -88,6 +89,23 @@ test('a copy that agrees with the server right before an act is believed by the 
   expect(await objects.readNow('team/a')).toEqual(thing('1'));
   await read();
   expect(state.asked).toBe(1);
+});
+
+test('scenario 111: an object is read again right before an act when its answer took longer than a second', async () => {
+  const { objects, state } = setUp(thing('1'), thing('1'));
+  state.delaysMs.push(1001, 1000);
+  expect(await objects.readNow('team/a')).toEqual(thing('1'));
+  expect(state.asked).toBe(2);
+});
+
+test('an act is put off when three answers about its object took longer than a second', async () => {
+  const { objects, state } = setUp(thing('1'), thing('1'));
+  state.delaysMs.push(1001, 1001, 1001);
+  await expect(objects.readNow('team/a')).rejects.toMatchObject({
+    kind: 'unavailable',
+    message: '3 answers about Thing team/a took longer than 1000 ms each',
+  });
+  expect(state.asked).toBe(3);
 });
 
 test('a pass that ends with a conflict has lost a race, one that ends otherwise has not', async () => {

@@ -2,7 +2,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { formatTime } from '../../lib/time.ts';
 import { setConditions } from '../conditions.ts';
 import type { KubeClient } from '../kube/kube-client.ts';
-import { isKubeError } from '../kube/kube-error.ts';
+import { isKubeError, KubeError } from '../kube/kube-error.ts';
 import { type Condition, type KubeObject, type Resource, refOfKey } from '../kube/kube-object.ts';
 import { recordStatus, type WithStatus } from '../writes.ts';
 import type { Informer } from './informer.ts';
@@ -24,6 +24,10 @@ export interface CurrentObjectsOptions<T> {
 const RECHECK_MS = 20;
 /** A copy that is behind for longer has missed an event, which its audit may mend only in minutes. */
 const PATIENCE_MS = 2_000;
+/** An answer that took longer may be as old as that: what it shows is no longer what the API server has now. */
+const FRESH_MS = 1_000;
+/** So often the API server is asked for a fresh answer, until the pass is left to the backoff. */
+const FRESH_TRIES = 3;
 
 /**
  * Reads objects from an informer's copy, always in the form in which that keeps them, and from the API server where the copy stays behind our own write: a
@@ -83,13 +87,27 @@ export class CurrentObjects<T extends KubeObject> {
   }
 
   /**
-   * The object as the API server has it at this moment, for what cannot be undone; undefined if it is gone. Where the
-   * copy has another version, {@link read} asks too until both agree. Rejects with a KubeError.
+   * The object as the API server had it within the last {@link FRESH_MS}, for what cannot be undone; undefined if it is
+   * gone. Where the copy has another version, {@link read} asks too until both agree. Rejects with a KubeError; that is
+   * `unavailable` where each answer took longer.
    */
   async readNow(key: string): Promise<T | undefined> {
-    const object = await this.#fetch(key);
-    if (!this.#isCopied(key, object)) this.#doubted.add(key);
-    return object;
+    const { clock, resource } = this.#options;
+    for (let tries = 0; tries < FRESH_TRIES; tries += 1) {
+      const askedAt = clock.monotonic();
+      const object = await this.#fetch(key);
+      if (!this.#isCopied(key, object)) this.#doubted.add(key);
+      if (clock.monotonic() - askedAt <= FRESH_MS) return object;
+    }
+    throw new KubeError(
+      `${FRESH_TRIES} answers about ${resource.kind} ${key} took longer than ${FRESH_MS} ms each`,
+      {
+        kind: 'unavailable',
+        status: 0,
+        reason: 'SlowRead',
+        outcome: 'refused',
+      },
+    );
   }
 
   async #ask(key: string): Promise<CurrentObject<T>> {

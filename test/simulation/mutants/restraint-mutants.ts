@@ -133,6 +133,13 @@ export const RESTRAINT_MUTANTS: readonly Mutant[] = [
     replace: 'isTakenBack = !mayLeave() || (await isStillDecidedNow().then(() => false));',
   },
   {
+    name: 'trusts-slow-read',
+    loses: 'the second read where the answer to the one right before a destroy took longer than a second',
+    file: 'runtime/list-watch/current-objects.ts',
+    find: 'if (clock.monotonic() - askedAt <= FRESH_MS) return object;',
+    replace: 'if (clock.monotonic() >= askedAt) return object;',
+  },
+  {
     name: 'hold-lifts-limit',
     loses: 'the end of a held machine at the limits of its object',
     file: `${RULES}/ending.ts`,

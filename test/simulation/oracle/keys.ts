@@ -2,7 +2,7 @@ import type { TransportRequest } from '../../../src/lib/transport.ts';
 import { idAt, isObject, type JsonObject, metadataOf, objectAt, textAt } from '../memory-kube/json.ts';
 import type { Commit } from '../memory-kube/store.ts';
 import { accountKeyOf } from './accounts.ts';
-import { readPurchase } from './purchase.ts';
+import { isLate, readPurchase } from './purchase.ts';
 import type { Scene } from './scene.ts';
 
 const WRITE_PATH = /^\/api\/v0\/(asks|instances)\/([1-9]\d*)\/$/;
@@ -73,8 +73,10 @@ export class KeyWatch {
   #keepers(id: number): readonly string[] {
     const contract = this.#scene.contracts()[id];
     if (!contract) return [];
-    const owner = this.#scene.ownerOf(contract) ?? this.#scene.takerOf(id) ?? this.#recorder(id);
-    if (owner && !this.#scene.isLateRental(contract)) return [accountKeyOf(owner)];
+    const recorder = this.#recorder(id);
+    const owner = this.#scene.ownerOf(contract) ?? this.#scene.takerOf(id) ?? recorder;
+    // A late one that no object records is an orphan, also beside the machine that the same purchase got in time.
+    if (owner && (recorder || !isLate(contract))) return [accountKeyOf(owner)];
     const former = this.#named(this.#scene.purchaseOf(contract)?.uid);
     const sweepers = this.#scene.accounts
       .ofLogin(contract.userId)

@@ -67,6 +67,19 @@ describe('a write with the key of another account of the login is seen (H3):', (
     bench.send('DELETE', `/api/v0/instances/${id}/`, { apiKey: others });
     expect(saidOf(bench, 'Keys')).toEqual([]);
   });
+
+  test('not the sweep of a machine that was rented late beside the one that its object has', async () => {
+    const { bench, own, others } = twoAccounts('Destroy');
+    const label = bench.label(1, 'b');
+    const inTime = await bench.rent(1, { name: 'b', label });
+    await bench.pass(200);
+    const late = await bench.rent(2, { name: 'b', label });
+    bench.send('DELETE', `/api/v0/instances/${late.id}/`, { apiKey: others });
+    bench.send('DELETE', `/api/v0/instances/${inTime.id}/`, { apiKey: own });
+    expect(saidOf(bench, 'Keys')).toEqual([]);
+    bench.send('DELETE', `/api/v0/instances/${inTime.id}/`, { apiKey: others });
+    expect(saidOf(bench, 'Keys')).toHaveLength(1);
+  });
 });
 
 describe('a namespace that may not use an account', () => {

@@ -478,6 +478,7 @@ const SPOILT: readonly (readonly [string, RegExp, Bench, (bench: Bench) => Promi
       const { id } = await atWork(bench);
       bench.users.setDeletionPolicy('a', 'Stop');
       leaving(bench);
+      await bench.pass(1);
       bench.sendDestroy(id);
     },
   ],

@@ -124,6 +124,17 @@ export const RESTRAINT_STORIES: readonly Story[] = [
     },
   },
   {
+    name: 'the machine of an object that is being deleted is to be kept, and the API server answered before that',
+    seconds: 300,
+    plot: (stage) => {
+      stage.at(100, () => {
+        stage.strike({ call: 'object', fate: { requestMs: 10, responseMs: 8_000 } });
+        stage.users.delete('a');
+      });
+      stage.at(104, () => stage.users.setDeletionPolicy('a', 'Retain'));
+    },
+  },
+  {
     name: 'two objects are deleted, and the API server is slow to say right before the first destroy what is wanted',
     seconds: 300,
     fleet: 2,
