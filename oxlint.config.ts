@@ -274,7 +274,7 @@ export default defineConfig({
   plugins: ['typescript', 'import', 'oxc', 'unicorn', 'promise'],
   jsPlugins: ['./scripts/lint/vocabulary.ts', './scripts/lint/dynamic-imports.ts'],
   categories: { correctness: 'error' },
-  ignorePatterns: ['node_modules', 'dist', 'coverage', '**/golden/**', 'oxlint.config.ts'],
+  ignorePatterns: ['node_modules', 'dist', 'coverage', '**/golden/**', 'src/gateway/protocol', 'oxlint.config.ts'],
   rules: {
     'import/no-cycle': ['error', { ignoreTypes: false }],
     'typescript/no-explicit-any': 'error',
@@ -318,6 +318,7 @@ export default defineConfig({
         '**/*.test.ts',
         'src/runtime/kube/undici-transport.ts',
         'src/runtime/kube/kube-config.ts',
+        'src/gateway/envoy-process.ts',
         'src/marketplace/http/transport.ts',
         'src/simulator/http-server.ts',
         'src/simulator/calls/incoming-request.ts',

@@ -1,4 +1,11 @@
-import { type Config, OPTIONS, type OptionName, type OptionSpec } from './config/options.ts';
+import {
+  type Config,
+  OPTIONS,
+  type OptionName,
+  type OptionSpec,
+  type ParsedOptions,
+} from './config/options.ts';
+import { PICKER_OPTIONS, type PickerConfig } from './config/picker-options.ts';
 import { isLoopbackHost } from './config/values.ts';
 import { defaultConstants, SHORTEST_RENT_CALL_MS } from './ownership/constants.ts';
 import { RETRY_JITTER } from './runtime/lease/leader-election.ts';
@@ -16,6 +23,11 @@ export class ConfigError extends Error {
 /** Values as they were typed, by option name. */
 export type RawOptions = Readonly<Partial<Record<OptionName, string | readonly string[] | boolean>>>;
 
+/** The same of the picker. */
+export type RawPickerOptions = Readonly<
+  Partial<Record<keyof typeof PICKER_OPTIONS, string | readonly string[] | boolean>>
+>;
+
 /** `lateCall` → `--late-call`. */
 export function flagName(name: string): string {
   return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
@@ -30,27 +42,47 @@ export function variableName(name: string): string {
  * A flag wins over its environment variable, which wins over the default. Lists are separated by commas in
  * the environment. Throws {@link ConfigError} naming every wrong value.
  */
-export function parseConfig(
-  flags: RawOptions,
-  environment: Readonly<Record<string, string | undefined>>,
-): Config {
+export function parseConfig(flags: RawOptions, environment: Environment): Config {
+  return parseOptions(OPTIONS, { flags, environment, contradictions });
+}
+
+/** The settings of `gpu-rent endpoint-picker`, by the same rules. Throws {@link ConfigError} naming every wrong value. */
+export function parsePickerConfig(flags: RawPickerOptions, environment: Environment): PickerConfig {
+  return parseOptions(PICKER_OPTIONS, {
+    flags,
+    environment,
+    contradictions: (config) => brokenRules(PICKER_CONTRADICTIONS, config),
+  });
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+interface Typed<Specs extends Readonly<Record<string, OptionSpec>>> {
+  readonly flags: Readonly<Record<string, Given['flag']>>;
+  readonly environment: Environment;
+  readonly contradictions: (config: ParsedOptions<Specs>) => readonly string[];
+}
+
+function parseOptions<Specs extends Readonly<Record<string, OptionSpec>>>(
+  specs: Specs,
+  { flags, environment, contradictions: contradict }: Typed<Specs>,
+): ParsedOptions<Specs> {
   const problems: string[] = [];
   const values: Record<string, unknown> = {};
-  const byName: Readonly<Record<string, Given['flag']>> = flags;
-  for (const [name, spec] of Object.entries<OptionSpec>(OPTIONS)) {
-    const given = { flag: byName[name], variable: environment[variableName(name)] };
+  for (const [name, spec] of Object.entries<OptionSpec>(specs)) {
+    const given = { flag: flags[name], variable: environment[variableName(name)] };
     const parsed = textsOf(spec, given).map((text) => parseOne({ name, spec, text, problems }));
     values[name] = spec.list ? Object.freeze(parsed) : parsed[0];
   }
-  // Every key of OPTIONS was just filled with the output of its own schema.
-  const config = Object.freeze(values) as Config;
-  if (problems.length === 0) problems.push(...contradictions(config));
+  // Every key of the specs was just filled with the output of its own schema.
+  const config = Object.freeze(values) as ParsedOptions<Specs>;
+  if (problems.length === 0) problems.push(...contradict(config));
   if (problems.length > 0) throw new ConfigError(problems);
   return config;
 }
 
 interface Given {
-  readonly flag: RawOptions[OptionName] | undefined;
+  readonly flag: string | readonly string[] | boolean | undefined;
   readonly variable: string | undefined;
 }
 
@@ -78,10 +110,12 @@ function parseOne(input: {
 /** What must be left of a lease when a rental begins: the shortest call, and the margin behind it. */
 const ROOM_TO_RENT_MS = SHORTEST_RENT_CALL_MS + defaultConstants.leaseMarginMs;
 
-const CONTRADICTIONS: readonly {
-  readonly isBroken: (config: Config) => boolean;
+interface Contradiction<Settings> {
+  readonly isBroken: (config: Settings) => boolean;
   readonly message: string;
-}[] = [
+}
+
+const CONTRADICTIONS: readonly Contradiction<Config>[] = [
   {
     isBroken: (config) => config.marketplaceUrl.length === 0,
     message: '--marketplace-url: name at least one marketplace',
@@ -117,8 +151,22 @@ const CONTRADICTIONS: readonly {
   },
 ];
 
+const PICKER_CONTRADICTIONS: readonly Contradiction<PickerConfig>[] = [
+  {
+    isBroken: ({ bindAddress, printEnvoyConfig }) => bindAddress.port === 0 && printEnvoyConfig,
+    message: '--bind-address: write a port that Envoy can be configured with, not 0',
+  },
+];
+
 function contradictions(config: Config): readonly string[] {
-  return CONTRADICTIONS.filter((rule) => rule.isBroken(config)).map((rule) => rule.message);
+  return brokenRules(CONTRADICTIONS, config);
+}
+
+function brokenRules<Settings>(
+  rules: readonly Contradiction<Settings>[],
+  config: Settings,
+): readonly string[] {
+  return rules.filter((rule) => rule.isBroken(config)).map((rule) => rule.message);
 }
 
 function onlyLoopback(urls: readonly string[]): boolean {

@@ -418,6 +418,11 @@ export const catalog: readonly CatalogGroup[] = [
         load: async () => (await import('./commands/operator.ts')).operatorCommand,
       },
       {
+        name: 'endpoint-picker',
+        summary: 'Run the gateway of EndpointGroups: hold requests, wake workers, route by load.',
+        load: async () => (await import('./commands/endpoint-picker.ts')).endpointPickerCommand,
+      },
+      {
         name: 'simulator',
         summary: 'Run a whole marketplace on this machine, with time, money and faults.',
         load: async () => (await import('./commands/simulator.ts')).simulatorCommand,

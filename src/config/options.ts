@@ -263,5 +263,10 @@ type Parsed<Spec extends OptionSpec> = Spec extends { readonly list: true }
     ? z.output<Spec['value']>
     : z.output<Spec['value']> | undefined;
 
+/** Settings by name, as their schemas give them. */
+export type ParsedOptions<Specs extends Readonly<Record<string, OptionSpec>>> = {
+  readonly [Name in keyof Specs]: Parsed<Specs[Name]>;
+};
+
 /** The operator's settings, validated. Durations are milliseconds, money is micro-dollars. */
-export type Config = { readonly [Name in OptionName]: Parsed<(typeof OPTIONS)[Name]> };
+export type Config = ParsedOptions<typeof OPTIONS>;

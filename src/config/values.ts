@@ -69,6 +69,13 @@ export const bindAddress = z.string().transform((text, context): BindAddress => 
   return z.NEVER;
 });
 
+/** `host:port`, or `:port` for every address. */
+export const socketAddress = bindAddress.transform((address, context) => {
+  if (address.type === 'on') return { host: address.host, port: address.port };
+  context.addIssue({ code: 'custom', message: 'write host:port, or :port for every address' });
+  return z.NEVER;
+});
+
 /** Whether a URL's host is this machine, where plain http is allowed. */
 export function isLoopbackHost(hostname: string): boolean {
   const bare = hostname.replace(/^\[|\]$/g, '');

@@ -10,7 +10,8 @@ import { createMemoryKube, type MemoryKube } from '../simulation/memory-kube/mem
 import { noCredentials } from './no-credentials.ts';
 import { createVirtualClock, type VirtualClock } from './virtual-clock.ts';
 
-const definitions = readdirSync(join(import.meta.dirname, '..', '..', 'crds')).map(
+/** Our kinds, as the API server is given them. */
+export const definitions = readdirSync(join(import.meta.dirname, '..', '..', 'crds')).map(
   (file) => parse(readFileSync(join(import.meta.dirname, '..', '..', 'crds', file), 'utf8')) as JsonObject,
 );
 

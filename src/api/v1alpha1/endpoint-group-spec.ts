@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { gatewaySpec } from './gateway-spec.ts';
 import { gpuInstanceSpecSchema } from './gpu-instance-spec.ts';
 import { loadSource } from './load-source.ts';
 import {
@@ -124,6 +125,7 @@ export const endpointGroupSpec = z
     }).optional(),
     template,
     load: loadSource.prefault({}),
+    gateway: gatewaySpec.optional(),
     minLoad: decimal({
       description:
         'The load that is always provided for, in units per second (tokens per second for language models).',

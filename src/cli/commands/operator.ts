@@ -1,25 +1,7 @@
 import { OPTIONS } from '../../config/options.ts';
-import { ConfigError, flagName, parseConfig, type RawOptions } from '../../config.ts';
-import type { Command, CommandOption } from '../command.ts';
-
-interface OptionShape {
-  readonly placeholder: string;
-  readonly description: string;
-  readonly defaultValue?: string | readonly string[];
-  readonly list?: boolean;
-}
-
-/** Values stay texts here: the operator's settings validate them together with the environment. */
-function optionOf([name, option]: readonly [string, OptionShape]): CommandOption {
-  const isSwitch = option.placeholder === 'true|false';
-  const value = isSwitch ? `[${option.placeholder}]` : `<${option.placeholder}>`;
-  const standard = option.defaultValue === undefined ? '' : String(option.defaultValue);
-  return {
-    flags: `${flagName(name)} ${value}`,
-    description: standard === '' ? option.description : `${option.description} (default: ${standard})`,
-    ...(option.list && { repeatable: true }),
-  };
-}
+import { ConfigError, parseConfig, type RawOptions } from '../../config.ts';
+import type { Command } from '../command.ts';
+import { settingOptions } from '../options/setting-options.ts';
 
 /** Runs the operator in the foreground until SIGTERM or Ctrl-C. */
 export const operatorCommand: Command = {
@@ -29,7 +11,7 @@ export const operatorCommand: Command = {
     'gpu-rent operator --kubeconfig ~/.kube/config --namespace gpu-rental-system',
     'gpu-rent operator --marketplace-url http://127.0.0.1:8088 --late-call 5s --list-lag 2s',
   ],
-  options: Object.entries<OptionShape>(OPTIONS).map(optionOf),
+  options: settingOptions(OPTIONS),
   async run({ options }, context) {
     try {
       // commander gives texts, lists of texts and booleans, which is what raw options are.

@@ -1,0 +1,64 @@
+import * as z from 'zod';
+import type { OptionSpec, ParsedOptions } from './options.ts';
+import { OPTIONS } from './options.ts';
+import { booleanValue, durationValue, socketAddress } from './values.ts';
+
+const { kubeconfig, context, watchNamespace, logLevel } = OPTIONS;
+
+const path = z.string().min(1, 'write the path of a file');
+
+/**
+ * Every setting of `gpu-rent endpoint-picker`, once: flag, environment variable, help and validation derive from it, as
+ * those of the operator do.
+ */
+export const PICKER_OPTIONS = {
+  kubeconfig,
+  context,
+  watchNamespace: {
+    ...watchNamespace,
+    description: 'namespace whose groups are served, repeatable; every namespace where absent',
+  },
+  bindAddress: {
+    value: socketAddress,
+    placeholder: 'address',
+    description:
+      'address of the gRPC services that Envoy calls (ext_proc, discovery, access log); they take no password, so let Envoy alone reach it',
+    defaultValue: '127.0.0.1:9002',
+  },
+  metricsBindAddress: {
+    ...OPTIONS.metricsBindAddress,
+    description: 'address of /metrics, /healthz and /readyz, or 0 for none',
+    defaultValue: ':9090',
+  },
+  envoy: {
+    value: path,
+    placeholder: 'path',
+    description: 'Envoy binary to run and to restart when it ends; without it Envoy runs elsewhere',
+  },
+  listenAddress: {
+    value: socketAddress,
+    placeholder: 'address',
+    description: 'address that clients call; for --envoy and --print-envoy-config',
+    defaultValue: '127.0.0.1:8000',
+  },
+  printEnvoyConfig: {
+    value: booleanValue,
+    placeholder: 'true|false',
+    description: 'print the bootstrap configuration of Envoy for these addresses, and end: `envoy -c FILE`',
+    defaultValue: 'false',
+  },
+  addressMap: {
+    ...OPTIONS.addressMap,
+    description: 'where Envoy dials for addresses of simulated machines, repeatable',
+  },
+  shutdownGrace: {
+    value: durationValue(0, 3_600_000),
+    placeholder: 'duration',
+    description: 'how long requests that wait or are served may go on after SIGTERM',
+    defaultValue: '10m',
+  },
+  logLevel,
+} satisfies Record<string, OptionSpec>;
+
+/** The settings of a picker, validated. Durations are milliseconds. */
+export type PickerConfig = ParsedOptions<typeof PICKER_OPTIONS>;

@@ -1,0 +1,65 @@
+import { create } from '@bufbuild/protobuf';
+import type { Duration } from '@bufbuild/protobuf/wkt';
+import type { ServerReadableStream, sendUnaryData } from '@grpc/grpc-js';
+import { REQUEST_ID_HEADER } from './envoy-config.ts';
+import type { GrpcService } from './grpc-server.ts';
+import type { HTTPAccessLogEntry } from './protocol/envoy/access_log_pb.js';
+import {
+  AccessLogService,
+  type StreamAccessLogsMessage,
+  type StreamAccessLogsResponse,
+  StreamAccessLogsResponseSchema,
+} from './protocol/envoy/access_log_service_pb.js';
+
+/** How a request ended, as Envoy logs it. */
+export interface EndedRequest {
+  /** The id that the picker gave it. */
+  readonly id: string;
+  /** `ip:port` of the worker that was tried last; undefined where none was reached. */
+  readonly upstream: string | undefined;
+  /** 0 where the client left before there was a status. */
+  readonly status: number;
+  readonly attempts: number;
+  readonly durationMs: number;
+  /** From its arrival to the first byte of the response. */
+  readonly firstByteMs: number | undefined;
+}
+
+type Stream = ServerReadableStream<StreamAccessLogsMessage, StreamAccessLogsResponse>;
+
+/** The access-log service of Envoy: the only exact source of the end of a request. */
+export function accessLogService(onEnd: (request: EndedRequest) => void): GrpcService {
+  const read = (stream: Stream, answer: sendUnaryData<StreamAccessLogsResponse>): void => {
+    stream.on('data', ({ logEntries }: StreamAccessLogsMessage) => {
+      if (logEntries.case !== 'httpLogs') return;
+      for (const entry of logEntries.value.logEntry) {
+        const ended = endOf(entry);
+        if (ended) onEnd(ended);
+      }
+    });
+    stream.on('error', () => {});
+    stream.on('end', () => answer(null, create(StreamAccessLogsResponseSchema)));
+  };
+  return { service: AccessLogService, handlers: { StreamAccessLogs: read } };
+}
+
+/** Undefined for a request that was given no worker. */
+function endOf({ commonProperties, request, response }: HTTPAccessLogEntry): EndedRequest | undefined {
+  const id = request?.requestHeaders[REQUEST_ID_HEADER];
+  if (!id) return undefined;
+  const address = commonProperties?.upstreamRemoteAddress?.address;
+  const socket = address?.case === 'socketAddress' ? address.value : undefined;
+  const host = socket?.address.includes(':') ? `[${socket.address}]` : socket?.address;
+  return {
+    id,
+    upstream: socket && `${host}:${socket.portSpecifier.value}`,
+    status: response?.responseCode ?? 0,
+    attempts: commonProperties?.upstreamRequestAttemptCount ?? 0,
+    durationMs: millisecondsOf(commonProperties?.duration) ?? 0,
+    firstByteMs: millisecondsOf(commonProperties?.timeToFirstDownstreamTxByte),
+  };
+}
+
+function millisecondsOf(duration: Duration | undefined): number | undefined {
+  return duration && Number(duration.seconds) * 1000 + duration.nanos / 1e6;
+}

@@ -1,0 +1,211 @@
+import { create, type DescMessage, type MessageShape } from '@bufbuild/protobuf';
+import { type Any, anyPack } from '@bufbuild/protobuf/wkt';
+import type { ServerDuplexStream } from '@grpc/grpc-js';
+import type { Logger } from '../lib/logger.ts';
+import { DESTINATION_HEADER } from './envoy-config.ts';
+import type { GrpcService } from './grpc-server.ts';
+import { Cluster_DiscoveryType, ClusterSchema } from './protocol/envoy/cluster_pb.js';
+import { ApiVersion } from './protocol/envoy/core_pb.js';
+import {
+  AggregatedDiscoveryService,
+  type DiscoveryRequest,
+  type DiscoveryResponse,
+  DiscoveryResponseSchema,
+} from './protocol/envoy/discovery_pb.js';
+import { ClusterLoadAssignmentSchema } from './protocol/envoy/endpoint_pb.js';
+import { OverrideHostSchema } from './protocol/envoy/override_host_pb.js';
+import { RoundRobinSchema } from './protocol/envoy/round_robin_pb.js';
+
+/** A group as Envoy knows it. */
+export interface DiscoveredGroup {
+  /** The cluster's name: the key of the group. */
+  readonly key: string;
+  /** `ip:port` of each worker, also of those that finish what they have. */
+  readonly addresses: readonly string[];
+}
+
+export interface DiscoveryOptions {
+  readonly log: Logger;
+  /** Envoy knows endpoints that it did not know before, or is gone. */
+  readonly onAccepted: () => void;
+  /** The only Envoy has just begun: it knows nothing yet. */
+  readonly onFresh: () => void;
+}
+
+type Stream = ServerDuplexStream<DiscoveryRequest, DiscoveryResponse>;
+
+const CLUSTERS = typeUrl(ClusterSchema);
+const ENDPOINTS = typeUrl(ClusterLoadAssignmentSchema);
+
+interface Subscription {
+  names: string;
+  sent: number;
+  nonce: string;
+  accepted: number;
+}
+
+/**
+ * Tells every Envoy that is connected its clusters and endpoints (ADS, state of the world). An address is known once each
+ * of them has accepted it: until then no request may be sent there.
+ */
+export class Discovery {
+  readonly service: GrpcService;
+  readonly #log: Logger;
+  readonly #onAccepted: () => void;
+  readonly #onFresh: () => void;
+  readonly #streams = new Map<Stream, Map<string, Subscription>>();
+  /** By address within its group: the version that told it first. */
+  #since = new Map<string, number>();
+  #resources: Readonly<Record<string, readonly Any[]>> = { [CLUSTERS]: [], [ENDPOINTS]: [] };
+  #text = '';
+  #version = 1;
+
+  constructor({ log, onAccepted, onFresh }: DiscoveryOptions) {
+    this.#onFresh = onFresh;
+    this.#log = log;
+    this.#onAccepted = onAccepted;
+    this.service = {
+      service: AggregatedDiscoveryService,
+      handlers: { StreamAggregatedResources: (stream: Stream) => this.#open(stream) },
+    };
+  }
+
+  /** What Envoy is to know from now on. */
+  set(groups: readonly DiscoveredGroup[]): void {
+    const text = JSON.stringify(groups);
+    if (text === this.#text) return;
+    this.#text = text;
+    this.#version++;
+    const since = new Map<string, number>();
+    for (const { key, addresses } of groups)
+      for (const address of addresses) {
+        const name = `${key} ${address}`;
+        since.set(name, this.#since.get(name) ?? this.#version);
+      }
+    this.#since = since;
+    this.#resources = {
+      [CLUSTERS]: groups.map(clusterOf),
+      [ENDPOINTS]: groups.map(assignmentOf),
+    };
+    for (const stream of this.#streams.keys()) {
+      this.#send(stream, CLUSTERS);
+      this.#send(stream, ENDPOINTS);
+    }
+  }
+
+  /** Whether every Envoy that is connected knows that address of that group, and one is. */
+  knows(key: string, address: string): boolean {
+    const since = this.#since.get(`${key} ${address}`);
+    if (since === undefined || this.#streams.size === 0) return false;
+    return [...this.#streams.values()].every(
+      (subscriptions) => (subscriptions.get(ENDPOINTS)?.accepted ?? 0) >= since,
+    );
+  }
+
+  isConnected(): boolean {
+    return this.#streams.size > 0;
+  }
+
+  #open(stream: Stream): void {
+    this.#streams.set(stream, new Map());
+    const close = (): void => {
+      if (this.#streams.delete(stream)) this.#onAccepted();
+    };
+    stream.on('data', (request: DiscoveryRequest) => this.#take(stream, request));
+    stream.on('cancelled', close);
+    stream.on('error', close);
+    stream.on('end', () => {
+      close();
+      stream.end();
+    });
+  }
+
+  #take(stream: Stream, request: DiscoveryRequest): void {
+    const { typeUrl: type, responseNonce: nonce, errorDetail } = request;
+    const subscriptions = this.#streams.get(stream);
+    if (!subscriptions || this.#resources[type] === undefined) return;
+    if (type === CLUSTERS && nonce === '' && request.versionInfo === '' && this.#streams.size === 1)
+      this.#onFresh();
+    const names = request.resourceNames.toSorted().join(' ');
+    const known = subscriptions.get(type) ?? { names, sent: 0, nonce: '', accepted: 0 };
+    subscriptions.set(type, known);
+    // An answer to an older response says nothing about the last one.
+    if (nonce !== '' && nonce !== known.nonce) return;
+    if (errorDetail)
+      this.#log.error('Envoy refuses its configuration', { type, problem: errorDetail.message });
+    else if (nonce !== '') known.accepted = known.sent;
+    const hasOthers = known.names !== names;
+    known.names = names;
+    if (nonce === '' || hasOthers || known.sent < this.#version) this.#send(stream, type);
+    else if (type === ENDPOINTS) this.#onAccepted();
+  }
+
+  #send(stream: Stream, type: string): void {
+    const subscription = this.#streams.get(stream)?.get(type);
+    if (!subscription) return;
+    const nonce = `${this.#version}-${Number(subscription.nonce.split('-')[1] ?? 0) + 1}`;
+    Object.assign(subscription, { sent: this.#version, nonce });
+    const resources = [...(this.#resources[type] ?? [])];
+    const versionInfo = String(this.#version);
+    stream.write(create(DiscoveryResponseSchema, { versionInfo, resources, typeUrl: type, nonce }));
+  }
+}
+
+function typeUrl({ typeName }: DescMessage): string {
+  return `type.googleapis.com/${typeName}`;
+}
+
+function extension<Desc extends DescMessage>(name: string, desc: Desc, message: MessageShape<Desc>) {
+  return { typedExtensionConfig: { name, typedConfig: anyPack(desc, message) } };
+}
+
+/** Above what a picker may hold: its own limits decide. */
+const MAX = 1_000_000;
+
+function clusterOf({ key }: DiscoveredGroup): Any {
+  const roundRobin = extension(
+    'envoy.load_balancing_policies.round_robin',
+    RoundRobinSchema,
+    create(RoundRobinSchema),
+  );
+  // The fallback is a worker of the same group: one that left between the pick and the connection.
+  const byPicker = create(OverrideHostSchema, {
+    overrideHostSources: [{ header: DESTINATION_HEADER }],
+    fallbackPolicy: { policies: [roundRobin] },
+  });
+  const cluster = create(ClusterSchema, {
+    name: key,
+    clusterDiscoveryType: { case: 'type', value: Cluster_DiscoveryType.EDS },
+    edsClusterConfig: {
+      edsConfig: {
+        configSourceSpecifier: { case: 'ads', value: {} },
+        resourceApiVersion: ApiVersion.V3,
+      },
+    },
+    connectTimeout: { seconds: 5n },
+    circuitBreakers: {
+      thresholds: [{ maxConnections: MAX, maxPendingRequests: MAX, maxRequests: MAX, maxRetries: MAX }],
+    },
+    loadBalancingPolicy: {
+      policies: [extension('envoy.load_balancing_policies.override_host', OverrideHostSchema, byPicker)],
+    },
+  });
+  return anyPack(ClusterSchema, cluster);
+}
+
+function assignmentOf({ key, addresses }: DiscoveredGroup): Any {
+  const lbEndpoints = addresses.map((address) => {
+    const colon = address.lastIndexOf(':');
+    const value = {
+      address: address.slice(0, colon).replace(/^\[|\]$/g, ''),
+      portSpecifier: { case: 'portValue' as const, value: Number(address.slice(colon + 1)) },
+    };
+    const endpoint = { address: { address: { case: 'socketAddress' as const, value } } };
+    return { hostIdentifier: { case: 'endpoint' as const, value: endpoint } };
+  });
+  const endpoints = lbEndpoints.length > 0 ? [{ lbEndpoints }] : [];
+  return anyPack(
+    ClusterLoadAssignmentSchema,
+    create(ClusterLoadAssignmentSchema, { clusterName: key, endpoints }),
+  );
+}

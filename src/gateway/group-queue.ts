@@ -1,0 +1,253 @@
+/** A worker as the queue sees it. */
+export interface WorkerView {
+  readonly name: string;
+  /** False: it finishes what it has, and gets nothing new. */
+  readonly ready: boolean;
+}
+
+/** How requests of a group wait. */
+export interface QueueSettings {
+  readonly holdMs: number;
+  readonly maxHeld: number;
+  /** The longest that a request may wait in a worker. */
+  readonly maxQueueTimeMs: number;
+  /** Work per second of one worker; undefined: any number of requests fits into one. */
+  readonly expectedPerf: number | undefined;
+}
+
+/** Why no worker can be started. */
+export interface Blocked {
+  readonly reason: string;
+  readonly message: string;
+}
+
+export interface Arrival {
+  readonly id: string;
+  /** Units of work; 1 for a group that counts requests. */
+  readonly work: number;
+}
+
+/** A refusal of the picker, by its code in the body. */
+export interface Refusal {
+  readonly status: 503;
+  readonly code: 'queue_full' | 'hold_expired' | 'workers_blocked';
+  readonly message: string;
+  readonly retryAfterSeconds: number;
+}
+
+/** What is to be done after an event. */
+export type Effect =
+  /** `candidates`: names of workers, the best first. */
+  | {
+      readonly type: 'pick';
+      readonly id: string;
+      readonly candidates: readonly string[];
+      readonly waitMs: number;
+    }
+  | { readonly type: 'refuse'; readonly id: string; readonly refusal: Refusal }
+  /** A request waits and no worker is ready: one has to be started. */
+  | { readonly type: 'wake' };
+
+/** How a request that was picked for ended. */
+export interface Ending {
+  /** Who served it last; undefined where no worker was reached. */
+  readonly worker: string | undefined;
+  /** A worker that was tried did not do what it should: it answered 5xx or could not be reached. */
+  readonly failed: boolean;
+}
+
+interface Held {
+  readonly id: string;
+  readonly work: number;
+  readonly since: number;
+}
+
+interface InFlight {
+  readonly work: number;
+  readonly worker: string;
+}
+
+/** The first choice, and two for retries. */
+const MAX_CANDIDATES = 3;
+/** A worker that failed comes after all others for so long. */
+const SHUNNED_MS = 10_000;
+/** Where requests still wait and none is ready, the wake is repeated: what was started may have failed. */
+const WAKE_AGAIN_MS = 30_000;
+
+/**
+ * The requests of one group: each is given a worker in the order of arrival, or waits until one accepts it. Pure: the
+ * time is an argument, in milliseconds, and each event returns what is to be done.
+ *
+ * A worker accepts a request if the work that it has is done within `maxQueueTime`. The one with the least work is
+ * taken; of equal ones the first by name. One that failed within 10 s comes last, and is still taken before nothing.
+ */
+export class GroupQueue {
+  #settings: QueueSettings;
+  #workers: readonly WorkerView[] = [];
+  #blocked: Blocked | undefined;
+  readonly #held = new Map<string, Held>();
+  readonly #inFlight = new Map<string, InFlight>();
+  readonly #workOf = new Map<string, number>();
+  readonly #failedAt = new Map<string, number>();
+  #wokenAt: number | undefined;
+
+  constructor(settings: QueueSettings) {
+    this.#settings = settings;
+  }
+
+  configure(settings: QueueSettings, now: number): readonly Effect[] {
+    this.#settings = settings;
+    return this.#advance(now);
+  }
+
+  setWorkers(workers: readonly WorkerView[], now: number): readonly Effect[] {
+    this.#workers = workers;
+    const names = new Set(workers.map(({ name }) => name));
+    for (const name of this.#failedAt.keys()) if (!names.has(name)) this.#failedAt.delete(name);
+    return this.#advance(now);
+  }
+
+  /** Undefined: workers can be started. */
+  setBlocked(blocked: Blocked | undefined, now: number): readonly Effect[] {
+    this.#blocked = blocked;
+    return this.#advance(now);
+  }
+
+  arrive({ id, work }: Arrival, now: number): readonly Effect[] {
+    this.#held.set(id, { id, work, since: now });
+    const effects = this.#advance(now);
+    if (!this.#held.has(id) || this.#held.size <= this.#settings.maxHeld) return effects;
+    this.#held.delete(id);
+    const message = `${this.#settings.maxHeld} requests wait already, as many as spec.gateway.maxHeld allows.`;
+    return [...effects, refusal(id, 'queue_full', message)];
+  }
+
+  /** The client left while its request was held. False where it was not. */
+  leave(id: string): boolean {
+    const wasHeld = this.#held.delete(id);
+    if (this.#held.size === 0) this.#wokenAt = undefined;
+    return wasHeld;
+  }
+
+  /** A request that was picked for has ended. */
+  end(id: string, { worker, failed }: Ending, now: number): readonly Effect[] {
+    const one = this.#inFlight.get(id);
+    if (!one) return [];
+    this.#inFlight.delete(id);
+    const rest = (this.#workOf.get(one.worker) ?? 0) - one.work;
+    if (rest > 0) this.#workOf.set(one.worker, rest);
+    else this.#workOf.delete(one.worker);
+    // A first choice that another one had to stand in for has failed as well.
+    const failing = failed
+      ? (worker ?? one.worker)
+      : worker !== undefined && worker !== one.worker
+        ? one.worker
+        : undefined;
+    if (failing === undefined) this.#failedAt.delete(one.worker);
+    else this.#failedAt.set(failing, now);
+    return this.#advance(now);
+  }
+
+  tick(now: number): readonly Effect[] {
+    return this.#advance(now);
+  }
+
+  /** When {@link tick} is due; undefined while nothing waits. */
+  nextAt(): number | undefined {
+    const [oldest] = this.#held.values();
+    if (!oldest) return undefined;
+    const expiry = oldest.since + this.#settings.holdMs;
+    return this.#wokenAt === undefined ? expiry : Math.min(expiry, this.#wokenAt + WAKE_AGAIN_MS);
+  }
+
+  heldRequests(): number {
+    return this.#held.size;
+  }
+
+  inFlightRequests(): number {
+    return this.#inFlight.size;
+  }
+
+  readyWorkers(): number {
+    return this.#workers.filter(({ ready }) => ready).length;
+  }
+
+  #advance(now: number): readonly Effect[] {
+    const effects: Effect[] = [];
+    const expired = [...this.#held.values()].filter(({ since }) => now - since >= this.#settings.holdMs);
+    for (const { id } of expired) {
+      this.#held.delete(id);
+      const message = 'No worker became free while the request waited (spec.gateway.hold).';
+      effects.push(refusal(id, 'hold_expired', message));
+    }
+    effects.push(...this.#picks(now), ...this.#refusedByBlock(), ...this.#wakes(now));
+    return effects;
+  }
+
+  #picks(now: number): readonly Effect[] {
+    const picks: Effect[] = [];
+    for (const { id, work, since } of this.#held.values()) {
+      const candidates = this.#candidates(now);
+      const [worker] = candidates;
+      if (worker === undefined) break;
+      this.#held.delete(id);
+      this.#inFlight.set(id, { work, worker });
+      this.#workOf.set(worker, (this.#workOf.get(worker) ?? 0) + work);
+      picks.push({ type: 'pick', id, candidates, waitMs: now - since });
+    }
+    return picks;
+  }
+
+  #candidates(now: number): readonly string[] {
+    const order = this.#workers
+      .filter(({ name, ready }) => ready && this.#accepts(name))
+      .map(({ name }) => ({ name, work: this.#workOf.get(name) ?? 0, shunned: this.#isShunned(name, now) }))
+      .toSorted((one, other) => {
+        if (one.shunned !== other.shunned) return one.shunned ? 1 : -1;
+        return one.work - other.work || (one.name < other.name ? -1 : 1);
+      });
+    return order.slice(0, MAX_CANDIDATES).map(({ name }) => name);
+  }
+
+  #accepts(name: string): boolean {
+    const { expectedPerf, maxQueueTimeMs } = this.#settings;
+    if (expectedPerf === undefined || expectedPerf <= 0) return true;
+    return ((this.#workOf.get(name) ?? 0) / expectedPerf) * 1000 <= maxQueueTimeMs;
+  }
+
+  #isShunned(name: string, now: number): boolean {
+    const failedAt = this.#failedAt.get(name);
+    return failedAt !== undefined && now - failedAt < SHUNNED_MS;
+  }
+
+  /** Where a worker is ready they wait for it: it comes free. */
+  #refusedByBlock(): readonly Effect[] {
+    if (!this.#blocked || this.readyWorkers() > 0) return [];
+    const { reason, message } = this.#blocked;
+    const refused = [...this.#held.keys()];
+    this.#held.clear();
+    return refused.map((id) => refusal(id, 'workers_blocked', `${reason}: ${message}`));
+  }
+
+  /** One for a burst: the next one when all of it was served or left, or nothing came of the first. */
+  #wakes(now: number): readonly Effect[] {
+    const isNeeded = this.#held.size > 0 && this.readyWorkers() === 0;
+    if (!isNeeded) {
+      this.#wokenAt = undefined;
+      return [];
+    }
+    if (this.#wokenAt !== undefined && now - this.#wokenAt < WAKE_AGAIN_MS) return [];
+    this.#wokenAt = now;
+    return [{ type: 'wake' }];
+  }
+}
+
+const RETRY_AFTER_S = { queue_full: 5, hold_expired: 10, workers_blocked: 60 } as const;
+
+function refusal(id: string, code: Refusal['code'], message: string): Effect {
+  return {
+    type: 'refuse',
+    id,
+    refusal: { status: 503, code, message, retryAfterSeconds: RETRY_AFTER_S[code] },
+  };
+}

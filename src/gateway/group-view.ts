@@ -1,0 +1,177 @@
+import type { EndpointGroup } from '../api/v1alpha1/endpoint-group.ts';
+import { labels } from '../api/v1alpha1/names.ts';
+import type { ObjectMeta } from '../lib/object-meta.ts';
+import { parseDuration } from '../lib/time.ts';
+import type { Condition, KubeObject } from '../runtime/kube/kube-object.ts';
+import { objectKey } from '../runtime/kube/kube-object.ts';
+import type { Blocked, QueueSettings } from './group-queue.ts';
+
+/** What is kept of an EndpointGroup: enough to hold requests for it and to route them. */
+export interface GatewayGroup extends KubeObject {
+  readonly spec: {
+    readonly gateway?: GatewaySpec | undefined;
+    readonly maxQueueTime: string;
+    readonly expectedPerf?: string | undefined;
+    readonly template: { readonly spec: { readonly ports?: readonly DeclaredPort[] | undefined } };
+  };
+  readonly status?: { readonly conditions?: readonly Condition[] | undefined } | undefined;
+}
+
+type GatewaySpec = NonNullable<EndpointGroup['spec']['gateway']>;
+
+interface DeclaredPort {
+  readonly name?: string | undefined;
+  readonly containerPort: number;
+  readonly protocol: 'TCP' | 'UDP';
+}
+
+/** What is kept of an EndpointSlice that leads to one worker. */
+export interface WorkerSlice extends KubeObject {
+  readonly endpoints:
+    | readonly {
+        readonly addresses: readonly string[];
+        readonly conditions?:
+          | {
+              readonly ready?: boolean | null;
+              readonly serving?: boolean | null;
+              readonly terminating?: boolean | null;
+            }
+          | undefined;
+      }[]
+    | null;
+  readonly ports: readonly { readonly name?: string; readonly port?: number }[] | null;
+}
+
+/** How requests of one group are handled. */
+export interface GroupSettings extends QueueSettings {
+  readonly namespace: string;
+  readonly name: string;
+  readonly work: GatewaySpec['work'];
+  /** The Secret of the callers' keys; undefined where everyone may call. */
+  readonly keysSecret: string | undefined;
+}
+
+/** A worker that is published. */
+export interface PublishedWorker {
+  readonly name: string;
+  /** `ip:port`, as Envoy dials it. */
+  readonly address: string;
+  /** False: it finishes what it has. */
+  readonly ready: boolean;
+}
+
+/** Labels by which the slices of workers are found. */
+export const WORKER_SLICES = `${labels.managedBy},${labels.endpointGroup}`;
+
+/** What of a group is read here; the rest is not kept in memory. */
+export function keptGroup(object: KubeObject): GatewayGroup {
+  // The CRD's schema has checked what the API server hands out.
+  const { spec, status, ...rest } = object as GatewayGroup;
+  const { gateway, maxQueueTime, expectedPerf, template } = spec;
+  const { ports } = template.spec;
+  const conditions = (status?.conditions ?? []).filter(({ type }) => BLOCKING.has(type));
+  return {
+    ...rest,
+    metadata: keptMeta(object.metadata, []),
+    spec: { gateway, maxQueueTime, expectedPerf, template: { spec: { ports } } },
+    status: { conditions },
+  };
+}
+
+/** The same of a slice. */
+export function keptSlice(object: KubeObject): WorkerSlice {
+  const { endpoints, ports, ...rest } = object as WorkerSlice;
+  const metadata = keptMeta(object.metadata, [labels.endpointGroup, labels.instance]);
+  return { apiVersion: rest.apiVersion, kind: rest.kind, metadata, endpoints, ports };
+}
+
+function keptMeta(metadata: ObjectMeta, names: readonly string[]): ObjectMeta {
+  const { name, namespace, uid, resourceVersion, generation, ownerReferences } = metadata;
+  const kept = Object.entries(metadata.labels ?? {}).filter(([label]) => names.includes(label));
+  return {
+    ...{ name, namespace, uid, resourceVersion, generation },
+    labels: Object.fromEntries(kept),
+    ...(ownerReferences && { ownerReferences }),
+  };
+}
+
+/** How to serve a group; undefined where it has no gateway. */
+export function settingsOf({ metadata, spec }: GatewayGroup): GroupSettings | undefined {
+  const { gateway } = spec;
+  if (!gateway?.enabled) return undefined;
+  return {
+    namespace: metadata.namespace ?? '',
+    name: metadata.name,
+    holdMs: parseDuration(gateway.hold) ?? 0,
+    maxHeld: gateway.maxHeld,
+    maxQueueTimeMs: parseDuration(spec.maxQueueTime) ?? 0,
+    expectedPerf: spec.expectedPerf === undefined ? undefined : Number(spec.expectedPerf),
+    work: gateway.work,
+    keysSecret: gateway.keys?.secretName,
+  };
+}
+
+/** Conditions, and with which reasons they say that no worker comes; any reason where it is not listed. */
+const BLOCKING: ReadonlyMap<string, (condition: Condition) => boolean> = new Map([
+  ['Stalled', ({ status }: Condition) => status === 'True'],
+  ['AtSpendCeiling', ({ status }: Condition) => status === 'True'],
+  [
+    'Ready',
+    ({ status, reason }: Condition) =>
+      status === 'False' && ['WorkersFailing', 'WriteRefused', 'ScalingPaused'].includes(reason),
+  ],
+]);
+
+/** Why no worker can be started, as the operator has written it; undefined while one can. */
+export function blockedOf({ status }: GatewayGroup): Blocked | undefined {
+  const found = status?.conditions?.find((condition) => BLOCKING.get(condition.type)?.(condition));
+  return found && { reason: found.reason, message: found.message };
+}
+
+/** The key of the group that a slice belongs to. */
+export function groupOfSlice({ metadata }: WorkerSlice): string {
+  return objectKey({ namespace: metadata.namespace, name: metadata.labels?.[labels.endpointGroup] ?? '' });
+}
+
+/**
+ * The workers of a group that take requests or finish them, in the order of their names. Those without the port of the
+ * gateway cannot be served through it, and are left out. `dialled` says where an address is reached from Envoy.
+ */
+export function workersOf(
+  group: GatewayGroup,
+  slices: readonly WorkerSlice[],
+  dialled: (address: string) => string,
+): readonly PublishedWorker[] {
+  const port = portNameOf(group);
+  const workers = slices.flatMap((slice): PublishedWorker[] => {
+    const [endpoint] = slice.endpoints ?? [];
+    const [address] = endpoint?.addresses ?? [];
+    const number = slice.ports?.find(({ name }) => name === port)?.port;
+    if (!endpoint || address === undefined || number === undefined) return [];
+    const host = dialled(address);
+    return [
+      {
+        name: workerOf(slice),
+        address: `${host.includes(':') ? `[${host}]` : host}:${number}`,
+        ready: endpoint.conditions?.ready !== false,
+      },
+    ];
+  });
+  return workers.toSorted((one, other) => (one.name < other.name ? -1 : 1));
+}
+
+/** A slice belongs to the GpuInstance that controls it. */
+function workerOf({ metadata }: WorkerSlice): string {
+  const owner = metadata.ownerReferences?.find(({ controller }) => controller);
+  return metadata.labels?.[labels.instance] ?? owner?.name ?? metadata.name;
+}
+
+/** The name that slices give the port that serves: the one that is named, else the first of TCP. */
+function portNameOf({ spec }: GatewayGroup): string | undefined {
+  const { port } = spec.gateway ?? {};
+  const declared = (spec.template.spec.ports ?? []).filter(({ protocol }) => protocol === 'TCP');
+  const found = declared.find(({ name, containerPort }) =>
+    port === undefined ? true : name === String(port) || String(containerPort) === String(port),
+  );
+  return found && (found.name ?? `tcp-${found.containerPort}`);
+}

@@ -1,0 +1,71 @@
+import type { DescMessage, DescService, MessageShape } from '@bufbuild/protobuf';
+import { fromBinary, toBinary } from '@bufbuild/protobuf';
+import {
+  type handleBidiStreamingCall,
+  type handleClientStreamingCall,
+  Server,
+  ServerCredentials,
+  type ServiceDefinition,
+} from '@grpc/grpc-js';
+
+/** What answers the calls of one method. */
+type Handler = handleBidiStreamingCall<never, never> | handleClientStreamingCall<never, never>;
+
+/** One service, and what answers the calls of its methods by their names. */
+export interface GrpcService {
+  readonly service: DescService;
+  readonly handlers: Readonly<Record<string, unknown>>;
+}
+
+export interface GrpcListening {
+  /** The port that was really taken. */
+  readonly port: number;
+  /** Ends all streams. */
+  close(): void;
+}
+
+/** Each held request is a stream of one connection. */
+const MAX_STREAMS = 100_000;
+
+/** Serves these services without TLS: Envoy is beside it, on loopback. Rejects if the address cannot be taken. */
+export function serveGrpc(
+  services: readonly GrpcService[],
+  { host, port }: { readonly host: string; readonly port: number },
+): Promise<GrpcListening> {
+  const server = new Server({ 'grpc.max_concurrent_streams': MAX_STREAMS });
+  for (const { service, handlers } of services)
+    server.addService(definitionOf(service), handlers as Record<string, Handler>);
+  const bound = host === '' ? '[::]' : host.includes(':') ? `[${host}]` : host;
+  return new Promise((resolve, reject) => {
+    server.bindAsync(`${bound}:${port}`, ServerCredentials.createInsecure(), (error, taken) => {
+      if (error) reject(error);
+      else resolve({ port: taken, close: () => server.forceShutdown() });
+    });
+  });
+}
+
+function definitionOf(service: DescService): ServiceDefinition {
+  const methods = service.methods.map((method) => {
+    const { input, output, methodKind } = method;
+    const path = `/${service.typeName}/${method.name}`;
+    const definition = {
+      path,
+      requestStream: methodKind === 'bidi_streaming' || methodKind === 'client_streaming',
+      responseStream: methodKind === 'bidi_streaming' || methodKind === 'server_streaming',
+      requestSerialize: bytesOf(input),
+      requestDeserialize: messageOf(input),
+      responseSerialize: bytesOf(output),
+      responseDeserialize: messageOf(output),
+    };
+    return [method.name, definition] as const;
+  });
+  return Object.fromEntries(methods);
+}
+
+function bytesOf<Desc extends DescMessage>(desc: Desc): (message: MessageShape<Desc>) => Buffer {
+  return (message) => Buffer.from(toBinary(desc, message));
+}
+
+function messageOf<Desc extends DescMessage>(desc: Desc): (bytes: Buffer) => MessageShape<Desc> {
+  return (bytes) => fromBinary(desc, bytes);
+}

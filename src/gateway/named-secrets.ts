@@ -1,0 +1,143 @@
+import { inBackground } from '../lib/background.ts';
+import type { Clock, Timer } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import { secretResource } from '../runtime/kube/core-resources.ts';
+import type { KubeClient } from '../runtime/kube/kube-client.ts';
+import { type KubeObject, type ObjectRef, objectKey, refOfKey } from '../runtime/kube/kube-object.ts';
+
+/** Data of a Secret by its keys, decoded. */
+export type SecretData = ReadonlyMap<string, string>;
+
+/** What is known of a Secret. `unread`: nothing yet. */
+export type KnownSecret =
+  | { readonly type: 'unread' }
+  | { readonly type: 'absent' }
+  | { readonly type: 'present'; readonly version: string; readonly data: SecretData };
+
+interface SecretObject extends KubeObject {
+  readonly data?: Readonly<Record<string, string>> | null;
+}
+
+export interface NamedSecretsOptions {
+  readonly client: Pick<KubeClient, 'get'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Called after a Secret of this key (`namespace/name`) became known, or differs from what was known. */
+  readonly onChange: (key: string) => void;
+}
+
+/** How often each Secret is read again, milliseconds. */
+export const SECRET_READ_MS = 30_000;
+/** After a failed read, milliseconds. */
+const RETRY_MS = 2_000;
+
+interface Followed {
+  known: KnownSecret;
+  failure: string | undefined;
+  timer: Timer | undefined;
+}
+
+const UNREAD: KnownSecret = { type: 'unread' };
+
+/**
+ * Secrets that are referenced by name, each read by a GET of its own and read again every 30 s: no list and no watch, so
+ * that this process needs no right to read any other. What was read stays known while the API server cannot be reached.
+ */
+export class NamedSecrets {
+  readonly #options: NamedSecretsOptions;
+  readonly #followed = new Map<string, Followed>();
+
+  constructor(options: NamedSecretsOptions) {
+    this.#options = options;
+  }
+
+  /** Follows exactly these from now on. New ones are read at once, others are forgotten. */
+  follow(refs: readonly ObjectRef[]): void {
+    const named = new Set(refs.map(objectKey));
+    for (const key of this.#followed.keys()) if (!named.has(key)) this.#forget(key);
+    for (const key of named) {
+      if (this.#followed.has(key)) continue;
+      this.#followed.set(key, { known: UNREAD, failure: undefined, timer: undefined });
+      this.#readSoon(key);
+    }
+  }
+
+  /** What is known of it; `unread` for one that is not followed. */
+  known(ref: ObjectRef): KnownSecret {
+    return this.#followed.get(objectKey(ref))?.known ?? UNREAD;
+  }
+
+  /** Reads a followed Secret now, as after a change of the object that references it. */
+  refresh(ref: ObjectRef): void {
+    const key = objectKey(ref);
+    if (this.#followed.get(key)?.timer) this.#readSoon(key);
+  }
+
+  /** Forgets all of them. */
+  stop(): void {
+    this.follow([]);
+  }
+
+  #forget(key: string): void {
+    this.#followed.get(key)?.timer?.cancel();
+    this.#followed.delete(key);
+  }
+
+  #readSoon(key: string): void {
+    const followed = this.#followed.get(key);
+    if (!followed) return;
+    followed.timer?.cancel();
+    followed.timer = undefined;
+    const subject = { task: 'read of a Secret', object: key };
+    inBackground(
+      subject,
+      () => this.#read(key, followed),
+      (error) => this.#options.log.error('A Secret could not be taken over', { secret: key, error }),
+    );
+  }
+
+  async #read(key: string, followed: Followed): Promise<void> {
+    const { client, clock } = this.#options;
+    let nextMs = SECRET_READ_MS;
+    try {
+      const found = await client.get<SecretObject>(secretResource, refOfKey(key));
+      if (this.#followed.get(key) === followed) this.#learn(key, followed, found);
+    } catch (error) {
+      nextMs = RETRY_MS;
+      this.#failed(key, followed, error);
+    }
+    if (this.#followed.get(key) !== followed) return;
+    followed.timer = clock.setTimer(nextMs, () => this.#readSoon(key), { background: true });
+  }
+
+  #learn(key: string, followed: Followed, found: SecretObject | undefined): void {
+    const before = followed.known;
+    const known = knownOf(found);
+    followed.known = known;
+    followed.failure = undefined;
+    const isSame =
+      before.type === 'present' && known.type === 'present'
+        ? before.version === known.version
+        : before.type === known.type;
+    if (!isSame) this.#options.onChange(key);
+  }
+
+  #failed(key: string, followed: Followed, error: unknown): void {
+    const failure = error instanceof Error ? error.message : String(error);
+    if (followed.failure !== failure)
+      this.#options.log.warn('A Secret cannot be read', { secret: key, problem: failure });
+    followed.failure = failure;
+  }
+}
+
+function knownOf(found: SecretObject | undefined): KnownSecret {
+  if (!found) return { type: 'absent' };
+  const entries = Object.entries(found.data ?? {}).map(
+    ([name, value]) => [name, Buffer.from(value, 'base64').toString('utf8')] as const,
+  );
+  return {
+    type: 'present',
+    version: `${found.metadata.uid}/${found.metadata.resourceVersion}`,
+    data: new Map(entries),
+  };
+}

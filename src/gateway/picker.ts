@@ -1,0 +1,208 @@
+import { annotations, endpointGroupResource } from '../api/v1alpha1/names.ts';
+import { inBackground } from '../lib/background.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { Random } from '../lib/random.ts';
+import { formatExactTime } from '../lib/time.ts';
+import type { KubeClient } from '../runtime/kube/kube-client.ts';
+import { objectKey, refOf } from '../runtime/kube/kube-object.ts';
+import type { Informer } from '../runtime/list-watch/informer.ts';
+import { accessLogService, type EndedRequest } from './access-log.ts';
+import { callerKeys } from './caller-keys.ts';
+import { Discovery } from './discovery.ts';
+import { type Answer, extProcService, type RequestHead } from './ext-proc.ts';
+import type { GatewayMetrics, GroupFigures } from './gateway-metrics.ts';
+import {
+  blockedOf,
+  type GatewayGroup,
+  type GroupSettings,
+  settingsOf,
+  type WorkerSlice,
+  workersOf,
+} from './group-view.ts';
+import type { GrpcService } from './grpc-server.ts';
+import { NamedSecrets } from './named-secrets.ts';
+import { errorReply } from './openai-error.ts';
+import { routeOf } from './request-route.ts';
+import { type Access, ServedGroup } from './served-group.ts';
+
+export interface PickerOptions {
+  readonly groups: Informer<GatewayGroup>;
+  readonly slices: Informer<WorkerSlice>;
+  readonly client: Pick<KubeClient, 'get' | 'patch'>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly metrics: GatewayMetrics;
+  /** Where Envoy dials for an address: elsewhere only for simulated machines. */
+  readonly dialled: (address: string) => string;
+}
+
+/** The index of slices by their group. */
+export const BY_GROUP = 'group';
+
+/**
+ * What Envoy asks: to which worker does this request go? All groups of the watched namespaces that have a gateway are
+ * served, from the copies of their objects; requests wait in memory, and nothing else is kept.
+ */
+export class Picker {
+  readonly services: readonly GrpcService[];
+  readonly #options: PickerOptions;
+  readonly #groups = new Map<string, ServedGroup>();
+  readonly #secrets: NamedSecrets;
+  readonly #discovery: Discovery;
+
+  constructor(options: PickerOptions) {
+    this.#options = options;
+    const { client, clock, log, groups, slices } = options;
+    this.#secrets = new NamedSecrets({ client, clock, log, onChange: () => this.#refreshAccess() });
+    this.#discovery = new Discovery({
+      log,
+      onAccepted: () => this.#updateAll(),
+      onFresh: () => this.#forgetInFlight(),
+    });
+    this.services = [
+      extProcService((head) => this.answer(head), log),
+      accessLogService((request) => this.#ended(request)),
+      this.#discovery.service,
+    ];
+    groups.onChange(() => this.#refresh());
+    slices.onChange(() => this.#refresh());
+  }
+
+  /** Serves the groups that the copies hold; call it once they are complete. Every later change does the same. */
+  start(): void {
+    this.#refresh();
+  }
+
+  /** Answers every request that waits, and those that come later, with 503. */
+  close(): void {
+    for (const group of this.#groups.values()) group.close('The gateway ends; try again.');
+    this.#secrets.stop();
+  }
+
+  figures(): readonly GroupFigures[] {
+    return [...this.#groups.values()].map((group) => group.figures());
+  }
+
+  /** Whether an Envoy has asked for its clusters. */
+  isConnected(): boolean {
+    return this.#discovery.isConnected();
+  }
+
+  /** Resolves to what Envoy is to do with a request. */
+  async answer(head: RequestHead): Promise<Answer> {
+    const path = head.headers.get(':path') ?? '/';
+    const authority = head.headers.get(':authority') ?? '';
+    const route = routeOf({ path, authority }, (key) => this.#groups.has(key));
+    const group = route && this.#groups.get(route.group);
+    if (!group) return errorReply(UNKNOWN_GROUP);
+    return group.answer({ id: this.#options.random.uuid(), head, path: route.path });
+  }
+
+  /** An Envoy that begins anew has no request of the one before it. */
+  #forgetInFlight(): void {
+    for (const group of this.#groups.values()) group.forgetInFlight();
+  }
+
+  #ended(request: EndedRequest): void {
+    for (const group of this.#groups.values()) if (group.ended(request)) return;
+  }
+
+  #refresh(): void {
+    const { groups, log } = this.#options;
+    const served = new Map<string, GroupSettings>();
+    for (const group of groups.list()) {
+      const settings = settingsOf(group);
+      if (settings) served.set(objectKey(group.metadata), settings);
+    }
+    for (const [key, group] of this.#groups) {
+      if (served.has(key)) continue;
+      group.close('This group is not served any more.');
+      this.#groups.delete(key);
+      log.info('Group is not served any more', { group: key });
+    }
+    for (const [key, settings] of served) {
+      if (this.#groups.has(key)) continue;
+      this.#groups.set(key, this.#serve(key, settings));
+      log.info('Group is served', { group: key });
+    }
+    const named = [...served.values()].flatMap(({ namespace, keysSecret: name }) =>
+      name === undefined ? [] : [{ namespace, name }],
+    );
+    this.#secrets.follow(named);
+    this.#tellEnvoy();
+    this.#updateAll();
+    this.#refreshAccess();
+  }
+
+  #serve(key: string, settings: GroupSettings): ServedGroup {
+    const { clock, metrics } = this.#options;
+    return new ServedGroup({ key, settings, clock, metrics, wake: () => this.#wake(key) });
+  }
+
+  #tellEnvoy(): void {
+    const discovered = [...this.#groups.keys()].toSorted().map((key) => {
+      const addresses = this.#workersOf(key).map(({ address }) => address);
+      return { key, addresses: [...new Set(addresses)].toSorted() };
+    });
+    this.#discovery.set(discovered);
+  }
+
+  #workersOf(key: string) {
+    const { groups, slices, dialled } = this.#options;
+    const group = groups.get(key);
+    return group ? workersOf(group, slices.byIndex(BY_GROUP, key), dialled) : [];
+  }
+
+  /** A worker that Envoy does not know yet is not there. */
+  #updateAll(): void {
+    for (const [key, served] of this.#groups) {
+      const group = this.#options.groups.get(key);
+      const settings = group && settingsOf(group);
+      if (!settings) continue;
+      const known = this.#workersOf(key).filter(({ address }) => this.#discovery.knows(key, address));
+      served.update(settings, known, blockedOf(group));
+    }
+  }
+
+  #refreshAccess(): void {
+    for (const group of this.#groups.values()) group.setAccess(this.#accessOf(group.settings()));
+  }
+
+  #accessOf({ namespace, keysSecret: name }: GroupSettings): Access {
+    if (name === undefined) return { type: 'open' };
+    const known = this.#secrets.known({ namespace, name });
+    switch (known.type) {
+      case 'present':
+        return { type: 'keys', keys: callerKeys(known.data) };
+      case 'absent':
+        return { type: 'unknown', problem: `There is no Secret ${name} with the keys of this group.` };
+      case 'unread':
+        return { type: 'unknown', problem: 'The keys of this group have not been read yet.' };
+    }
+  }
+
+  /** The annotation by which people wake a group too; the operator acts on each new value once. */
+  #wake(key: string): void {
+    const { client, clock, log, groups } = this.#options;
+    const group = groups.get(key);
+    if (!group) return;
+    const body = { metadata: { annotations: { [annotations.wakeAt]: formatExactTime(clock.now()) } } };
+    inBackground(
+      { task: 'wake', object: key },
+      async () => {
+        await client.patch(endpointGroupResource, refOf(group), { type: 'merge', body });
+        log.info('Group is woken', { group: key });
+      },
+      (error) => log.error('A group could not be woken', { group: key, error }),
+    );
+  }
+}
+
+const UNKNOWN_GROUP = {
+  status: 404,
+  code: 'group_not_found',
+  message:
+    'No group with a gateway is served here: call /NAMESPACE/NAME/..., or the host NAME.NAMESPACE, of an EndpointGroup with spec.gateway.',
+} as const;

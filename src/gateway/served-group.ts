@@ -1,0 +1,240 @@
+import type { Clock, Timer } from '../lib/clock.ts';
+import type { EndedRequest } from './access-log.ts';
+import type { CallerKeys } from './caller-keys.ts';
+import { CLUSTER_HEADER, DESTINATION_HEADER, REQUEST_ID_HEADER } from './envoy-config.ts';
+import type { Answer, RequestHead } from './ext-proc.ts';
+import type { GatewayMetrics, GroupFigures } from './gateway-metrics.ts';
+import { type Blocked, type Effect, GroupQueue } from './group-queue.ts';
+import type { GroupSettings, PublishedWorker } from './group-view.ts';
+import { errorReply } from './openai-error.ts';
+
+export interface ServedGroupOptions {
+  readonly key: string;
+  readonly settings: GroupSettings;
+  readonly clock: Clock;
+  readonly metrics: GatewayMetrics;
+  /** Asks the operator to start a worker. */
+  readonly wake: () => void;
+}
+
+/** Who may call. `unknown`: the Secret has not been read, or there is none. */
+export type Access =
+  | { readonly type: 'open' }
+  | { readonly type: 'keys'; readonly keys: CallerKeys }
+  | { readonly type: 'unknown'; readonly problem: string };
+
+/** A request of this group. */
+export interface GroupRequest {
+  readonly id: string;
+  readonly head: RequestHead;
+  /** As its worker is to see it. */
+  readonly path: string;
+}
+
+interface Waiting {
+  readonly caller: string;
+  readonly work: number;
+  readonly request: GroupRequest;
+  readonly resolve: (answer: Answer) => void;
+}
+
+interface Picked {
+  readonly caller: string;
+  readonly work: number;
+  /** Names of workers by their addresses, as they were when it was picked. */
+  readonly workers: ReadonlyMap<string, string>;
+}
+
+/** The header that says what a request counts as. */
+const WORK_HEADER = 'x-gpurental-work';
+const MAX_WORK = 1e9;
+
+/** The requests of one group: checked, counted, held, routed and ended. */
+export class ServedGroup {
+  readonly #options: ServedGroupOptions;
+  readonly #queue: GroupQueue;
+  readonly #waiting = new Map<string, Waiting>();
+  readonly #picked = new Map<string, Picked>();
+  #settings: GroupSettings;
+  #access: Access = { type: 'unknown', problem: 'The keys of this group have not been read yet.' };
+  #workers: readonly PublishedWorker[] = [];
+  #timer: Timer | undefined;
+
+  constructor(options: ServedGroupOptions) {
+    this.#options = options;
+    this.#settings = options.settings;
+    this.#queue = new GroupQueue(options.settings);
+  }
+
+  settings(): GroupSettings {
+    return this.#settings;
+  }
+
+  /** Published workers that Envoy knows, and whether others can be started. */
+  update(settings: GroupSettings, workers: readonly PublishedWorker[], blocked: Blocked | undefined): void {
+    this.#settings = settings;
+    this.#workers = workers;
+    const now = this.#options.clock.monotonic();
+    this.#carryOut(this.#queue.configure(settings, now));
+    this.#carryOut(this.#queue.setWorkers(workers, now));
+    this.#carryOut(this.#queue.setBlocked(blocked, now));
+  }
+
+  setAccess(access: Access): void {
+    this.#access = access;
+  }
+
+  /** Resolves when a worker was picked or the request is refused; never while it waits, also when its client has left. */
+  answer(request: GroupRequest): Promise<Answer> {
+    const { headers, left } = request.head;
+    const caller = this.#callerOf(headers.get('authorization'));
+    if (typeof caller !== 'string') return Promise.resolve(this.#refuse(caller));
+    const work = this.#workOf(headers.get(WORK_HEADER));
+    return new Promise((resolve) => {
+      const { id } = request;
+      if (left.aborted) return;
+      this.#waiting.set(id, { caller, work, request, resolve });
+      left.addEventListener('abort', () => this.#leave(id), { once: true });
+      this.#carryOut(this.#queue.arrive({ id, work }, this.#options.clock.monotonic()));
+    });
+  }
+
+  /** False where the request is none of this group. */
+  ended(request: EndedRequest): boolean {
+    const picked = this.#picked.get(request.id);
+    if (!picked) return false;
+    this.#picked.delete(request.id);
+    const { metrics, clock } = this.#options;
+    const { status, attempts, firstByteMs } = request;
+    const worker = request.upstream === undefined ? undefined : picked.workers.get(request.upstream);
+    const retries = Math.max(0, attempts - 1);
+    const { work: unit } = this.#settings;
+    metrics.served(this.#settings, {
+      ...{ caller: picked.caller, work: picked.work },
+      ...{ unit, status, retries, firstByteMs },
+    });
+    this.#carryOut(this.#queue.end(request.id, { worker, failed: status >= 500 }, clock.monotonic()));
+    return true;
+  }
+
+  /** All requests that workers had through an Envoy that is gone are over. */
+  forgetInFlight(): void {
+    const now = this.#options.clock.monotonic();
+    const ids = [...this.#picked.keys()];
+    this.#picked.clear();
+    for (const id of ids) this.#carryOut(this.#queue.end(id, { worker: undefined, failed: false }, now));
+  }
+
+  figures(): GroupFigures {
+    const { namespace, name } = this.#settings;
+    return {
+      namespace,
+      name,
+      heldRequests: this.#queue.heldRequests(),
+      inFlightRequests: this.#queue.inFlightRequests(),
+      readyWorkers: this.#queue.readyWorkers(),
+    };
+  }
+
+  /** Answers all that wait; the group is gone or this process ends. */
+  close(message: string): void {
+    this.#timer?.cancel();
+    for (const [id, { resolve }] of this.#waiting) {
+      this.#queue.leave(id);
+      resolve(this.#refuse({ status: 503, code: 'gateway_ending', message, retryAfterSeconds: 1 }));
+    }
+    this.#waiting.clear();
+  }
+
+  #callerOf(authorization: string | undefined): string | Parameters<typeof errorReply>[0] {
+    const access = this.#access;
+    switch (access.type) {
+      case 'open':
+        return '';
+      case 'unknown':
+        return { status: 503, code: 'keys_unknown', message: access.problem, retryAfterSeconds: 5 };
+      case 'keys':
+        return (
+          access.keys.callerOf(authorization) ?? {
+            status: 401,
+            code: 'invalid_api_key',
+            message: 'This key may not call the group: send Authorization: Bearer KEY with a key that may.',
+          }
+        );
+    }
+  }
+
+  #workOf(header: string | undefined): number {
+    if (this.#settings.work !== 'Header' || header === undefined) return 1;
+    const work = /^\d+(\.\d+)?$/.test(header) ? Number(header) : 1;
+    return Math.min(work, MAX_WORK);
+  }
+
+  #leave(id: string): void {
+    if (!this.#waiting.delete(id)) return;
+    this.#queue.leave(id);
+    this.#options.metrics.left(this.#settings);
+    this.#arm();
+  }
+
+  #carryOut(effects: readonly Effect[]): void {
+    for (const effect of effects) this.#apply(effect);
+    this.#arm();
+  }
+
+  #apply(effect: Effect): void {
+    const { metrics, wake } = this.#options;
+    switch (effect.type) {
+      case 'wake':
+        metrics.woke(this.#settings);
+        wake();
+        return;
+      case 'refuse':
+        this.#take(effect.id)?.resolve(this.#refuse(effect.refusal));
+        return;
+      case 'pick': {
+        const waiting = this.#take(effect.id);
+        if (!waiting) return;
+        metrics.picked(this.#settings, effect.waitMs);
+        waiting.resolve(this.#route(waiting, effect.candidates));
+      }
+    }
+  }
+
+  #take(id: string): Waiting | undefined {
+    const waiting = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    return waiting;
+  }
+
+  #route({ caller, work, request }: Waiting, candidates: readonly string[]): Answer {
+    const workers = new Map(this.#workers.map(({ name, address }) => [address, name]));
+    this.#picked.set(request.id, { caller, work, workers });
+    const addresses = candidates.flatMap(
+      (candidate) => this.#workers.find(({ name }) => name === candidate)?.address ?? [],
+    );
+    return {
+      type: 'route',
+      headers: {
+        ':path': request.path,
+        [CLUSTER_HEADER]: this.#options.key,
+        [DESTINATION_HEADER]: addresses.join(','),
+        [REQUEST_ID_HEADER]: request.id,
+      },
+    };
+  }
+
+  #refuse(error: Parameters<typeof errorReply>[0]): Answer {
+    this.#options.metrics.refused(this.#settings, error.code);
+    return errorReply(error);
+  }
+
+  #arm(): void {
+    const { clock } = this.#options;
+    this.#timer?.cancel();
+    const at = this.#queue.nextAt();
+    if (at === undefined) return;
+    const tick = (): void => this.#carryOut(this.#queue.tick(clock.monotonic()));
+    this.#timer = clock.setTimer(Math.max(0, at - clock.monotonic()), tick, { background: true });
+  }
+}

@@ -1,0 +1,152 @@
+import type { MetricRegistry } from './metric-registry.ts';
+
+interface GroupRef {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+interface ServedRequest {
+  readonly caller: string;
+  readonly status: number;
+  readonly work: number;
+  readonly unit: 'Requests' | 'Header';
+  readonly retries: number;
+  readonly firstByteMs: number | undefined;
+}
+
+/** What a picker reports of requests as it happens. A caller's name is that of its key, and empty where there are none. */
+export interface GatewayRequestMetrics {
+  picked(group: GroupRef, waitMs: number): void;
+  served(group: GroupRef, request: ServedRequest): void;
+  refused(group: GroupRef, code: string): void;
+  left(group: GroupRef): void;
+  woke(group: GroupRef): void;
+}
+
+/** What stands still, read at each exposition. */
+export interface GatewayGroupFigures extends GroupRef {
+  readonly heldRequests: number;
+  readonly inFlightRequests: number;
+  readonly readyWorkers: number;
+}
+
+/** From a pick at once to a machine that had to be rented and booted. */
+const WAIT_BUCKETS = [0.001, 0.01, 0.1, 1, 5, 10, 30, 60, 120, 300, 600, 3600];
+const FIRST_BYTE_BUCKETS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
+
+const GROUP_LABELS = ['namespace', 'name'] as const;
+const UNITS = { Requests: 'requests', Header: 'header' } as const;
+
+const REQUESTS = {
+  name: 'gpu_rental_gateway_requests_total',
+  help: 'Requests that a worker was picked for and that have ended, by caller and status; 0 is a client that left.',
+  labelNames: [...GROUP_LABELS, 'caller', 'code'],
+} as const;
+const WORK = {
+  name: 'gpu_rental_gateway_work_total',
+  help: 'Work of requests that have ended, by caller and unit: requests, or what the header gives.',
+  labelNames: [...GROUP_LABELS, 'caller', 'unit'],
+} as const;
+const PICKS = {
+  name: 'gpu_rental_gateway_picks_total',
+  help: 'Requests that a worker was picked for.',
+  labelNames: GROUP_LABELS,
+} as const;
+const WAITS = {
+  name: 'gpu_rental_gateway_wait_seconds',
+  help: 'How long requests were held before a worker was picked for them.',
+  labelNames: GROUP_LABELS,
+} as const;
+const FIRST_BYTES = {
+  name: 'gpu_rental_gateway_first_byte_seconds',
+  help: 'From the arrival of a request to the first byte of its response.',
+  labelNames: GROUP_LABELS,
+} as const;
+const RETRIES = {
+  name: 'gpu_rental_gateway_retries_total',
+  help: 'Attempts beyond the first: another worker was tried before the first byte.',
+  labelNames: GROUP_LABELS,
+} as const;
+const REFUSALS = {
+  name: 'gpu_rental_gateway_refusals_total',
+  help: 'Requests that the picker refused, by the code in the body.',
+  labelNames: [...GROUP_LABELS, 'code'],
+} as const;
+const LEFT = {
+  name: 'gpu_rental_gateway_left_total',
+  help: 'Requests whose client left while they were held.',
+  labelNames: GROUP_LABELS,
+} as const;
+const WAKES = {
+  name: 'gpu_rental_gateway_wakes_total',
+  help: 'Times that the operator was asked to start workers at once.',
+  labelNames: GROUP_LABELS,
+} as const;
+
+/** The families of one picker. */
+export function createGatewayMetrics(registry: MetricRegistry): GatewayRequestMetrics {
+  const requests = registry.counter(REQUESTS);
+  const work = registry.counter(WORK);
+  const picks = registry.counter(PICKS);
+  const waits = registry.histogram(WAITS, WAIT_BUCKETS);
+  const firstBytes = registry.histogram(FIRST_BYTES, FIRST_BYTE_BUCKETS);
+  const retries = registry.counter(RETRIES);
+  const refusals = registry.counter(REFUSALS);
+  const left = registry.counter(LEFT);
+  const wakes = registry.counter(WAKES);
+  return {
+    picked(group, waitMs) {
+      picks.inc(labelsOf(group));
+      waits.observe(labelsOf(group), waitMs / 1000);
+    },
+    served(group, request) {
+      const { caller, status, unit } = request;
+      requests.inc({ ...labelsOf(group), caller, code: String(status) });
+      work.inc({ ...labelsOf(group), caller, unit: UNITS[unit] }, request.work);
+      retries.inc(labelsOf(group), request.retries);
+      if (request.firstByteMs !== undefined) firstBytes.observe(labelsOf(group), request.firstByteMs / 1000);
+    },
+    refused: (group, code) => refusals.inc({ ...labelsOf(group), code }),
+    left: (group) => left.inc(labelsOf(group)),
+    woke: (group) => wakes.inc(labelsOf(group)),
+  };
+}
+
+const FIGURES = [
+  {
+    name: 'held_requests',
+    help: 'Requests that wait in the picker.',
+    read: ({ heldRequests }) => heldRequests,
+  },
+  {
+    name: 'in_flight_requests',
+    help: 'Requests that workers have through this picker.',
+    read: ({ inFlightRequests }) => inFlightRequests,
+  },
+  { name: 'ready_workers', help: 'Workers that take requests.', read: ({ readyWorkers }) => readyWorkers },
+] as const satisfies readonly {
+  readonly name: string;
+  readonly help: string;
+  readonly read: (figures: GatewayGroupFigures) => number;
+}[];
+
+/** Shows the groups of one picker as they are at each exposition. */
+export function showGatewayGroups(
+  registry: MetricRegistry,
+  groups: () => readonly GatewayGroupFigures[],
+): void {
+  const gauges = FIGURES.map(({ name, help, read }) => ({
+    read,
+    gauge: registry.gauge({ name: `gpu_rental_gateway_${name}`, help, labelNames: GROUP_LABELS }),
+  }));
+  registry.beforeExposition(() => {
+    for (const { gauge, read } of gauges) {
+      gauge.reset();
+      for (const figures of groups()) gauge.set(labelsOf(figures), read(figures));
+    }
+  });
+}
+
+function labelsOf({ namespace, name }: GroupRef): GroupRef {
+  return { namespace, name };
+}

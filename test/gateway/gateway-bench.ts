@@ -1,0 +1,185 @@
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { API_VERSION, annotations, endpointGroupResource, labels } from '../../src/api/v1alpha1/names.ts';
+import { envoyBootstrap } from '../../src/gateway/envoy-config.ts';
+import { type EnvoyProcess, startEnvoy } from '../../src/gateway/envoy-process.ts';
+import {
+  type GatewayGroup,
+  groupOfSlice,
+  keptGroup,
+  keptSlice,
+  WORKER_SLICES,
+  type WorkerSlice,
+} from '../../src/gateway/group-view.ts';
+import { type GrpcListening, serveGrpc } from '../../src/gateway/grpc-server.ts';
+import { BY_GROUP, Picker } from '../../src/gateway/picker.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+import { seededRandom, systemRandom } from '../../src/lib/random.ts';
+import { endpointSliceResource, secretResource } from '../../src/runtime/kube/core-resources.ts';
+import { createKubeClient, type KubeClient } from '../../src/runtime/kube/kube-client.ts';
+import type { KubeObject } from '../../src/runtime/kube/kube-object.ts';
+import { createInformer, type Informer } from '../../src/runtime/list-watch/informer.ts';
+import { createGatewayMetrics } from '../../src/server/gateway-metrics.ts';
+import { createMetricRegistry, type MetricRegistry } from '../../src/server/metric-registry.ts';
+import { definitions } from '../builders/memory-cluster.ts';
+import { noCredentials } from '../builders/no-credentials.ts';
+import { until } from '../builders/until.ts';
+import { createMemoryKube } from '../simulation/memory-kube/memory-kube.ts';
+import { envoyBinary } from '../tools/envoy.ts';
+
+/** A picker with a real Envoy, on a Kubernetes API in memory. */
+export interface GatewayBench {
+  readonly kube: KubeClient;
+  readonly picker: Picker;
+  readonly registry: MetricRegistry;
+  /** Where clients call. */
+  readonly url: string;
+  createGroup(name: string, gateway?: Record<string, unknown>): Promise<void>;
+  /** Publishes a worker that answers so, as the operator does. */
+  publish(group: string, worker: string, answer: RequestListener): Promise<void>;
+  /** How often, and when last, the group was woken. */
+  wakes(group: string): Promise<readonly string[]>;
+  close(): Promise<void>;
+}
+
+export const NAMESPACE = 'default';
+
+export async function gatewayBench(): Promise<GatewayBench> {
+  const memory = createMemoryKube({ clock: systemClock, random: seededRandom(3), definitions });
+  const kube = createKubeClient({
+    transport: memory.transport,
+    origin: 'https://memory',
+    credentials: noCredentials,
+    ...{ clock: systemClock, random: systemRandom, log: silentLogger },
+  });
+  const shared = { client: kube, clock: systemClock, random: systemRandom, log: silentLogger };
+  const groups = createInformer<GatewayGroup>({
+    ...shared,
+    resource: endpointGroupResource,
+    project: keptGroup,
+  });
+  const slices = createInformer<WorkerSlice>({
+    ...{ ...shared, resource: endpointSliceResource, project: keptSlice },
+    labelSelector: WORKER_SLICES,
+    indexes: { [BY_GROUP]: (slice) => [groupOfSlice(slice)] },
+  });
+  const registry = createMetricRegistry();
+  const metrics = createGatewayMetrics(registry);
+  const picker = new Picker({ ...shared, groups, slices, metrics, dialled: (address) => address });
+  const wakes = new Map<string, string[]>();
+  const followed = followWakes(kube, wakes);
+  groups.start();
+  slices.start();
+  await Promise.all([groups.synced, slices.synced, followed.synced]);
+  picker.start();
+  const grpc = await serveGrpc(picker.services, { host: '127.0.0.1', port: 0 });
+  const port = await freePort();
+  const envoy = await startOn(port, grpc);
+  await until('Envoy is connected', () => picker.isConnected());
+  const servers: Server[] = [];
+  return {
+    ...{ kube, picker, registry },
+    url: `http://127.0.0.1:${port}`,
+    createGroup: (name, gateway = {}) => createGroup(kube, name, gateway),
+    async publish(group, worker, answer) {
+      const server = createServer(answer);
+      servers.push(server);
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      await kube.create(endpointSliceResource, sliceOf({ group, worker, server }));
+    },
+    wakes: async (group) => wakes.get(group) ?? [],
+    async close() {
+      picker.close();
+      await envoy.stop();
+      grpc.close();
+      for (const cache of [groups, slices, followed]) await cache.stop();
+      for (const server of servers) {
+        server.closeAllConnections();
+        server.close();
+      }
+    },
+  };
+}
+
+async function startOn(port: number, grpc: GrpcListening): Promise<EnvoyProcess> {
+  const config = envoyBootstrap({
+    listen: { host: '127.0.0.1', port },
+    picker: { host: '127.0.0.1', port: grpc.port },
+  });
+  return startEnvoy({ path: await envoyBinary(), config, clock: systemClock, log: silentLogger });
+}
+
+/** Every value that the annotation has had. */
+function followWakes(kube: KubeClient, wakes: Map<string, string[]>): Informer<KubeObject> {
+  const all = createInformer({
+    ...{ client: kube, clock: systemClock, random: systemRandom, log: silentLogger },
+    resource: endpointGroupResource,
+  });
+  all.onChange(({ object }) => {
+    const { name } = object.metadata;
+    const at = object.metadata.annotations?.[annotations.wakeAt];
+    const known = wakes.get(name) ?? [];
+    if (at !== undefined && known.at(-1) !== at) wakes.set(name, [...known, at]);
+  });
+  all.start();
+  return all;
+}
+
+async function createGroup(kube: KubeClient, name: string, gateway: Record<string, unknown>): Promise<void> {
+  const ports = [{ name: 'http', containerPort: 8000 }];
+  const template = { spec: { image: 'example/worker:1', offers: [{ maxPricePerHour: '1' }], ports } };
+  await kube.create(endpointGroupResource, {
+    apiVersion: API_VERSION,
+    kind: 'EndpointGroup',
+    metadata: { namespace: NAMESPACE, name },
+    spec: { gateway, template },
+  } as KubeObject);
+}
+
+export async function putKeys(kube: KubeClient, name: string, data: Record<string, string>): Promise<void> {
+  const encoded = Object.entries(data).map(([key, text]) => [key, Buffer.from(text).toString('base64')]);
+  await kube.create(secretResource, {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { namespace: NAMESPACE, name },
+    data: Object.fromEntries(encoded),
+  } as KubeObject);
+}
+
+function sliceOf({
+  group,
+  worker,
+  server,
+}: {
+  readonly group: string;
+  readonly worker: string;
+  readonly server: Server;
+}): KubeObject {
+  const { port } = server.address() as AddressInfo;
+  return {
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata: {
+      namespace: NAMESPACE,
+      name: `${worker}-endpoint`,
+      // Without an owner: the garbage collector of this API takes what has one that is not there.
+      labels: {
+        [labels.managedBy]: 'gpu-rental-operator',
+        [labels.endpointGroup]: group,
+        [labels.instance]: worker,
+      },
+    },
+    addressType: 'IPv4',
+    endpoints: [{ addresses: ['127.0.0.1'], conditions: { ready: true } }],
+    ports: [{ name: 'http', port, protocol: 'TCP' }],
+  } as KubeObject;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
