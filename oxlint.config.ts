@@ -274,7 +274,14 @@ export default defineConfig({
   plugins: ['typescript', 'import', 'oxc', 'unicorn', 'promise'],
   jsPlugins: ['./scripts/lint/vocabulary.ts', './scripts/lint/dynamic-imports.ts'],
   categories: { correctness: 'error' },
-  ignorePatterns: ['node_modules', 'dist', 'coverage', '**/golden/**', 'src/gateway/protocol', 'oxlint.config.ts'],
+  ignorePatterns: [
+    'node_modules',
+    'dist',
+    'coverage',
+    '**/golden/**',
+    'src/gateway/protocol',
+    'oxlint.config.ts',
+  ],
   rules: {
     'import/no-cycle': ['error', { ignoreTypes: false }],
     'typescript/no-explicit-any': 'error',

@@ -1,7 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { OPTIONS } from './config/options.ts';
 import { mapAddress } from './config/values.ts';
-import { ConfigError, flagName, parseConfig, type RawOptions, variableName } from './config.ts';
+import {
+  ConfigError,
+  flagName,
+  parseConfig,
+  parsePickerConfig,
+  type RawOptions,
+  variableName,
+} from './config.ts';
 
 function problemsOf(flags: RawOptions, environment: Record<string, string> = {}): readonly string[] {
   try {
@@ -245,4 +252,18 @@ describe('mapping addresses', () => {
   ])('%s is dialled at %s', (address, target) => {
     expect(mapAddress(mappings, address)).toBe(target);
   });
+});
+
+test('reads the settings of a picker by the same rules, and names what cannot be', () => {
+  const config = parsePickerConfig({ listenAddress: ':80' }, { GPU_RENTAL_WATCH_NAMESPACE: 'a,b' });
+  expect(config).toMatchObject({
+    ...{ listenAddress: { host: '', port: 80 }, bindAddress: { host: '127.0.0.1', port: 9002 } },
+    ...{ watchNamespace: ['a', 'b'], envoy: undefined, shutdownGrace: 600_000 },
+  });
+  expect(() => parsePickerConfig({ bindAddress: '0' }, {})).toThrow(
+    '--bind-address (GPU_RENTAL_BIND_ADDRESS): "0" is not valid: write host:port, or :port for every address',
+  );
+  expect(() => parsePickerConfig({ bindAddress: ':0', printEnvoyConfig: true }, {})).toThrow(
+    '--bind-address: write a port',
+  );
 });

@@ -131,7 +131,7 @@ export class Picker {
       name === undefined ? [] : [{ namespace, name }],
     );
     this.#secrets.follow(named);
-    this.#tellEnvoy();
+    this.#setDiscovered();
     this.#updateAll();
     this.#refreshAccess();
   }
@@ -141,7 +141,7 @@ export class Picker {
     return new ServedGroup({ key, settings, clock, metrics, wake: () => this.#wake(key) });
   }
 
-  #tellEnvoy(): void {
+  #setDiscovered(): void {
     const discovered = [...this.#groups.keys()].toSorted().map((key) => {
       const addresses = this.#workersOf(key).map(({ address }) => address);
       return { key, addresses: [...new Set(addresses)].toSorted() };

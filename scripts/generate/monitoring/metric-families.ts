@@ -7,6 +7,7 @@ import { type Transport, TransportError } from '../../../src/lib/transport.ts';
 import { exposeOperator } from '../../../src/main/exposition.ts';
 import { createOperator } from '../../../src/main/operator.ts';
 import { tokenCredentials } from '../../../src/runtime/kube/credentials.ts';
+import { createGatewayMetrics, showGatewayGroups } from '../../../src/server/gateway-metrics.ts';
 import { countedTransport } from '../../../src/server/marketplace-request-metrics.ts';
 import { createMetricRegistry, type MetricRegistry } from '../../../src/server/metric-registry.ts';
 import { createRentalMetrics } from '../../../src/server/rental-metrics.ts';
@@ -64,6 +65,15 @@ function wire(registry: MetricRegistry): void {
 export function metricFamilies(): readonly MetricFamily[] {
   const families: MetricFamily[] = [];
   wire(recording(createMetricRegistry(), families));
+  return families.toSorted((left, right) => left.name.localeCompare(right.name, 'en'));
+}
+
+/** Every family of a picker that is not of its process. Sorted by name. */
+export function gatewayFamilies(): readonly MetricFamily[] {
+  const families: MetricFamily[] = [];
+  const registry = recording(createMetricRegistry(), families);
+  createGatewayMetrics(registry);
+  showGatewayGroups(registry, () => []);
   return families.toSorted((left, right) => left.name.localeCompare(right.name, 'en'));
 }
 

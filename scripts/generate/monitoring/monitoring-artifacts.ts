@@ -3,7 +3,7 @@ import { yaml, yamlDocuments } from '../yaml.ts';
 import { type Alert, alerts, runbookName } from './alerts.ts';
 import { dashboards } from './dashboard-panels.ts';
 import { grafanaDashboard } from './grafana.ts';
-import { type MetricFamily, metricFamilies } from './metric-families.ts';
+import { gatewayFamilies, type MetricFamily, metricFamilies } from './metric-families.ts';
 import { recordingRules } from './recording-rules.ts';
 
 const RUNBOOKS = 'https://github.com/gpu-rental-operator/gpu-rental-operator/blob/main/docs/runbooks';
@@ -74,6 +74,7 @@ const SECTIONS: readonly { readonly title: string; readonly about: string; reado
 
 function metricsPage(): string {
   const families = metricFamilies();
+  const gateway = gatewayFamilies();
   const sections = SECTIONS.flatMap(({ title, about, prefix }) => [
     `## ${title}`,
     '',
@@ -92,6 +93,14 @@ function metricsPage(): string {
     'Served at `/metrics` of `--metrics-bind-address` (`:8080`). Replicas that wait for the lease show their own process only: take `max` over replicas for gauges.',
     '',
     ...sections,
+    '## The gateway',
+    '',
+    'Served by [`gpu-rent endpoint-picker`](gateway.md) at its own `--metrics-bind-address` (`:9090`): sum over pickers. Alpha.',
+    '',
+    '| Family | Type | Labels | Meaning |',
+    '|---|---|---|---|',
+    ...gateway.map(familyRow),
+    '',
     '## Recording rules',
     '',
     '| Record | Expression |',

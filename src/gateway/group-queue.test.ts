@@ -1,0 +1,133 @@
+import { describe, expect, test } from 'vitest';
+import { type Effect, GroupQueue, type QueueSettings } from './group-queue.ts';
+
+const SETTINGS: QueueSettings = {
+  holdMs: 60_000,
+  maxHeld: 10,
+  maxQueueTimeMs: 30_000,
+  expectedPerf: undefined,
+};
+const ready = (...names: readonly string[]) => names.map((name) => ({ name, ready: true }));
+const queueWith = (settings: Partial<QueueSettings> = {}): GroupQueue =>
+  new GroupQueue({ ...SETTINGS, ...settings });
+const picksOf = (effects: readonly Effect[]) =>
+  effects.flatMap((effect) => (effect.type === 'pick' ? [[effect.id, ...effect.candidates]] : []));
+const refusalsOf = (effects: readonly Effect[]) =>
+  effects.flatMap((effect) => (effect.type === 'refuse' ? [[effect.id, effect.refusal.code]] : []));
+
+describe('a group without a ready worker', () => {
+  test('holds requests, wakes once, and serves them in their order when one comes', () => {
+    const queue = queueWith();
+    expect(queue.arrive({ id: 'a', work: 1 }, 0)).toEqual([{ type: 'wake' }]);
+    expect(queue.arrive({ id: 'b', work: 1 }, 10)).toEqual([]);
+    const effects = queue.setWorkers(ready('w1'), 5_000);
+    expect(effects).toEqual([
+      { type: 'pick', id: 'a', candidates: ['w1'], waitMs: 5_000 },
+      { type: 'pick', id: 'b', candidates: ['w1'], waitMs: 4_990 },
+    ]);
+    expect([queue.heldRequests(), queue.inFlightRequests()]).toEqual([0, 2]);
+  });
+
+  test('wakes again when nothing came of the first wake, and for the next burst', () => {
+    const queue = queueWith();
+    queue.arrive({ id: 'a', work: 1 }, 0);
+    expect(queue.nextAt()).toBe(30_000);
+    expect(queue.tick(29_999)).toEqual([]);
+    expect(queue.tick(30_000)).toEqual([{ type: 'wake' }]);
+    queue.leave('a');
+    expect(queue.nextAt()).toBeUndefined();
+    expect(queue.arrive({ id: 'b', work: 1 }, 30_001)).toEqual([{ type: 'wake' }]);
+  });
+
+  test('refuses a request that waited as long as it may', () => {
+    const queue = queueWith({ holdMs: 20_000 });
+    queue.arrive({ id: 'a', work: 1 }, 0);
+    queue.arrive({ id: 'b', work: 1 }, 1);
+    expect(queue.nextAt()).toBe(20_000);
+    expect(refusalsOf(queue.tick(20_000))).toEqual([['a', 'hold_expired']]);
+    expect(queue.heldRequests()).toBe(1);
+  });
+
+  test('refuses the request that is one too many', () => {
+    const queue = queueWith({ maxHeld: 1 });
+    queue.arrive({ id: 'a', work: 1 }, 0);
+    expect(refusalsOf(queue.arrive({ id: 'b', work: 1 }, 0))).toEqual([['b', 'queue_full']]);
+    expect(queue.heldRequests()).toBe(1);
+  });
+
+  test('holds none when maxHeld is 0', () => {
+    const queue = queueWith({ maxHeld: 0 });
+    expect(refusalsOf(queue.arrive({ id: 'a', work: 1 }, 0))).toEqual([['a', 'queue_full']]);
+    expect(queue.nextAt()).toBeUndefined();
+  });
+
+  test('refuses all of them with the reason when no worker can be started, and wakes nothing', () => {
+    const queue = queueWith();
+    queue.arrive({ id: 'a', work: 1 }, 0);
+    const blocked = { reason: 'AtSpendCeiling', message: 'Raise spec.maxSpendPerHour.' };
+    const [effect] = queue.setBlocked(blocked, 10);
+    expect(effect).toMatchObject({
+      id: 'a',
+      refusal: { code: 'workers_blocked', message: 'AtSpendCeiling: Raise spec.maxSpendPerHour.' },
+    });
+    expect(refusalsOf(queue.arrive({ id: 'b', work: 1 }, 20))).toEqual([['b', 'workers_blocked']]);
+    queue.setBlocked(undefined, 30);
+    expect(queue.arrive({ id: 'c', work: 1 }, 40)).toEqual([{ type: 'wake' }]);
+  });
+});
+
+describe('the choice of a worker', () => {
+  test('is the one with the least work, and two more for retries', () => {
+    const queue = queueWith();
+    queue.setWorkers(ready('w1', 'w2', 'w3', 'w4'), 0);
+    expect(picksOf(queue.arrive({ id: 'a', work: 5 }, 0))).toEqual([['a', 'w1', 'w2', 'w3']]);
+    expect(picksOf(queue.arrive({ id: 'b', work: 1 }, 0))).toEqual([['b', 'w2', 'w3', 'w4']]);
+    queue.end('a', { worker: 'w1', failed: false }, 1);
+    expect(picksOf(queue.arrive({ id: 'c', work: 1 }, 1))).toEqual([['c', 'w1', 'w3', 'w4']]);
+  });
+
+  test('waits while every worker has more work than it does within maxQueueTime', () => {
+    const queue = queueWith({ expectedPerf: 2, maxQueueTimeMs: 1_000 });
+    queue.setWorkers(ready('w1'), 0);
+    expect(picksOf(queue.arrive({ id: 'a', work: 3 }, 0))).toHaveLength(1);
+    expect(queue.arrive({ id: 'b', work: 1 }, 0)).toEqual([]);
+    expect(picksOf(queue.end('a', { worker: 'w1', failed: false }, 1))).toEqual([['b', 'w1']]);
+  });
+
+  test('passes over a worker that finishes what it has', () => {
+    const queue = queueWith();
+    queue.setWorkers([{ name: 'w1', ready: false }, ...ready('w2')], 0);
+    expect(picksOf(queue.arrive({ id: 'a', work: 1 }, 0))).toEqual([['a', 'w2']]);
+  });
+
+  test('comes last to one that failed, for 10 s, and takes it before nothing', () => {
+    const queue = queueWith();
+    queue.setWorkers(ready('w1', 'w2'), 0);
+    queue.arrive({ id: 'a', work: 1 }, 0);
+    queue.end('a', { worker: 'w1', failed: true }, 100);
+    expect(picksOf(queue.arrive({ id: 'b', work: 1 }, 200))).toEqual([['b', 'w2', 'w1']]);
+    queue.setWorkers(ready('w1'), 300);
+    expect(picksOf(queue.arrive({ id: 'c', work: 1 }, 300))).toEqual([['c', 'w1']]);
+    queue.setWorkers(ready('w1', 'w2'), 400);
+    queue.end('c', { worker: undefined, failed: false }, 400);
+    expect(picksOf(queue.arrive({ id: 'd', work: 1 }, 20_000))).toEqual([['d', 'w1', 'w2']]);
+  });
+
+  test('counts a first choice as failed that another worker had to stand in for', () => {
+    const queue = queueWith();
+    queue.setWorkers(ready('w1', 'w2'), 0);
+    queue.arrive({ id: 'a', work: 1 }, 0);
+    queue.end('a', { worker: 'w2', failed: false }, 100);
+    expect(picksOf(queue.arrive({ id: 'b', work: 1 }, 200))).toEqual([['b', 'w2', 'w1']]);
+  });
+
+  test('counts each end once', () => {
+    const queue = queueWith();
+    queue.setWorkers(ready('w1'), 0);
+    queue.arrive({ id: 'a', work: 1 }, 0);
+    queue.arrive({ id: 'b', work: 1 }, 0);
+    queue.end('a', { worker: 'w1', failed: false }, 1);
+    expect(queue.end('a', { worker: 'w1', failed: false }, 2)).toEqual([]);
+    expect(queue.inFlightRequests()).toBe(1);
+  });
+});

@@ -1,0 +1,102 @@
+import { expect, test } from 'vitest';
+import { labels } from '../api/v1alpha1/names.ts';
+import {
+  blockedOf,
+  type GatewayGroup,
+  groupOfSlice,
+  keptGroup,
+  keptSlice,
+  settingsOf,
+  workersOf,
+} from './group-view.ts';
+
+const GATEWAY = { enabled: true, hold: '90s', maxHeld: 5, work: 'Requests' } as const;
+
+function group(spec: Record<string, unknown> = {}, conditions: readonly object[] = []): GatewayGroup {
+  const ports = [
+    { containerPort: 53, protocol: 'UDP' },
+    { name: 'http', containerPort: 8000, protocol: 'TCP' },
+    { containerPort: 9000, protocol: 'TCP' },
+  ];
+  return keptGroup({
+    apiVersion: 'gpurental.dev/v1alpha1',
+    kind: 'EndpointGroup',
+    metadata: { namespace: 'default', name: 'llm', annotations: { note: 'long' } },
+    spec: {
+      ...{ gateway: GATEWAY, maxQueueTime: '30s', expectedPerf: '2.5', ...spec },
+      template: { spec: { image: 'example/worker:1', ports } },
+    },
+    status: { conditions },
+  } as never);
+}
+
+function slice(worker: string, ready: boolean, address = '203.0.113.7') {
+  return keptSlice({
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata: {
+      namespace: 'default',
+      name: `${worker}-endpoint`,
+      labels: { [labels.endpointGroup]: 'llm', other: 'label' },
+      ownerReferences: [{ apiVersion: 'v', kind: 'GpuInstance', name: worker, uid: 'u', controller: true }],
+    },
+    endpoints: [{ addresses: [address], conditions: { ready } }],
+    ports: [
+      { name: 'http', port: 40_001 },
+      { name: 'tcp-9000', port: 40_002 },
+    ],
+  } as never);
+}
+
+const same = (address: string): string => address;
+
+test('reads how a group is served, and no group without an enabled gateway', () => {
+  expect(settingsOf(group())).toEqual({
+    ...{ namespace: 'default', name: 'llm', holdMs: 90_000, maxHeld: 5, maxQueueTimeMs: 30_000 },
+    ...{ expectedPerf: 2.5, work: 'Requests', keysSecret: undefined },
+  });
+  expect(settingsOf(group({ gateway: { ...GATEWAY, enabled: false } }))).toBeUndefined();
+  expect(settingsOf(group({ gateway: undefined }))).toBeUndefined();
+});
+
+test('keeps nothing of a group and a slice that is not read', () => {
+  expect(JSON.stringify(group())).not.toMatch(/example\/worker|note/);
+  expect(JSON.stringify(slice('w1', true))).not.toContain('other');
+  expect(groupOfSlice(slice('w1', true))).toBe('default/llm');
+});
+
+test.each([
+  [undefined, 40_001],
+  ['http', 40_001],
+  [8000, 40_001],
+  [9000, 40_002],
+])('leads to port %s of the worker by its public number', (port, number) => {
+  const found = workersOf(group({ gateway: { ...GATEWAY, port } }), [slice('w1', true)], same);
+  expect(found).toEqual([{ name: 'w1', address: `203.0.113.7:${number}`, ready: true }]);
+});
+
+test('orders workers by name, dials them as it is set, and knows which only finish', () => {
+  const slices = [slice('w2', false, '2001:db8::7'), slice('w1', true)];
+  const dialled = (address: string) => (address === '203.0.113.7' ? '127.0.0.1' : address);
+  expect(workersOf(group(), slices, dialled)).toEqual([
+    { name: 'w1', address: '127.0.0.1:40001', ready: true },
+    { name: 'w2', address: '[2001:db8::7]:40001', ready: false },
+  ]);
+});
+
+test('leaves a worker without the port of the gateway out', () => {
+  expect(workersOf(group({ gateway: { ...GATEWAY, port: 7777 } }), [slice('w1', true)], same)).toEqual([]);
+});
+
+test.each([
+  ['Ready', 'False', 'WorkersFailing', true],
+  ['Ready', 'False', 'ScalingUp', false],
+  ['Ready', 'True', 'Stable', false],
+  ['AtSpendCeiling', 'True', 'AtSpendCeiling', true],
+  ['Stalled', 'True', 'AnyReason', true],
+  ['Stalled', 'False', 'AnyReason', false],
+])('takes %s %s with the reason %s as blocked: %s', (type, status, reason, isBlocked) => {
+  const condition = { type, status, reason, message: 'why' };
+  const found = blockedOf(group({}, [condition]));
+  expect(found).toEqual(isBlocked ? { reason, message: 'why' } : undefined);
+});
