@@ -62,6 +62,7 @@ function setUp(state: InstallationState = KNOWN) {
     minPollIntervalMs: 5_000,
     objectsOf: () =>
       ['team/a', 'other/b', 'unread/c'].map((key) => instanceSummary({ key, instanceId: '7' })),
+    allObjects: () => [],
     isWatched: (namespace) => namespace !== 'unwatched',
     accounts: () => known,
     accountOf: ({ name }) => cache.get(name),

@@ -52,6 +52,8 @@ export interface AccountRegistryOptions {
   readonly minPollIntervalMs: number;
   /** GpuInstances that name this account, as the cache has them. */
   readonly objectsOf: (ref: AccountRef) => readonly InstanceSummary[];
+  /** All GpuInstances, as the cache has them. */
+  readonly allObjects: () => readonly InstanceSummary[];
   /** Whether objects of that namespace are seen by this installation at all. */
   readonly isWatched: (namespace: string) => boolean;
   /** Every account of the watched scope, as the cache has them. */

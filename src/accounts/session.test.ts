@@ -59,6 +59,7 @@ function proven({
     brake: { maxRentalsPerHour: 3, maxLiveMachines: 100, maxDollarsPerHour: 1_000_000_000 },
     constants: defaultConstants,
     objects: () => [],
+    allObjects: () => [],
     ofSameLogin: () => [],
     adoptionOfLogin: () => 'None',
     namespaceAllowed: () => true,
@@ -345,6 +346,34 @@ describe('the machines of a proven account', () => {
     held.recordSweep(found, NO_ROWS);
     expect(held.admission.sums()).toMatchObject({ liveMachines: 1, orphanMachines: 0 });
     held.feed.stop();
+  });
+
+  test('count for its limits before the first sweep as the list shows them, and no longer after it', async () => {
+    const { account } = await listing({ ...machine, dph_total: 0.5 });
+    const counted = { orphanMachines: 1, orphanDollarsPerHour: 500_000, rentalsLastHour: 0 };
+    expect(account.admission.sums()).toMatchObject(counted);
+    expect(account.findings.unsettled).toEqual([]);
+    account.recordSweep({ orphans: [], unsettled: [], rolledBack: [], confirmedAt: 0, copied: [] }, NO_ROWS);
+    expect(account.admission.sums()).toMatchObject({ orphanMachines: 0 });
+    account.feed.stop();
+  });
+
+  const KEPT = { instanceId: '5', owner: 'team/x', ownerUid: 'x', since: 'x', policy: 'Retain' } as const;
+
+  test.each<[string, object, Partial<AccountSessionOptions>]>([
+    ['of an object of another account', machine, { allObjects: () => [object] }],
+    [
+      'that another account of the login keeps on purpose',
+      machine,
+      { ofSameLogin: () => [proven({ status: { retained: [KEPT] } })] },
+    ],
+    ['of somebody else', { ...machine, label: 'mine' }, {}],
+  ])('are not machines %s', async (_, row, changes) => {
+    const account = proven({ answer: reply({ instances: [row], instances_found: 1 }), changes });
+    account.feed.start();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(account.admission.sums()).toMatchObject({ orphanMachines: 0 });
+    account.feed.stop();
   });
 
   test('are retained as the newest status lists them, and not as that of another account of its name', async () => {

@@ -81,6 +81,8 @@ export interface AccountSessionOptions {
   readonly constants: PurchaseConstants;
   /** GpuInstances that count for this account, as the cache has them. */
   readonly objects: (account: MarketplaceAccount) => readonly InstanceSummary[];
+  /** All GpuInstances, whatever account they name, as the cache has them. */
+  readonly allObjects: () => readonly InstanceSummary[];
   /** Accounts that have proved the same login, without this one. */
   readonly ofSameLogin: () => readonly AccountSession[];
   /** `spec.adoption` of all accounts of the login together; undefined while one of them may not be known yet. */
@@ -129,6 +131,8 @@ export class AccountSession {
   #refusal: AccountRefusal | undefined;
   /** Undefined before the first sweep. */
   #findings: SweepFindings | undefined;
+  /** What a list showed before the first sweep. */
+  #counted: { readonly list: CompleteList | undefined; readonly findings: SweepFindings } | undefined;
 
   constructor(options: AccountSessionOptions) {
     const { account, connection, clock } = options;
@@ -314,15 +318,16 @@ export class AccountSession {
   }
 
   /**
-   * Of machines that the latest sweep found without an object, or that are on record as orphaned in mass, and that are
-   * still listed; an unknown price counts as the most.
+   * Of machines that the latest sweep found without an object, or the latest list where this process has not swept yet, or
+   * that are on record as orphaned in mass, and that are still listed; an unknown price counts as the most.
    */
   #orphanBills(objects: readonly InstanceSummary[]): readonly OrphanBill[] {
     const { massOrphaned = [], orphansConfirmed = [] } = this.#account.status ?? {};
-    const found = new Set([...orphansOf(this.findings), ...massOrphaned, ...orphansConfirmed]);
+    const known = this.#findings ?? this.#unswept();
+    const found = new Set([...orphansOf(known), ...massOrphaned, ...orphansConfirmed]);
     if (found.size === 0) return [];
     const claimed = new Set(objects.map(({ instanceId }) => instanceId));
-    const late = new Set(this.findings.late);
+    const late = new Set(known.late);
     const rows = this.feed.latest()?.rows;
     const most = maxRentalPrice(undefined, this.limits, this.#options.brake.maxDollarsPerHour);
     return [...found].flatMap((id) => {
@@ -334,6 +339,23 @@ export class AccountSession {
     });
   }
 
+  /**
+   * What a new process counts until its first sweep: a machine that bills takes its place among `limits` although its
+   * object is gone. The caches may be behind, so that nothing but this count follows from it. Once per list: the objects
+   * of the moment hardly matter, and every request for a rental asks.
+   */
+  #unswept(): SweepFindings {
+    const list = this.feed.latest();
+    if (this.#counted && this.#counted.list === list) return this.#counted.findings;
+    const retained = [this, ...this.#options.ofSameLogin()].flatMap((session) => session.#retained());
+    const entries = this.inventory(this.#options.allObjects(), retained, list) ?? [];
+    const orphans = entries.filter((entry) => entry.type === 'orphan');
+    const late = orphans.filter(({ isLate }) => isLate);
+    const findings = { ...NOTHING_FOUND, unsettled: orphans.map(idOf), late: late.map(idOf) };
+    this.#counted = { list, findings };
+    return findings;
+  }
+
   #narrowKey(): AccountRefusal | undefined {
     if (this.#user.mayDestroy) return undefined;
     const message =
@@ -341,6 +363,8 @@ export class AccountSession {
     return { reason: 'KeyTooNarrow', message };
   }
 }
+
+const idOf = ({ row }: InventoryEntry): string => row.id;
 
 function orphansOf({ orphans, unsettled }: SweepFindings): readonly string[] {
   return [...orphans, ...unsettled];

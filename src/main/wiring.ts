@@ -162,6 +162,7 @@ function accounts(wiring: Unaccounted): Pick<Wiring, 'installation' | 'registry'
     brake: config,
     minPollIntervalMs: config.minPollInterval,
     objectsOf: (ref) => objects.ofAccount(ref),
+    allObjects: () => objects.all(),
     isWatched: (namespace) => !namespaced || watchNamespace.includes(namespace),
     accounts: () => caches.accounts.list(),
     accountOf: (ref) => caches.accounts.get(accountKey(ref)),

@@ -99,6 +99,7 @@ function situation(setting: Setting = {}) {
     },
     registry: {
       objectsOf: () => [],
+      allObjects: () => [],
       counted: () => [],
       session: () => undefined,
       proven: () => [],

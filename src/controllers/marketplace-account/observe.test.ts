@@ -43,6 +43,7 @@ async function seen(setting: Setting = {}) {
   const sources = {
     registry: {
       objectsOf: () => objects,
+      allObjects: () => objects,
       proven: () => connectedUids.map((uid) => ({ uid })),
       session: () => ({
         login: LOGIN,

@@ -17,6 +17,13 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     replace: 'stops: ({ sums, settings }) => sums.rentalsLastHour >= 1_000 * settings.maxRentalsPerHour,',
   },
   {
+    name: 'uncounted-until-swept',
+    loses: 'the count of machines without an object before the first sweep of a process',
+    file: 'accounts/session.ts',
+    find: 'const known = this.#findings ?? this.#unswept();',
+    replace: 'const known = this.#findings ?? { ...this.#unswept(), unsettled: [] };',
+  },
+  {
     name: 'account-counts-no-machines',
     loses: 'limits.maxInstances of an account',
     file: 'accounts/spend-limits.ts',

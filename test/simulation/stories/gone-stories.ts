@@ -136,6 +136,21 @@ export const GONE_STORIES: readonly Story[] = [
     },
   },
   {
+    name: 'a machine that was rented late takes the only place of an account, and another process leads',
+    seconds: 700,
+    plot: (stage) => {
+      stage.strike({ call: 'rent', fate: { lateMs: 301_000 } });
+      stage.at(20, () => stage.users.account.set({ limits: { maxPricePerHour: '0.01' } }));
+      stage.at(30, () => stage.users.createInstance('b'));
+      stage.at(420, () => stage.users.account.set({ limits: { maxInstances: 1 } }));
+      stage.at(450, () => stage.killAll());
+      // The first sweep of the new process waits for its read of the objects.
+      stage.at(451, () => stage.strike({ call: 'objects', fate: { responseMs: 20_000 } }));
+      stage.at(540, () => stage.users.delete('a'));
+      stage.at(550, () => stage.users.account.set({ limits: {} }));
+    },
+  },
+  {
     name: 'a machine of an older purchase appears later than anybody could expect',
     sweeps: true,
     seconds: 900,
