@@ -1,0 +1,160 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterEach, beforeAll, expect, test } from 'vitest';
+import type { EndpointGroup } from '../../src/api/v1alpha1/endpoint-group.ts';
+import { API_VERSION, endpointGroupResource } from '../../src/api/v1alpha1/names.ts';
+import type { KubeObject } from '../../src/runtime/kube/kube-object.ts';
+import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
+import { OperatorBench } from '../builders/running-operator.ts';
+import { until } from '../builders/until.ts';
+import type { ClusterAccess } from '../cluster/connect.ts';
+import { sharedCluster } from '../cluster/shared-cluster.ts';
+import { envoyBinary } from '../tools/envoy.ts';
+
+const CLI = join(import.meta.dirname, '..', '..', 'src', 'cli', 'main.ts');
+const API_KEY = 'key-of-the-marketplace';
+const LOOPBACK = '203.0.113.0/24=127.0.0.1';
+
+let cluster: ClusterAccess;
+let envoy: string;
+beforeAll(async () => {
+  cluster = sharedCluster();
+  envoy = await envoyBinary();
+});
+
+interface Started {
+  readonly child: ChildProcess;
+  readonly output: () => string;
+  readonly exitCode: Promise<number | null>;
+}
+
+const started: Started[] = [];
+const closing: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const { child } of started.splice(0)) child.kill('SIGKILL');
+  for (const close of closing.splice(0).toReversed()) await close();
+});
+
+function gpuRent(...args: readonly string[]): Started {
+  const child = spawn(process.execPath, [CLI, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk) => {
+      output += String(chunk);
+    });
+  const exitCode = new Promise<number | null>((resolve) => child.on('close', resolve));
+  const run = { child, output: () => output, exitCode };
+  started.push(run);
+  return run;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** A marketplace whose running machines answer HTTP, a key for it, and a group at zero. */
+async function scene(): Promise<{ bench: OperatorBench; simulator: Simulator; url: string }> {
+  const simulator = createSimulator({
+    apiKey: API_KEY,
+    catalog: 60,
+    machineServer: true,
+    settings: { boot: { scale: 0.005 }, pauses: { scale: 0 } },
+  });
+  const listening = await simulator.listen(0);
+  closing.push(() => listening.close());
+  const bench = await OperatorBench.open(cluster);
+  closing.push(() => bench.close());
+  await bench.putKey(API_KEY);
+  await bench.createAccount();
+  await bench.kube.create(endpointGroupResource, groupIn(bench.namespace));
+  return { bench, simulator, url: listening.url };
+}
+
+function groupIn(namespace: string): KubeObject {
+  const ports = [{ name: 'http', containerPort: 8000 }];
+  const template = { spec: { image: 'example/worker:1', offers: [{ maxPricePerHour: '100' }], ports } };
+  const spec = { gateway: {}, load: { type: 'Static' }, coldWorkers: 0, expectedPerf: '100', template };
+  return {
+    apiVersion: API_VERSION,
+    kind: 'EndpointGroup',
+    metadata: { namespace, name: 'llm' },
+    spec,
+  } as KubeObject;
+}
+
+function startOperator({ namespace }: OperatorBench, marketplace: string): Started {
+  return gpuRent(
+    ...['operator', '--kubeconfig', cluster.kubeconfigPath],
+    ...['--namespace', namespace, '--watch-namespace', namespace],
+    ...['--marketplace-url', marketplace, '--pacing', 'off', '--address-map', LOOPBACK],
+    ...['--late-call', '2s', '--list-lag', '1s', '--gone-spacing', '200ms', '--min-poll-interval', '300ms'],
+    ...['--metrics-bind-address', '0', '--health-probe-bind-address', '0', '--leader-elect', 'false'],
+  );
+}
+
+async function startPicker({ namespace }: OperatorBench): Promise<Started & { readonly url: string }> {
+  const port = await freePort();
+  const run = gpuRent(
+    ...['endpoint-picker', '--kubeconfig', cluster.kubeconfigPath, '--watch-namespace', namespace],
+    ...['--envoy', envoy, '--listen-address', `127.0.0.1:${port}`, '--bind-address', '127.0.0.1:0'],
+    ...['--metrics-bind-address', '127.0.0.1:0', '--address-map', LOOPBACK, '--shutdown-grace', '20s'],
+  );
+  const pages = await until('the picker started', () => {
+    const line = run
+      .output()
+      .split('\n')
+      .slice(0, -1)
+      .find((text) => text.includes('"picker started"'));
+    return line === undefined ? undefined : (JSON.parse(line) as Record<string, string>);
+  });
+  await until('it is ready', async () => (await fetch(`${pages['metricsBindAddress']}/readyz`)).ok);
+  return { ...run, url: `http://127.0.0.1:${port}/${namespace}/llm` };
+}
+
+test('a request to a group at zero waits, rents a worker and is served by it, also when the operator starts later', async () => {
+  const { bench, url } = await scene();
+  const first = await startPicker(bench);
+  const second = await startPicker(bench);
+  const asked = [first, second].flatMap((picker) =>
+    Array.from({ length: 10 }, async (_, at) => {
+      const reply = await fetch(`${picker.url}/v1/models?n=${at}`);
+      return { status: reply.status, body: (await reply.json()) as { readonly path: string } };
+    }),
+  );
+  const [ofFirst, ofSecond] = [asked.slice(0, 10), asked.slice(10)];
+  const lost = Promise.allSettled(ofFirst);
+  const annotated = await until('the group is woken', async () => {
+    const ref = { namespace: bench.namespace, name: 'llm' };
+    const group = await bench.kube.get<EndpointGroup & KubeObject>(endpointGroupResource, ref);
+    return group?.metadata.annotations?.['gpurental.dev/wake-at'];
+  });
+  expect(Date.parse(annotated)).toBeLessThanOrEqual(Date.now());
+
+  first.child.kill('SIGKILL');
+  expect((await lost).every(({ status }) => status === 'rejected')).toBe(true);
+  startOperator(bench, url);
+
+  const replies = await Promise.all(ofSecond);
+  expect(replies.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 200));
+  expect(replies.map(({ body }) => body.path).toSorted()).toEqual(
+    Array.from({ length: 10 }, (_, at) => `/v1/models?n=${at}`).toSorted(),
+  );
+  second.child.kill('SIGTERM');
+  expect(await second.exitCode).toBe(0);
+  expect(second.output()).not.toContain('/v1/models');
+}, 120_000);
+
+test('a binary that is no Envoy is named with its flag', async () => {
+  const run = gpuRent(
+    ...['endpoint-picker', '--kubeconfig', cluster.kubeconfigPath, '--envoy', '/nowhere/envoy'],
+    ...['--bind-address', '127.0.0.1:0', '--metrics-bind-address', '0'],
+  );
+  expect(await run.exitCode).toBe(2);
+  expect(run.output()).toContain('--envoy: /nowhere/envoy cannot be run (ENOENT): name an Envoy binary');
+});
