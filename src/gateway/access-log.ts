@@ -13,8 +13,10 @@ import {
 
 /** How a request ended, as Envoy logs it. */
 export interface EndedRequest {
-  /** The id that the picker gave it. */
-  readonly id: string;
+  /** The id that the picker gave it; undefined where it ended before Envoy had the picker's answer. */
+  readonly id: string | undefined;
+  /** The `x-request-id` of Envoy, or of the client where Envoy trusts it. */
+  readonly requestId: string;
   /** `ip:port` of the worker that was tried last; undefined where none was reached. */
   readonly upstream: string | undefined;
   /** 0 where the client left before there was a status. */
@@ -33,8 +35,7 @@ export function accessLogService(onEnd: (request: EndedRequest) => void): GrpcSe
     stream.on('data', ({ logEntries }: StreamAccessLogsMessage) => {
       if (logEntries.case !== 'httpLogs') return;
       for (const entry of logEntries.value.logEntry) {
-        const ended = endOf(entry);
-        if (ended) onEnd(ended);
+        onEnd(endOf(entry));
       }
     });
     stream.on('error', () => {});
@@ -43,15 +44,13 @@ export function accessLogService(onEnd: (request: EndedRequest) => void): GrpcSe
   return { service: AccessLogService, handlers: { StreamAccessLogs: read } };
 }
 
-/** Undefined for a request that was given no worker. */
-function endOf({ commonProperties, request, response }: HTTPAccessLogEntry): EndedRequest | undefined {
-  const id = request?.requestHeaders[REQUEST_ID_HEADER];
-  if (!id) return undefined;
+function endOf({ commonProperties, request, response }: HTTPAccessLogEntry): EndedRequest {
   const address = commonProperties?.upstreamRemoteAddress?.address;
   const socket = address?.case === 'socketAddress' ? address.value : undefined;
   const host = socket?.address.includes(':') ? `[${socket.address}]` : socket?.address;
   return {
-    id,
+    id: request?.requestHeaders[REQUEST_ID_HEADER] || undefined,
+    requestId: request?.requestId ?? '',
     upstream: socket && `${host}:${socket.portSpecifier.value}`,
     status: response?.responseCode ?? 0,
     attempts: commonProperties?.upstreamRequestAttemptCount ?? 0,

@@ -49,6 +49,8 @@ export class Picker {
   readonly services: readonly GrpcService[];
   readonly #options: PickerOptions;
   readonly #groups = new Map<string, ServedGroup>();
+  /** Our ids of requests that were picked for, by the `x-request-id` of each. */
+  readonly #picked = new Map<string, string>();
   readonly #secrets: NamedSecrets;
   readonly #discovery: Discovery;
 
@@ -97,16 +99,24 @@ export class Picker {
     const route = routeOf({ path, authority }, (key) => this.#groups.has(key));
     const group = route && this.#groups.get(route.group);
     if (!group) return errorReply(UNKNOWN_GROUP);
-    return group.answer({ id: this.#options.random.uuid(), head, path: route.path });
+    const id = this.#options.random.uuid();
+    const answer = await group.answer({ id, head, path: route.path });
+    if (answer.type === 'route') this.#picked.set(head.headers.get('x-request-id') ?? '', id);
+    return answer;
   }
 
   /** An Envoy that begins anew has no request of the one before it. */
   #forgetInFlight(): void {
+    this.#picked.clear();
     for (const group of this.#groups.values()) group.forgetInFlight();
   }
 
+  /** A client that left just then ended its request before Envoy had our answer, and our id with it. */
   #ended(request: EndedRequest): void {
-    for (const group of this.#groups.values()) if (group.ended(request)) return;
+    const id = request.id ?? this.#picked.get(request.requestId);
+    if (id === undefined) return;
+    if (this.#picked.get(request.requestId) === id) this.#picked.delete(request.requestId);
+    for (const group of this.#groups.values()) if (group.ended(id, request)) return;
   }
 
   #refresh(): void {

@@ -100,10 +100,10 @@ export class ServedGroup {
   }
 
   /** False where the request is none of this group. */
-  ended(request: EndedRequest): boolean {
-    const picked = this.#picked.get(request.id);
+  ended(id: string, request: EndedRequest): boolean {
+    const picked = this.#picked.get(id);
     if (!picked) return false;
-    this.#picked.delete(request.id);
+    this.#picked.delete(id);
     const { metrics, clock } = this.#options;
     const { status, attempts, firstByteMs } = request;
     const worker = request.upstream === undefined ? undefined : picked.workers.get(request.upstream);
@@ -113,7 +113,7 @@ export class ServedGroup {
       ...{ caller: picked.caller, work: picked.work },
       ...{ unit, status, retries, firstByteMs },
     });
-    this.#carryOut(this.#queue.end(request.id, { worker, failed: status >= 500 }, clock.monotonic()));
+    this.#carryOut(this.#queue.end(id, { worker, failed: status >= 500 }, clock.monotonic()));
     return true;
   }
 

@@ -52,6 +52,22 @@ test('forgets a request whose client leaves while it is held', async () => {
   await until('it is out of the queue', () => figuresOf('left')?.heldRequests === 0, 2_000);
 });
 
+test('counts no request for ever whose client leaves just when a worker is picked for it', async () => {
+  const url = await created('leaving');
+  const clients = Array.from({ length: 300 }, () => new AbortController());
+  const replies = clients.map(({ signal }) => fetch(url, { signal }).catch(() => 'left'));
+  await until('all of them wait', () => figuresOf('leaving')?.heldRequests === 300);
+  // It never answers: only a client that leaves ends a request.
+  const published = bench.publish('leaving', 'leaving-a', (request) => request.resume());
+  for (const client of clients) {
+    client.abort();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await Promise.all([published, ...replies]);
+  await until('none is counted', () => figuresOf('leaving')?.inFlightRequests === 0, 5_000);
+  expect(figuresOf('leaving')).toMatchObject({ heldRequests: 0, inFlightRequests: 0 });
+});
+
 test('tries another worker when the first one refuses, and the client sees its answer alone', async () => {
   const url = await created('retry');
   let refused = 0;

@@ -50,6 +50,11 @@ export declare const AccessLogCommonSchema: GenMessage<AccessLogCommon>;
  */
 export declare type HTTPRequestProperties = Message<"envoy.data.accesslog.v3.HTTPRequestProperties"> & {
   /**
+   * @generated from field: string request_id = 9;
+   */
+  requestId: string;
+
+  /**
    * @generated from field: map<string, string> request_headers = 13;
    */
   requestHeaders: { [key: string]: string };
