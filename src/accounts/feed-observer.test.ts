@@ -326,6 +326,29 @@ describe('the turn to replace a machine while many are bad', () => {
     expect(watched.breaker).toMatchObject({ type: 'slow', turn: 'uid-1' });
   });
 
+  test('does not pass to the next object when a list fails while a machine whose destroy went unanswered is missing', () => {
+    const leaving = object('1', { leaving: true });
+    const objects = [leaving, ...IDS.slice(1).map((id) => object(id))];
+    const { watched, seeOffline } = released(objects);
+    seeOffline();
+    expect(watched.breaker).toMatchObject({ type: 'slow', turn: undefined });
+    objects[0] = object('1');
+    const fail = () =>
+      watched.onFeedEvent({
+        type: 'failed',
+        error: new MarketplaceError('told to fail', { kind: 'unavailable', outcome: 'refused' }),
+      });
+    const seeMissing = () =>
+      watched.onFeedEvent(list(IDS.slice(1).map((id) => row({ id, actualStatus: 'offline' }))));
+    seeMissing();
+    expect(watched.breaker).toMatchObject({ type: 'slow', turn: undefined });
+    fail();
+    seeMissing();
+    expect(watched.breaker).toMatchObject({ type: 'open', cause: 'listFailed' });
+    seeMissing();
+    expect(watched.breaker).toMatchObject({ type: 'slow', turn: undefined });
+  });
+
   test('stays with its object when a list fails and a person closes the breaker', () => {
     const { watched, seeOffline } = released(IDS.map((id) => object(id)));
     seeOffline();

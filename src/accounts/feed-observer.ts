@@ -205,12 +205,14 @@ export class FeedObserver {
     if (hasChanged(before, this.#state)) this.#options.onChange();
   }
 
-  /** Runs before the state is derived, which names the object whose machine may be replaced. */
+  /**
+   * Runs before the state is derived, which names the object whose machine may be replaced. A list that fails meanwhile
+   * opens the breaker, and ends no replacement that is under way: what it knows of these stands on no object.
+   */
   #updateReplacements(poll: Extract<Parameters<typeof afterPoll>[1], { type: 'complete' }>): void {
-    if (breakerState(this.#breaker).type !== 'slow') {
-      this.#replacements.end();
-      return;
-    }
+    const { type } = breakerState(this.#breaker);
+    if (type === 'closed') this.#replacements.end();
+    if (type !== 'slow') return;
     const running = [...poll.rows].flatMap(([id, { actualStatus }]) =>
       actualStatus === 'running' ? [id] : [],
     );
@@ -222,6 +224,7 @@ export class FeedObserver {
       objects: this.#options.objects(),
       unhealthy: new Set(unhealthyOf(poll)),
       running: new Set(running),
+      listed: new Set(poll.rows.keys()),
     });
   }
 

@@ -18,7 +18,12 @@ function fleet(size: number): InstanceSummary[] {
 
 /** An account over time: what `at` minutes later, with these objects, the turn is. */
 function account(turns = new SlowReplacements()) {
-  return (minutes: number, objects: readonly InstanceSummary[], running: readonly string[] = []) => {
+  return (
+    minutes: number,
+    objects: readonly InstanceSummary[],
+    running: readonly string[] = [],
+    missing: readonly string[] = [],
+  ) => {
     const ids = objects.flatMap(({ instanceId }) => instanceId ?? []);
     turns.update({
       now: START + minutes * MINUTE,
@@ -26,6 +31,7 @@ function account(turns = new SlowReplacements()) {
       objects,
       unhealthy: new Set(ids.filter((id) => !running.includes(id))),
       running: new Set(running),
+      listed: new Set(ids.filter((id) => !missing.includes(id))),
     });
     return turns.current();
   };
@@ -50,6 +56,18 @@ describe('whose turn it is while machines are replaced slowly (C2)', () => {
     expect(at(0.3, changed(objects, 0, ended))).toBeUndefined();
     expect(at(0.5, changed(objects, 0, { ...ended, instanceId: '500' }))).toBeUndefined();
     expect(at(1, changed(objects, 0, { ...ended, instanceId: '500' }), ['500'])).toBe('u001');
+  });
+
+  test('is that of an object whose machine is missing, for ten minutes and after a restart', () => {
+    const objects = fleet(6);
+    const before = account();
+    expect(before(0, objects)).toBe('u000');
+    expect(before(1, objects, [], ['3'])).toBe('u003');
+    const at = account();
+    expect(at(2, objects, [], ['3'])).toBe('u003');
+    expect(at(11.9, objects, [], ['3'])).toBe('u003');
+    expect(at(14, objects, [], ['3'])).toBe('u000');
+    expect(at(15, objects, [], ['3', '4'])).toBe('u004');
   });
 
   test('stays spent when the destroyed machine is only missing, and comes when it runs again or after ten minutes', () => {

@@ -32,6 +32,8 @@ export interface FleetPoll {
   readonly unhealthy: ReadonlySet<string>;
   /** Ids of machines that run. */
   readonly running: ReadonlySet<string>;
+  /** Ids of all machines that the list shows. */
+  readonly listed: ReadonlySet<string>;
 }
 
 /**
@@ -41,6 +43,8 @@ export interface FleetPoll {
 export class SlowReplacements {
   readonly #underWay = new Map<string, Ending>();
   readonly #lastTurnAt = new Map<string, number>();
+  /** Since when the lists do not show the machine of an object, in monotonic milliseconds. */
+  #vanishedSince: ReadonlyMap<string, number> = new Map();
   #turn: Turn | undefined;
 
   /** Uid of the object whose machine may be replaced now. */
@@ -53,6 +57,7 @@ export class SlowReplacements {
     this.#turn = undefined;
     this.#underWay.clear();
     this.#lastTurnAt.clear();
+    this.#vanishedSince = new Map();
   }
 
   /** Decides by the objects and the complete list of a poll. */
@@ -69,7 +74,26 @@ export class SlowReplacements {
     const most = Math.max(1, Math.floor(replaceable.length * SHARE));
     const isSpent = new Set([...recent, ...underWay].map(({ uid }) => uid)).size >= most;
     const waiting = replaceable.filter((object) => isBad(object, poll) && !underWay.includes(object));
-    this.#turn = blocks || isSpent ? undefined : this.#next(waiting, monotonic);
+    const vanished = this.#vanished(waiting, poll);
+    const next = vanished.length > 0 ? vanished : waiting;
+    this.#turn = blocks || isSpent ? undefined : this.#next(next, monotonic);
+  }
+
+  /**
+   * Those whose machine the lists have not shown for less than the window. They come first: a destroy of ours may have
+   * ended the machine without an answer, and nothing else says so, neither their record nor the memory of a new process.
+   */
+  #vanished(
+    waiting: readonly InstanceSummary[],
+    { monotonic, listed }: FleetPoll,
+  ): readonly InstanceSummary[] {
+    const isVanished = ({ instanceId = '' }: InstanceSummary) => !listed.has(instanceId);
+    this.#vanishedSince = new Map(
+      waiting.filter(isVanished).map(({ uid }) => [uid, this.#vanishedSince.get(uid) ?? monotonic]),
+    );
+    const isRecent = ({ uid }: InstanceSummary) =>
+      monotonic - (this.#vanishedSince.get(uid) ?? Number.NEGATIVE_INFINITY) < WINDOW_MS;
+    return waiting.filter(isRecent);
   }
 
   /** A destroy that was carried out although its reply said no: the machine is only missing, and not yet proven gone. */

@@ -111,6 +111,13 @@ export const OUTAGE_MUTANTS: readonly Mutant[] = [
     replace: 'return false;',
   },
   {
+    name: 'missing-waits-for-turn',
+    loses: 'the turn of an object whose machine is missing, before those whose machines are only bad',
+    file: 'accounts/slow-replacement.ts',
+    find: 'const next = vanished.length > 0 ? vanished : waiting;',
+    replace: 'const next = vanished.length > waiting.length ? vanished : waiting;',
+  },
+  {
     name: 'slow-turns-forgotten',
     loses: 'the count of machines that were replaced slowly within ten minutes, which outlives the process',
     file: 'accounts/slow-replacement.ts',

@@ -230,7 +230,9 @@ class AccountBreaker {
 
   #checkTurn(owner: JsonObject, id: number, arrives: boolean): void {
     const { now } = this.#scene;
-    const standing = new Set(this.#objects().map(nameOf));
+    // Nothing is rented any more for one that is being deleted, as for one that is gone.
+    const isStaying = (object: JsonObject) => metadataOf(object)['deletionTimestamp'] === undefined;
+    const standing = new Set(this.#objects().filter(isStaying).map(nameOf));
     const recent = this.#slowEnds.filter(
       ({ owner: name, at }) => now - at < WINDOW_MS - ROUNDING_MS && standing.has(name),
     );

@@ -278,6 +278,25 @@ export const OUTAGE_STORIES: readonly Story[] = [
     },
   },
   {
+    name: 'containers of six machines end for good, a destroy after the hold is refused and carried out, and lists fail (C2)',
+    fleet: 6,
+    seconds: START + 890,
+    mayLeave: true,
+    plot: (stage) => {
+      stage.users.account.set({ maxUnhealthyHold: '5m' });
+      stage.at(START, () => {
+        for (const name of namesOf(6)) strike(stage, name, 'exited', 100_000);
+      });
+      stage.at(START + 290, () =>
+        stage.cause({ name: 'success-false-with-effect', endpoint: 'destroy', count: 1 }),
+      );
+      noneDestroyed(stage, START, START + 300, 'the maximum hold is not over');
+      const meanwhile = () => stage.cast({ call: 'list', seconds: 60, fate: { loseRequest: true } });
+      stage.strike({ call: 'destroy', meanwhile });
+      stage.at(START + 880, () => atMostDestroyed(stage, 1));
+    },
+  },
+  {
     name: 'the hosts of 20 machines fall silent for 95 s where the breaker is off, and queued destroys are taken back (H1)',
     fleet: 20,
     seconds: START + 400,
