@@ -57,6 +57,13 @@ export const ENDPOINT_GROUPS: Examples = {
           prometheus: { loadQuery: 'sum(load)', queueQuery: 'sum(queue)', rejectedQuery: 'sum(rejected)' },
         },
       }),
+      just({ gateway: {} }),
+      just({
+        gateway: {
+          ...{ enabled: false, hold: '1m', maxHeld: 10, work: 'Header' },
+          ...{ keys: { secretName: 'callers' }, port: 'http' },
+        },
+      }),
       ...[1, 3].map((coldWorkers) => just({ coldWorkers })),
       ...[1, 2, 1000].map((maxWorkers) => just({ maxWorkers })),
       ...[0, 2, 3].map((replicas) => just({ replicas })),
