@@ -60,9 +60,9 @@ describe('whose turn it is while machines are replaced slowly (C2)', () => {
 
   test('is that of an object whose machine is missing, for ten minutes and after a restart', () => {
     const objects = fleet(6);
-    const before = account();
-    expect(before(0, objects)).toBe('u000');
-    expect(before(1, objects, [], ['3'])).toBe('u003');
+    const first = account();
+    expect(first(0, objects)).toBe('u000');
+    expect(first(1, objects, [], ['3'])).toBe('u003');
     const at = account();
     expect(at(2, objects, [], ['3'])).toBe('u003');
     expect(at(11.9, objects, [], ['3'])).toBe('u003');

@@ -6,11 +6,15 @@ import { servedKinds } from '../../../src/cli/objects/cluster-objects.ts';
 import { readIdentity } from '../../../src/cli/objects/identity-secret.ts';
 import { imageLogin } from '../../../src/controllers/gpu-instance/rental.ts';
 import { readInputs } from '../../../src/controllers/gpu-instance/rental-inputs.ts';
+import { callerKeys } from '../../../src/gateway/caller-keys.ts';
+import { NamedSecrets } from '../../../src/gateway/named-secrets.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
 import { seededRandom } from '../../../src/lib/random.ts';
 import { UnreadableBody } from '../../../src/marketplace/http/reply-body.ts';
 import { MalformedReplyError } from '../../../src/runtime/kube/json-stream.ts';
+import type { KubeClient } from '../../../src/runtime/kube/kube-client.ts';
 import { KubeError } from '../../../src/runtime/kube/kube-error.ts';
+import { createVirtualClock } from '../../builders/virtual-clock.ts';
 import { answeringCluster } from '../cluster.ts';
 import { replyOf } from '../http-text.ts';
 import { type FuzzTarget, jsonOrNothing, refusing } from '../target.ts';
@@ -42,6 +46,23 @@ const INSTANCE: GpuInstance = {
   }),
 };
 
+const KEY_HASH = '6ca13d52ca70c883e0f0bb101e425a89e8624de51db2d2392593af6a84118090';
+
+/** The callers of a gateway, as the endpoint picker follows their Secret. */
+async function readCallers(client: KubeClient): Promise<{ readonly type: string }> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const log = { ...silentLogger, warn: () => resolve(), error: reject };
+  const secrets = new NamedSecrets({ client, clock: createVirtualClock(), log, onChange: () => resolve() });
+  secrets.follow([ref]);
+  await promise;
+  const known = secrets.known(ref);
+  secrets.stop();
+  if (known.type !== 'present') return known;
+  const caller = callerKeys(known.data).callerOf('Bearer abc123');
+  if (caller !== undefined && !known.data.has(caller)) throw new Error(`${caller} is no key of the Secret`);
+  return { type: caller === undefined ? 'stranger' : 'caller' };
+}
+
 /** Every reader of a Secret, before an API server that answers with this one. */
 async function readSecret(data: Readonly<Record<string, string>>): Promise<readonly string[]> {
   const secret = { kind: 'Secret', metadata: { ...ref, uid: 'u' }, data };
@@ -55,6 +76,7 @@ async function readSecret(data: Readonly<Record<string, string>>): Promise<reado
     readInputs(INSTANCE, { ...client, list: async () => ({ resourceVersion: '1', items: [] }) }),
     readIdentity(session),
     new Installation(options).resolve(),
+    readCallers(client),
   ]);
   return outcomes.map(
     (reading, index) => `${index} ${reading.type} ${'reason' in reading ? reading.reason : ''}`,
@@ -87,6 +109,7 @@ export const SECRET_TARGETS: readonly FuzzTarget[] = [
         scope: base64('a,b'),
         kubeSystemUid: base64('uid'),
       }),
+      JSON.stringify({ alice: base64(`${KEY_HASH}\n`) }),
     ],
     run: async (text) => {
       const data = jsonOrNothing(text);
