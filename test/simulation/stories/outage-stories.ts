@@ -72,6 +72,19 @@ const SURVIVED: readonly { readonly fleet: number; readonly seconds: number }[] 
   { fleet: 20, seconds: 1500 },
 ];
 
+/** Six machines end for good, and the first destroy after the hold is carried out although its reply says no. */
+function refuseFirstDestroy(stage: Stage): void {
+  stage.users.account.set({ maxUnhealthyHold: '5m' });
+  stage.at(START, () => {
+    for (const name of namesOf(6)) strike(stage, name, 'exited', 100_000);
+  });
+  stage.at(START + 290, () =>
+    stage.cause({ name: 'success-false-with-effect', endpoint: 'destroy', count: 1 }),
+  );
+  noneDestroyed(stage, START, START + 300, 'the maximum hold is not over');
+  stage.at(START + 880, () => atMostDestroyed(stage, 1));
+}
+
 /** Many machines that fail together, and come back or do not. */
 export const OUTAGE_STORIES: readonly Story[] = [
   {
@@ -265,17 +278,7 @@ export const OUTAGE_STORIES: readonly Story[] = [
     fleet: 6,
     seconds: START + 890,
     mayLeave: true,
-    plot: (stage) => {
-      stage.users.account.set({ maxUnhealthyHold: '5m' });
-      stage.at(START, () => {
-        for (const name of namesOf(6)) strike(stage, name, 'exited', 100_000);
-      });
-      stage.at(START + 290, () =>
-        stage.cause({ name: 'success-false-with-effect', endpoint: 'destroy', count: 1 }),
-      );
-      noneDestroyed(stage, START, START + 300, 'the maximum hold is not over');
-      stage.at(START + 880, () => atMostDestroyed(stage, 1));
-    },
+    plot: refuseFirstDestroy,
   },
   {
     name: 'containers of six machines end for good, a destroy after the hold is refused and carried out, and lists fail (C2)',
@@ -283,17 +286,9 @@ export const OUTAGE_STORIES: readonly Story[] = [
     seconds: START + 890,
     mayLeave: true,
     plot: (stage) => {
-      stage.users.account.set({ maxUnhealthyHold: '5m' });
-      stage.at(START, () => {
-        for (const name of namesOf(6)) strike(stage, name, 'exited', 100_000);
-      });
-      stage.at(START + 290, () =>
-        stage.cause({ name: 'success-false-with-effect', endpoint: 'destroy', count: 1 }),
-      );
-      noneDestroyed(stage, START, START + 300, 'the maximum hold is not over');
+      refuseFirstDestroy(stage);
       const meanwhile = () => stage.cast({ call: 'list', seconds: 60, fate: { loseRequest: true } });
       stage.strike({ call: 'destroy', meanwhile });
-      stage.at(START + 880, () => atMostDestroyed(stage, 1));
     },
   },
   {
