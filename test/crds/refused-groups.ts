@@ -106,6 +106,19 @@ const numbers: readonly Refused[] = [
     ],
   },
   {
+    given: 'a gateway that holds requests for half a second, and serves port 0',
+    spec: { ...base, gateway: { hold: '500ms', port: 0 } },
+    refusals: [
+      'spec.gateway.hold: Invalid value: "500ms": write at least 1s',
+      'spec.gateway.port: Invalid value: 0: write a port number between 1 and 65535, or the name of a port',
+    ],
+  },
+  {
+    given: 'a gateway that holds requests for longer than Envoy waits',
+    spec: { ...base, gateway: { hold: '1h' } },
+    refusals: ['spec.gateway.hold: Invalid value: "1h": write at most 55m'],
+  },
+  {
     given: 'a share of unavailable workers above the whole',
     spec: { ...base, updateStrategy: { maxUnavailable: '150%' } },
     refusals: [
