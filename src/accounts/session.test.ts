@@ -367,7 +367,7 @@ describe('the machines of a proven account', () => {
       machine,
       { ofSameLogin: () => [proven({ status: { retained: [KEPT] } })] },
     ],
-    ['of somebody else', { ...machine, label: 'mine' }, {}],
+    ['without a label of this installation', { ...machine, label: 'mine' }, {}],
   ])('are not machines %s', async (_, row, changes) => {
     const account = proven({ answer: reply({ instances: [row], instances_found: 1 }), changes });
     account.feed.start();

@@ -1,19 +1,16 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import { afterEach, beforeAll, expect, test } from 'vitest';
 import type { EndpointGroup } from '../../src/api/v1alpha1/endpoint-group.ts';
 import { API_VERSION, endpointGroupResource } from '../../src/api/v1alpha1/names.ts';
 import type { KubeObject } from '../../src/runtime/kube/kube-object.ts';
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
+import { type GpuRentProcess, gpuRent, killStarted, logged } from '../builders/gpu-rent-process.ts';
 import { OperatorBench } from '../builders/running-operator.ts';
 import { until } from '../builders/until.ts';
 import type { ClusterAccess } from '../cluster/connect.ts';
+import { findFreePort } from '../cluster/free-port.ts';
 import { sharedCluster } from '../cluster/shared-cluster.ts';
 import { envoyBinary } from '../tools/envoy.ts';
 
-const CLI = join(import.meta.dirname, '..', '..', 'src', 'cli', 'main.ts');
 const API_KEY = 'key-of-the-marketplace';
 const LOOPBACK = '203.0.113.0/24=127.0.0.1';
 
@@ -24,39 +21,11 @@ beforeAll(async () => {
   envoy = await envoyBinary();
 });
 
-interface Started {
-  readonly child: ChildProcess;
-  readonly output: () => string;
-  readonly exitCode: Promise<number | null>;
-}
-
-const started: Started[] = [];
 const closing: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
-  for (const { child } of started.splice(0)) child.kill('SIGKILL');
+  killStarted();
   for (const close of closing.splice(0).toReversed()) await close();
 });
-
-function gpuRent(...args: readonly string[]): Started {
-  const child = spawn(process.execPath, [CLI, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr])
-    stream.on('data', (chunk) => {
-      output += String(chunk);
-    });
-  const exitCode = new Promise<number | null>((resolve) => child.on('close', resolve));
-  const run = { child, output: () => output, exitCode };
-  started.push(run);
-  return run;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 /** A marketplace whose running machines answer HTTP, a key for it, and a group at zero. */
 async function scene(): Promise<{ bench: OperatorBench; simulator: Simulator; url: string }> {
@@ -88,7 +57,7 @@ function groupIn(namespace: string): KubeObject {
   } as KubeObject;
 }
 
-function startOperator({ namespace }: OperatorBench, marketplace: string): Started {
+function startOperator({ namespace }: OperatorBench, marketplace: string): GpuRentProcess {
   return gpuRent(
     ...['operator', '--kubeconfig', cluster.kubeconfigPath],
     ...['--namespace', namespace, '--watch-namespace', namespace],
@@ -98,21 +67,14 @@ function startOperator({ namespace }: OperatorBench, marketplace: string): Start
   );
 }
 
-async function startPicker({ namespace }: OperatorBench): Promise<Started & { readonly url: string }> {
-  const port = await freePort();
+async function startPicker({ namespace }: OperatorBench): Promise<GpuRentProcess & { readonly url: string }> {
+  const port = await findFreePort();
   const run = gpuRent(
     ...['endpoint-picker', '--kubeconfig', cluster.kubeconfigPath, '--watch-namespace', namespace],
     ...['--envoy', envoy, '--listen-address', `127.0.0.1:${port}`, '--bind-address', '127.0.0.1:0'],
     ...['--metrics-bind-address', '127.0.0.1:0', '--address-map', LOOPBACK, '--shutdown-grace', '20s'],
   );
-  const pages = await until('the picker started', () => {
-    const line = run
-      .output()
-      .split('\n')
-      .slice(0, -1)
-      .find((text) => text.includes('"picker started"'));
-    return line === undefined ? undefined : (JSON.parse(line) as Record<string, string>);
-  });
+  const pages = await until('the picker started', () => logged(run, 'picker started'));
   await until('it is ready', async () => (await fetch(`${pages['metricsBindAddress']}/readyz`)).ok);
   return { ...run, url: `http://127.0.0.1:${port}/${namespace}/llm` };
 }

@@ -25,6 +25,7 @@ import { createMetricRegistry, type MetricRegistry } from '../../src/server/metr
 import { definitions } from '../builders/memory-cluster.ts';
 import { noCredentials } from '../builders/no-credentials.ts';
 import { until } from '../builders/until.ts';
+import { findFreePort } from '../cluster/free-port.ts';
 import { createMemoryKube } from '../simulation/memory-kube/memory-kube.ts';
 import { envoyBinary } from '../tools/envoy.ts';
 
@@ -74,7 +75,7 @@ export async function gatewayBench(): Promise<GatewayBench> {
   await Promise.all([groups.synced, slices.synced, followed.synced]);
   picker.start();
   const grpc = await serveGrpc(picker.services, { host: '127.0.0.1', port: 0 });
-  const port = await freePort();
+  const port = await findFreePort();
   const envoy = await startOn(port, grpc);
   await until('Envoy is connected', () => picker.isConnected());
   const servers: Server[] = [];
@@ -174,12 +175,4 @@ function sliceOf({
     endpoints: [{ addresses: ['127.0.0.1'], conditions: { ready: true } }],
     ports: [{ name: 'http', port, protocol: 'TCP' }],
   } as KubeObject;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

@@ -1,10 +1,10 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeAll, expect, test } from 'vitest';
+import { gpuRent, killStarted, logged } from '../../../test/builders/gpu-rent-process.ts';
 import { OperatorBench } from '../../../test/builders/running-operator.ts';
 import { selfSigned } from '../../../test/builders/self-signed.ts';
 import { until } from '../../../test/builders/until.ts';
@@ -15,7 +15,6 @@ import { API_VERSION, endpointGroupResource } from '../../api/v1alpha1/names.ts'
 import type { KubeObject } from '../../runtime/kube/kube-object.ts';
 import { createSimulator } from '../../simulator/simulator.ts';
 
-const CLI = join(import.meta.dirname, '..', 'main.ts');
 const CANARY = 'canary-key-that-nobody-may-see';
 
 let cluster: ClusterAccess;
@@ -23,38 +22,7 @@ beforeAll(() => {
   cluster = sharedCluster();
 });
 
-interface Started {
-  readonly child: ChildProcess;
-  readonly output: () => string;
-  readonly exitCode: Promise<number | null>;
-}
-
-const started: Started[] = [];
-afterEach(() => {
-  for (const { child } of started.splice(0)) child.kill('SIGKILL');
-});
-
-function gpuRent(...args: readonly string[]): Started {
-  const child = spawn(process.execPath, [CLI, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr])
-    stream.on('data', (chunk) => {
-      output += String(chunk);
-    });
-  const exitCode = new Promise<number | null>((resolve) => child.on('close', resolve));
-  const process_ = { child, output: () => output, exitCode };
-  started.push(process_);
-  return process_;
-}
-
-/** Addresses that the started operator logged. */
-function urlsOf({ output }: Started): Record<string, string> | undefined {
-  const line = output()
-    .split('\n')
-    .slice(0, -1)
-    .find((text) => text.includes('"operator started"'));
-  return line === undefined ? undefined : JSON.parse(line);
-}
+afterEach(killStarted);
 
 test('a wrong flag ends with code 2 and says which one and what to write', async () => {
   const run = gpuRent('operator', '--late-call', '5x');
@@ -102,7 +70,7 @@ test('rents through a real process, is healthy, hides the key and releases its l
     ...['--marketplace-url', listening.url, '--pacing', 'off', '--log-level', 'debug', ...flags],
     ...['--metrics-bind-address', '127.0.0.1:0', '--health-probe-bind-address', '127.0.0.1:0'],
   );
-  const urls = await until('it started', () => urlsOf(run));
+  const urls = await until('it started', () => logged(run, 'operator started'));
   await bench.createInstance('worker');
   await until('the machine runs', async () => (await bench.instance('worker'))?.status?.phase === 'Running');
 
