@@ -174,9 +174,8 @@ export class GroupQueue {
 
   #advance(now: number): readonly Effect[] {
     const effects: Effect[] = [];
-    // In the order of arrival: the first that may still wait ends the search.
-    for (const { id, since } of this.#held.values()) {
-      if (now - since < this.#settings.holdMs) break;
+    const expired = [...this.#held.values()].filter(({ since }) => now - since >= this.#settings.holdMs);
+    for (const { id } of expired) {
       this.#held.delete(id);
       const message = 'No worker became free while the request waited (spec.gateway.hold).';
       effects.push(refusal(id, 'hold_expired', message));

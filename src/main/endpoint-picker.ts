@@ -18,7 +18,7 @@ import { BY_GROUP, Picker } from '../gateway/picker.ts';
 import { type Clock, sleep, systemClock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { systemRandom } from '../lib/random.ts';
-import { firstAbort, untilAborted } from '../runtime/first-abort.ts';
+import { firstAbort } from '../runtime/first-abort.ts';
 import { endpointSliceResource } from '../runtime/kube/core-resources.ts';
 import { createKubeClient, type KubeClient } from '../runtime/kube/kube-client.ts';
 import { type KubeConnection, loadKubeConnection } from '../runtime/kube/kube-config.ts';
@@ -28,11 +28,10 @@ import { createInformer, type Informer } from '../runtime/list-watch/informer.ts
 import { createGatewayMetrics, showGatewayGroups } from '../server/gateway-metrics.ts';
 import { type HealthCheck, healthPage, type RunningServer, servePages } from '../server/http-server.ts';
 import { createMetricRegistry, type MetricRegistry } from '../server/metric-registry.ts';
-import { METRICS_PATH } from '../server/metrics-access.ts';
 import { createLogger } from '../server/pino-logger.ts';
 import { createProcessMetrics } from '../server/runtime-metrics.ts';
 import { combineInformers } from './caches.ts';
-import { listenOn, openMetricsPage, watchProblem } from './page-set.ts';
+import { watchProblem } from './page-set.ts';
 import { applyProcessPolicy, optimizeForSize, type ProcessEvents } from './process-policy.ts';
 
 /** What the process gives the picker. */
@@ -192,7 +191,7 @@ async function open(
     await Promise.race([Promise.all([groups.synced, slices.synced]), untilAborted(ending)]);
     if (ending.aborted) return { close };
     picker.start();
-    const grpc = await listenOn('bindAddress', config.bindAddress, (at) => serveGrpc(picker.services, at));
+    const grpc = await listen(config, picker);
     closing.push(() => grpc.close());
     running.envoy = await envoyOf(config, grpc, log);
     const { envoy } = running;
@@ -206,6 +205,14 @@ async function open(
   } catch (error) {
     await close();
     throw error;
+  }
+}
+
+async function listen({ bindAddress }: PickerConfig, picker: Picker): Promise<GrpcListening> {
+  try {
+    return await serveGrpc(picker.services, bindAddress);
+  } catch (error) {
+    throw cannotListen('--bind-address', bindAddress, error);
   }
 }
 
@@ -236,12 +243,27 @@ async function servePagesOf(
 ): Promise<RunningServer | undefined> {
   if (address.type === 'off') return undefined;
   const { registry } = parts;
+  const metrics = async () => ({
+    status: 200,
+    contentType: registry.contentType,
+    body: await registry.expose(),
+  });
   const pages = {
     '/healthz': () => healthPage(liveness(parts)),
     '/readyz': () => healthPage(readiness(parts, observed)),
-    [METRICS_PATH]: openMetricsPage(registry),
+    '/metrics': metrics,
   };
-  return listenOn('metricsBindAddress', address, (at) => servePages(pages, at));
+  try {
+    return await servePages(pages, address);
+  } catch (error) {
+    throw cannotListen('--metrics-bind-address', address, error);
+  }
+}
+
+/** A port that cannot be had is a wrong setting: it is told by the name of its flag. */
+function cannotListen(flag: string, { host, port }: SocketPlace, error: unknown): ConfigError {
+  const cause = error instanceof Error && 'code' in error ? String(error.code) : 'it failed';
+  return new ConfigError([`${flag}: cannot listen on ${host}:${port} (${cause}); choose another address`]);
 }
 
 /** What only a restart would mend. */
@@ -277,4 +299,9 @@ function begunRequests(picker: Picker): number {
 async function drained(picker: Picker, clock: Clock, graceMs: number): Promise<void> {
   const until = clock.monotonic() + graceMs;
   while (begunRequests(picker) > 0 && clock.monotonic() < until) await sleep(clock, DRAIN_CHECK_MS);
+}
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }

@@ -1,5 +1,4 @@
 import type { Config, OptionName } from '../config/options.ts';
-import type { PickerConfig } from '../config/picker-options.ts';
 import type { BindAddress } from '../config/values.ts';
 import { ConfigError, flagName } from '../config.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -63,30 +62,24 @@ export async function servePageSet(options: PageSetOptions): Promise<PageSet> {
   };
 }
 
-/** The exposition, for everybody. */
-export function openMetricsPage(registry: MetricRegistry) {
-  return async () => ({ status: 200, contentType: registry.contentType, body: await registry.expose() });
-}
-
 /** The exposition, for everybody or for those whom Kubernetes allows. */
 function metricsPage({ config, operator, registry, clock, log }: PageSetOptions): Pages[string] {
-  const expose = openMetricsPage(registry);
+  const expose = async () => ({
+    status: 200,
+    contentType: registry.contentType,
+    body: await registry.expose(),
+  });
   if (config.metricsAuthentication === 'none') return expose;
   const access = new MetricsAccess({ client: operator.kube, clock, log });
   return async (request) => (await access.refusal(request)) ?? expose();
 }
 
-interface SocketAddress {
-  readonly host: string;
-  readonly port: number;
-}
-
-/** Listens as `serve` does. A port that cannot be had is a wrong setting: rejects with a ConfigError that names its flag. */
-export async function listenOn<Listening>(
-  option: OptionName | keyof PickerConfig,
-  { host, port }: SocketAddress,
-  serve: (address: SocketAddress) => Promise<Listening>,
-): Promise<Listening> {
+/** A port that cannot be had is a wrong setting: it is told by the name of its flag. */
+async function listenOn(
+  option: OptionName,
+  { host, port }: { readonly host: string; readonly port: number },
+  serve: (address: { readonly host: string; readonly port: number }) => Promise<RunningServer>,
+): Promise<RunningServer> {
   try {
     return await serve({ host, port });
   } catch (error) {
