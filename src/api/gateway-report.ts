@@ -22,7 +22,10 @@ const workerReport = z.object({
   requests,
   /** Units of work that these requests count as. */
   work: amount,
-  /** Units of work per second, as measured. */
+  /**
+   * Units of work per second that the worker can do: measured while it had more to do than that. Left out otherwise, since
+   * what a worker is given is not what it can do, and a group would grow for ever by it.
+   */
   perf: amount.optional(),
   /** Why requests to it fail; left out for one that does what it should. */
   failing: z.string().max(256).optional(),
@@ -50,6 +53,11 @@ const groupReport = z.object({
 export const gatewayReport = z.object({
   /** Of the process: the name of its Pod with a random end. */
   picker: z.string().regex(/^[a-zA-Z0-9]([-a-zA-Z0-9_.]{0,126}[a-zA-Z0-9])?$/),
+  /**
+   * True until a report of this process was accepted: its counters have risen from 0 since. Otherwise an operator that has
+   * not heard of the picker before takes them as a base, since they may have been counted long ago.
+   */
+  first: z.boolean().optional(),
   groups: z.array(groupReport).max(1000),
 });
 

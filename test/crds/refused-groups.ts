@@ -218,6 +218,27 @@ const sources: readonly Refused[] = [
     refusals: ['spec.load.prometheus: Required value: type: Prometheus needs prometheus.loadQuery'],
   },
   {
+    given: 'load that a gateway counts, and no gateway',
+    spec: load({ type: 'Gateway' }),
+    refusals: [
+      'spec.load.type: Required value: type: Gateway needs an enabled gateway: write gateway: {}, or another type',
+    ],
+  },
+  {
+    given: 'load that a gateway counts, and a gateway that is off',
+    spec: { ...load({ type: 'Gateway' }), gateway: { enabled: false } },
+    refusals: [
+      'spec.load.type: Required value: type: Gateway needs an enabled gateway: write gateway: {}, or another type',
+    ],
+  },
+  {
+    given: 'settings of HTTPPull beside the load of a gateway',
+    spec: { ...load({ type: 'Gateway', httpPull: {} }), gateway: {} },
+    refusals: [
+      'spec.load.httpPull: Forbidden: httpPull belongs to type: HTTPPull: write that, or leave httpPull out',
+    ],
+  },
+  {
     given: 'a custom preset without names',
     spec: load({ httpPull: { preset: 'Custom' } }),
     refusals: [

@@ -97,6 +97,12 @@ const rules: readonly CelRule[] = [
       'maxSpendPerHour is below the maxPricePerHour of every alternative of the template: no worker could ever be rented',
     fieldPath: '.maxSpendPerHour',
   },
+  {
+    rule: "!has(self.load.type) || self.load.type != 'Gateway' || (has(self.gateway) && self.gateway.enabled)",
+    message: 'type: Gateway needs an enabled gateway: write gateway: {}, or another type',
+    fieldPath: '.load.type',
+    reason: 'FieldValueRequired',
+  },
 ];
 
 const updateStrategy = z

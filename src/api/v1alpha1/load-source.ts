@@ -89,15 +89,20 @@ const prometheus = z
   })
   .meta(notes({ description: "Queries to the Prometheus that the operator's `--prometheus-url` names." }));
 
-const TYPES = { static: 'Static', httpPull: 'HTTPPull', prometheus: 'Prometheus' } as const;
+/** Which type a field belongs to, and whether a type that is left out is that one where the field is written. */
+const FIELDS = [
+  { field: 'static', type: 'Static', isImplied: false },
+  { field: 'httpPull', type: 'HTTPPull', isImplied: true },
+  { field: 'prometheus', type: 'Prometheus', isImplied: false },
+] as const;
 
 /** Where the load of a group is read. */
 export const loadSource = z
   .object({
-    type: choice(['HTTPPull', 'Static', 'Push', 'Prometheus'], {
+    type: choice(['HTTPPull', 'Static', 'Push', 'Prometheus', 'Gateway'], {
       description:
-        'HTTPPull: the operator asks each worker. Static: it is written here. Push: workers report to the operator. Prometheus: queries tell it, also while no worker runs.',
-    }).default('HTTPPull'),
+        'HTTPPull: the operator asks each worker. Static: it is written here. Push: workers report to the operator. Prometheus: queries tell it, also while no worker runs. Gateway: the gateway counts it, also while no worker runs. Left out, it is Gateway where `gateway` is enabled and `httpPull` is not written, else HTTPPull.',
+    }).optional(),
     static: staticLoad.optional(),
     httpPull: httpPull.optional(),
     prometheus: prometheus.optional(),
@@ -106,14 +111,14 @@ export const loadSource = z
     notes({
       description: 'Where the load is read.',
       rules: [
-        ...Object.entries(TYPES).map(([field, type]) => ({
-          rule: `self.type == '${type}' || !has(self.${field})`,
+        ...FIELDS.map(({ field, type, isImplied }) => ({
+          rule: `!has(self.${field}) || ${isImplied ? '!has(self.type) ||' : 'has(self.type) &&'} self.type == '${type}'`,
           message: `${field} belongs to type: ${type}: write that, or leave ${field} out`,
           fieldPath: `.${field}`,
           reason: 'FieldValueForbidden' as const,
         })),
         {
-          rule: "self.type != 'Prometheus' || has(self.prometheus)",
+          rule: "!has(self.type) || self.type != 'Prometheus' || has(self.prometheus)",
           message: 'type: Prometheus needs prometheus.loadQuery',
           fieldPath: '.prometheus',
           reason: 'FieldValueRequired',
@@ -123,3 +128,16 @@ export const loadSource = z
   );
 
 export type LoadSource = z.output<typeof loadSource>;
+type LoadType = NonNullable<LoadSource['type']>;
+
+/** What of a group says where its load is read. */
+export interface LoadTyped {
+  readonly load: Pick<LoadSource, 'type' | 'httpPull'>;
+  readonly gateway?: { readonly enabled: boolean } | undefined;
+}
+
+/** Where the load of a group is read: as it is written, else at its gateway, else at the workers. */
+export function loadTypeOf({ load, gateway }: LoadTyped): LoadType {
+  if (load.type !== undefined) return load.type;
+  return gateway?.enabled === true && load.httpPull === undefined ? 'Gateway' : 'HTTPPull';
+}

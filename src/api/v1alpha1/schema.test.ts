@@ -86,7 +86,7 @@ describe('defaults', () => {
       targetQueueTime: '10s',
       scaleToZero: 'Allow',
       wakeTimeout: '60s',
-      load: { type: 'HTTPPull' },
+      load: {},
       updateStrategy: { type: 'RollingUpdate', maxUnavailable: 1 },
       pause: { scaleUp: false, scaleDown: false },
     });

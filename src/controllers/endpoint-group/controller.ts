@@ -1,5 +1,6 @@
 import type { EndpointGroup } from '../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
+import { loadTypeOf } from '../../api/v1alpha1/load-source.ts';
 import { endpointGroupResource, GROUP_FINALIZER } from '../../api/v1alpha1/names.ts';
 import type { Env } from '../../lib/env.ts';
 import { sameJson } from '../../lib/json.ts';
@@ -256,7 +257,7 @@ class GroupLoop {
 const SPEAKS_FOR_ALL: ReadonlySet<string> = new Set(['Static', 'Prometheus']);
 
 function sourceOf({ spec }: EndpointGroup): Observed['source'] {
-  return SPEAKS_FOR_ALL.has(spec.load.type) ? 'group' : 'workers';
+  return SPEAKS_FOR_ALL.has(loadTypeOf(spec)) ? 'group' : 'workers';
 }
 
 function summaryOf({ memory }: Decision, { done }: Outcome): Record<string, unknown> {

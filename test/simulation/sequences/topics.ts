@@ -6,6 +6,7 @@ const TOGETHER: readonly (readonly string[])[] = [
   ['coldWorkers', 'maxWorkers', 'replicas'],
   ['scaleToZero', 'inactivityTimeout'],
   ['template', 'maxSpendPerHour'],
+  ['load', 'gateway'],
 ];
 
 /** What a field of a spec is about: fields of one topic may not be edited apart from each other. */

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { EndpointGroup } from '../../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
+import { loadTypeOf } from '../../../api/v1alpha1/load-source.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import type { Secret } from '../../../lib/secret.ts';
 import { uidOf } from '../../../runtime/kube/kube-object.ts';
@@ -120,7 +121,7 @@ export class PushIntake {
     const sender = this.#sender(body);
     if (!sender) return DENIED;
     const { group, instance } = sender;
-    if (group.spec.load.type !== 'Push')
+    if (loadTypeOf(group.spec) !== 'Push')
       return { status: 409, message: 'the group of this worker does not take reports; set load.type: Push' };
     const uid = uidOf(group);
     const at = clock.now();

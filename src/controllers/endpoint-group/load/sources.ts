@@ -1,5 +1,6 @@
 import type { EndpointGroup } from '../../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
+import { loadTypeOf } from '../../../api/v1alpha1/load-source.ts';
 import { annotations } from '../../../api/v1alpha1/names.ts';
 import { inBackground } from '../../../lib/background.ts';
 import type { Clock } from '../../../lib/clock.ts';
@@ -100,7 +101,7 @@ export class LoadSources {
   }
 
   async #readAll(group: EndpointGroup, workers: readonly Worker[]): Promise<void> {
-    switch (group.spec.load.type) {
+    switch (loadTypeOf(group.spec)) {
       case 'Static':
         return this.#take(group, FOR_ALL, async () => staticRecord(group));
       case 'Prometheus':

@@ -58,6 +58,7 @@ export const ENDPOINT_GROUPS: Examples = {
         },
       }),
       just({ gateway: {} }),
+      just({ load: { type: 'Gateway' }, gateway: { enabled: true } }),
       just({
         gateway: {
           ...{ enabled: false, hold: '1m', maxHeld: 10, work: 'Header' },
