@@ -189,7 +189,7 @@ const EFFECTS: Readonly<Record<Controller, Readonly<Record<string, string>>>> = 
     'controller.ts': 'watches, ticks, and takes keys from the queue',
     'group-state.ts': 'remembers of each group what may be lost',
     'act.ts': 'creates, patches and deletes workers',
-    'load/{sources,prometheus,get,push}.ts': 'ask for load, or receive it',
+    'load/{sources,prometheus,get,push,gateway-intake}.ts': 'ask for load, or receive it',
     'publish/{publisher,service,slices}.ts': 'write Service and slices',
     'workers/children.ts': 'finds the workers of a group in a cache',
   },

@@ -197,6 +197,10 @@ describe('values that contradict each other', () => {
       '--scaling-speed: leave it at 1 unless every --marketplace-url is on loopback (a simulator)',
     ],
     [
+      { gatewayReports: 'kubernetes', metricsBindAddress: '0' },
+      '--gateway-reports: they are taken at --metrics-bind-address; write an address there, not 0',
+    ],
+    [
       { prometheusCa: '/ca.pem' },
       '--prometheus-ca: leave it out unless --prometheus-url is an https address',
     ],

@@ -146,6 +146,11 @@ const CONTRADICTIONS: readonly Contradiction<Config>[] = [
     message: '--prometheus-ca: leave it out unless --prometheus-url is an https address',
   },
   {
+    isBroken: ({ gatewayReports, metricsBindAddress }) =>
+      gatewayReports !== 'off' && metricsBindAddress.type === 'off',
+    message: '--gateway-reports: they are taken at --metrics-bind-address; write an address there, not 0',
+  },
+  {
     isBroken: (config) => config.scalingSpeed > 1 && !onlyLoopback(config.marketplaceUrl),
     message: '--scaling-speed: leave it at 1 unless every --marketplace-url is on loopback (a simulator)',
   },

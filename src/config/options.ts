@@ -215,6 +215,21 @@ export const OPTIONS = {
     description: 'address at which workers report their load (load.type: Push), or 0 for none',
     defaultValue: '0',
   },
+  gatewayReports: {
+    value: z.enum(['off', 'kubernetes', 'unauthenticated'], {
+      error: 'write off, kubernetes or unauthenticated',
+    }),
+    placeholder: 'off|kubernetes|unauthenticated',
+    description:
+      'who may POST /gateway/reports at the address of /metrics, as gpu-rent endpoint-picker does (load.type: Gateway): no one, only callers with a bearer token of a Kubernetes user who may post that non-resource URL (TokenReview and SubjectAccessReview), or everyone who reaches it',
+    defaultValue: 'off',
+  },
+  gatewayUrl: {
+    value: httpUrl,
+    placeholder: 'url',
+    description:
+      'address of the gateway that clients use, shown in status.gateway.url of EndpointGroups; not shown if absent',
+  },
   prometheusUrl: {
     value: httpUrl,
     placeholder: 'url',

@@ -10,6 +10,7 @@ import {
   createEndpointGroupController,
   type EndpointGroupController,
 } from '../controllers/endpoint-group/controller.ts';
+import { GatewayIntake } from '../controllers/endpoint-group/load/gateway-intake.ts';
 import type { Prometheus } from '../controllers/endpoint-group/load/prometheus.ts';
 import { PushIntake } from '../controllers/endpoint-group/load/push.ts';
 import { LoadSources } from '../controllers/endpoint-group/load/sources.ts';
@@ -41,10 +42,11 @@ export interface EndpointGroupWiring {
   readonly isLeading: () => boolean;
 }
 
-/** The controller of groups, and where workers that report by themselves are heard. */
+/** The controller of groups, and where workers and pickers that report by themselves are heard. */
 export interface EndpointGroups {
   readonly controller: EndpointGroupController;
   readonly intake: PushIntake;
+  readonly gatewayIntake: GatewayIntake;
 }
 
 /** Wires groups: they meet accounts only to ask for the breaker and to report a host failure. */
@@ -62,6 +64,7 @@ export function createEndpointGroups(wiring: EndpointGroupWiring): EndpointGroup
     dial: (address) => mapAddress(config.addressMap, address),
     prometheus: prometheusOf(wiring),
     takesReports: config.workerReportBindAddress.type === 'on',
+    takesGatewayReports: config.gatewayReports !== 'off',
   });
   const controller = createEndpointGroupController({
     ...{ loadStore: load, readers, times, allowPrivateAddresses },
@@ -88,7 +91,13 @@ export function createEndpointGroups(wiring: EndpointGroupWiring): EndpointGroup
     isLeading: wiring.isLeading,
     onWake: (group) => controller.wake(group),
   });
-  return { controller, intake };
+  const gatewayIntake = new GatewayIntake({
+    ...{ clock, loadStore: load, times },
+    groupOf: (key) => caches.groups.get(key),
+    isLeading: wiring.isLeading,
+    onHeld: (group) => controller.wake(group),
+  });
+  return { controller, intake, gatewayIntake };
 }
 
 function prometheusOf({ config, prometheusTransport }: EndpointGroupWiring): Prometheus | undefined {

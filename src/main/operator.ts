@@ -1,6 +1,7 @@
 import { InUseRecord } from '../accounts/installation/in-use.ts';
 import type { Installation } from '../accounts/installation/installation.ts';
 import type { AccountRegistry } from '../accounts/registry.ts';
+import type { GatewayIntake } from '../controllers/endpoint-group/load/gateway-intake.ts';
 import type { PushIntake } from '../controllers/endpoint-group/load/push.ts';
 import { withDeadline } from '../lib/deadline.ts';
 import type { Env } from '../lib/env.ts';
@@ -27,6 +28,8 @@ export interface Operator {
   readonly controllers: readonly Controller[];
   /** Hears workers that report their load by themselves. */
   readonly intake: PushIntake;
+  /** Hears the pickers of gateways. */
+  readonly gatewayIntake: GatewayIntake;
 }
 
 /** Wires the operator. Nothing runs before `manager.run()`. */
@@ -42,8 +45,9 @@ export function createOperator(options: OperatorOptions): Operator {
     clock: options.env.clock,
     log: options.env.log,
   });
-  const { intake } = groups;
-  return { manager, kube, caches, registry, installation, election, controllers, intake };
+  const { intake, gatewayIntake } = groups;
+  const hearing = { intake, gatewayIntake };
+  return { manager, kube, caches, registry, installation, election, controllers, ...hearing };
 }
 
 /** In the order of their start; they stop in reverse, so that events and connections outlive the last act. */

@@ -50,6 +50,47 @@ test('reports of workers are taken until the pages are closed', async () => {
   await expect(report()).rejects.toThrow();
 });
 
+describe('reports of pickers', () => {
+  async function reported(flags: Record<string, string>): Promise<number> {
+    const taken: unknown[] = [];
+    const gatewayIntake = {
+      take: (body: unknown) => {
+        taken.push(body);
+        return { status: 200, reply: { pickers: 1, groups: [] } };
+      },
+    };
+    const pages = await servePageSet({
+      config: parseConfig({ ...OFF, metricsBindAddress: '127.0.0.1:0', ...flags }, {}),
+      operator: { ...operator, gatewayIntake, kube: {} } as unknown as Operator,
+      registry: createMetricRegistry(),
+      clock: createVirtualClock(),
+      log: silentLogger,
+    });
+    const url = pages.urls['metricsBindAddress'] ?? pages.urls['healthProbeBindAddress'];
+    const reply = await fetch(`${url}/gateway/reports`, { method: 'POST', body: '{}' });
+    await pages.close();
+    expect(taken).toHaveLength(reply.status === 200 ? 1 : 0);
+    return reply.status;
+  }
+
+  test.each<[string, Record<string, string>, number]>([
+    ['are not taken by default', {}, 405],
+    ['are taken from everyone who may come without a token', { gatewayReports: 'unauthenticated' }, 200],
+    ['are refused without a token where Kubernetes decides', { gatewayReports: 'kubernetes' }, 401],
+  ])('%s', async (_, flags, status) => {
+    expect(await reported(flags)).toBe(status);
+  });
+
+  test('are taken beside the pages of health at one address', async () => {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const at = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+    await new Promise((resolve) => server.close(resolve));
+    const both = { metricsBindAddress: at, healthProbeBindAddress: at, gatewayReports: 'unauthenticated' };
+    expect(await reported(both)).toBe(200);
+  });
+});
+
 describe('replies to probes of the kubelet', () => {
   const AT = Date.parse('2026-11-20T12:00:00Z');
   const well = { lastContactAt: AT, failure: undefined, rewoundSince: undefined, divergences: 0 };

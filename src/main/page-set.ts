@@ -1,3 +1,4 @@
+import { GATEWAY_REPORTS_PATH, MAX_GATEWAY_REPORT_BYTES } from '../api/gateway-report.ts';
 import type { Config, OptionName } from '../config/options.ts';
 import type { BindAddress } from '../config/values.ts';
 import { ConfigError, flagName } from '../config.ts';
@@ -7,12 +8,14 @@ import type { InformerHealth } from '../runtime/list-watch/informer.ts';
 import {
   type HealthCheck,
   healthPage,
+  jsonPage,
   type Pages,
+  type Posts,
   type RunningServer,
   servePages,
 } from '../server/http-server.ts';
 import type { MetricRegistry } from '../server/metric-registry.ts';
-import { METRICS_PATH, MetricsAccess } from '../server/metrics-access.ts';
+import { PathAccess } from '../server/path-access.ts';
 import { serveReports } from '../server/report-server.ts';
 import type { Operator } from './operator.ts';
 
@@ -23,6 +26,8 @@ export interface PageSetOptions {
   readonly clock: Clock;
   readonly log: Logger;
 }
+
+const METRICS_PATH = '/metrics';
 
 /** The pages of one process. */
 export interface PageSet {
@@ -41,18 +46,19 @@ export async function servePageSet(options: PageSetOptions): Promise<PageSet> {
     '/readyz': () => healthPage(readiness(options)),
   };
   const metrics: Pages = { [METRICS_PATH]: metricsPage(options) };
+  const posts = postsOf(options);
   const shared = sameAddress(config.metricsBindAddress, config.healthProbeBindAddress);
   const servers = new Map<string, RunningServer>();
-  const open = async (option: OptionName, address: BindAddress, pages: Pages) => {
+  const open = async (option: OptionName, address: BindAddress, pages: Pages, taken: Posts = {}) => {
     if (address.type === 'on')
-      servers.set(option, await listenOn(option, address, (at) => servePages(pages, at)));
+      servers.set(option, await listenOn(option, address, (at) => servePages(pages, at, taken)));
   };
-  await open(
-    'healthProbeBindAddress',
-    config.healthProbeBindAddress,
-    shared ? { ...health, ...metrics } : health,
-  );
-  if (!shared) await open('metricsBindAddress', config.metricsBindAddress, metrics);
+  if (shared) {
+    await open('healthProbeBindAddress', config.healthProbeBindAddress, { ...health, ...metrics }, posts);
+  } else {
+    await open('healthProbeBindAddress', config.healthProbeBindAddress, health);
+    await open('metricsBindAddress', config.metricsBindAddress, metrics, posts);
+  }
   await openReports(options, servers);
   return {
     urls: Object.fromEntries([...servers].map(([name, server]) => [name, server.url])),
@@ -70,8 +76,28 @@ function metricsPage({ config, operator, registry, clock, log }: PageSetOptions)
     body: await registry.expose(),
   });
   if (config.metricsAuthentication === 'none') return expose;
-  const access = new MetricsAccess({ client: operator.kube, clock, log });
+  const access = new PathAccess({ client: operator.kube, clock, log, path: METRICS_PATH, verb: 'get' });
   return async (request) => (await access.refusal(request)) ?? expose();
+}
+
+/** Where pickers report, if they are heard at all. */
+function postsOf({ config, operator, clock, log }: PageSetOptions): Posts {
+  const { gatewayReports } = config;
+  if (gatewayReports === 'off') return {};
+  const path = GATEWAY_REPORTS_PATH;
+  const access = new PathAccess({ client: operator.kube, clock, log, path, verb: 'post' });
+  return {
+    [path]: {
+      maxBytes: MAX_GATEWAY_REPORT_BYTES,
+      refusal: (request) => (gatewayReports === 'kubernetes' ? access.refusal(request) : undefined),
+      take: (body) => {
+        const answer = operator.gatewayIntake.take(body);
+        return answer.status === 200
+          ? jsonPage(200, answer.reply)
+          : jsonPage(answer.status, { error: answer.message });
+      },
+    },
+  };
 }
 
 /** A port that cannot be had is a wrong setting: it is told by the name of its flag. */

@@ -195,6 +195,7 @@ async function loadFrom(url: string, prometheusCa: string | undefined) {
     allowPrivateAddresses: false,
     tokenOf: () => undefined,
     takesReports: false,
+    takesGatewayReports: false,
   });
   const group = groupObject({ load: { type: 'Prometheus', prometheus: { loadQuery: 'load' } } });
   await readers.read(group, { workers: [], onLate: () => late.resolve() });

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { healthPage, type Pages, type RunningServer, servePages, textPage } from './http-server.ts';
+import { healthPage, jsonPage, type Pages, type RunningServer, servePages, textPage } from './http-server.ts';
 
 const servers: RunningServer[] = [];
 afterEach(async () => {
@@ -91,5 +91,51 @@ describe('health', () => {
       status: 503,
       body: '[+]caches ok\n[-]identity failed: it is lost\ncheck failed\n',
     });
+  });
+});
+
+describe('what is posted to a path', () => {
+  const post = async (body: string, path = '/in', headers: Record<string, string> = {}) => {
+    const server = await servePages(
+      hello,
+      { host: '127.0.0.1', port: 0 },
+      {
+        '/in': {
+          maxBytes: 20,
+          refusal: ({ authorization }) => (authorization === 'no' ? textPage(401, 'no\n') : undefined),
+          take: (given) => jsonPage(Array.isArray(given) ? 503 : 200, { given }),
+        },
+      },
+    );
+    servers.push(server);
+    const reply = await fetch(`${server.url}${path}`, { method: 'POST', body, headers });
+    return { reply, said: [reply.status, (await reply.text()).trim()] };
+  };
+
+  test('is taken as JSON, and answered in JSON', async () => {
+    const { reply, said } = await post('{"a": 1}');
+    expect(said).toEqual([200, '{"given":{"a":1}}']);
+    expect(reply.headers.get('content-type')).toBe('application/json');
+    expect(reply.headers.get('connection')).not.toBe('close');
+  });
+
+  test.each<[string, string, string, Record<string, string>, number]>([
+    ['is refused when it is no JSON', '{', '/in', {}, 400],
+    ['is refused when it is longer than it may be', `"${'x'.repeat(20)}"`, '/in', {}, 413],
+    ['is refused by its head', '{"a": 1}', '/in', { authorization: 'no' }, 401],
+    ['is not taken at another path', '{}', '/hello', {}, 405],
+  ])('%s', async (_, body, path, headers, status) => {
+    expect((await post(body, path, headers)).said[0]).toBe(status);
+  });
+
+  test('ends the connection when it is not taken, so that the next one may meet another replica', async () => {
+    const { reply, said } = await post('[]');
+    expect([...said, reply.headers.get('connection')]).toEqual([503, '{"given":[]}', 'close']);
+  });
+
+  test('is no page', async () => {
+    const { reply } = await post('{}');
+    const read = await fetch(reply.url);
+    expect([read.status, await read.text()]).toEqual([404, 'no such page; there are: /hello\n']);
   });
 });

@@ -17,6 +17,18 @@ export interface PageRequest {
 /** Pages by path; each is made anew for every request. */
 export type Pages = Readonly<Record<string, (request: PageRequest) => Page | Promise<Page>>>;
 
+/** What is sent to a path. */
+export interface Posted {
+  readonly maxBytes: number;
+  /** Refuses a request by its head, before its body is read; undefined lets it in. */
+  readonly refusal: (request: PageRequest) => Page | undefined | Promise<Page | undefined>;
+  /** `body` is parsed JSON. */
+  readonly take: (body: unknown) => Page;
+}
+
+/** What takes POSTs of JSON, by path. */
+export type Posts = Readonly<Record<string, Posted>>;
+
 export interface RunningServer {
   /** With the port that was really taken. */
   readonly url: string;
@@ -31,15 +43,21 @@ export function textPage(status: number, body: string): Page {
   return { status, contentType: 'text/plain; charset=utf-8', body };
 }
 
-/** Serves GET and HEAD of these pages and nothing else. Rejects where the address cannot be taken. */
+/** JSON. */
+export function jsonPage(status: number, body: unknown): Page {
+  return { status, contentType: 'application/json', body: `${JSON.stringify(body)}\n` };
+}
+
+/** Serves GET and HEAD of these pages, takes these POSTs, and nothing else. Rejects where the address cannot be taken. */
 export async function servePages(
   pages: Pages,
   address: { readonly host: string; readonly port: number },
+  posts: Posts = {},
 ): Promise<RunningServer> {
   const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) => {
     inBackground(
       { task: 'page' },
-      () => answer(pages, request, response),
+      () => answer({ pages, posts }, request, response),
       () => response.destroy(),
     );
   });
@@ -66,19 +84,28 @@ const HEADERS: Readonly<Record<number, Readonly<Record<string, string>>>> = {
   405: { allow: 'GET, HEAD' },
 };
 
-async function answer(pages: Pages, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const page = await pageFor(pages, request);
+interface Served {
+  readonly pages: Pages;
+  readonly posts: Posts;
+}
+
+async function answer(served: Served, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const page = await pageFor(served, request);
   response.writeHead(page.status, {
     'content-type': page.contentType,
     'content-length': Buffer.byteLength(page.body),
     ...HEADERS[page.status],
+    // The rest of a body that was not read is not for the next request, and another replica may take what this one did not.
+    ...(request.method === 'POST' && page.status !== 200 && { connection: 'close' }),
   });
   response.end(request.method === 'HEAD' ? undefined : page.body);
 }
 
-async function pageFor(pages: Pages, request: IncomingMessage): Promise<Page> {
-  if (request.method !== 'GET' && request.method !== 'HEAD') return textPage(405, 'only GET and HEAD\n');
+async function pageFor({ pages, posts }: Served, request: IncomingMessage): Promise<Page> {
   const path = (request.url ?? '/').split('?')[0] ?? '/';
+  const posted = Object.hasOwn(posts, path) ? posts[path] : undefined;
+  if (posted && request.method === 'POST') return pageForPost(posted, request);
+  if (request.method !== 'GET' && request.method !== 'HEAD') return textPage(405, 'only GET and HEAD\n');
   const page = Object.hasOwn(pages, path) ? pages[path] : undefined;
   if (!page) return textPage(404, `no such page; there are: ${Object.keys(pages).join(' ')}\n`);
   try {
@@ -86,6 +113,31 @@ async function pageFor(pages: Pages, request: IncomingMessage): Promise<Page> {
   } catch {
     return textPage(500, 'the page could not be made\n');
   }
+}
+
+async function pageForPost({ maxBytes, refusal, take }: Posted, request: IncomingMessage): Promise<Page> {
+  try {
+    const refused = await refusal({ authorization: request.headers.authorization });
+    if (refused) return refused;
+    const text = await bodyOf(request, maxBytes);
+    if (text === undefined) return textPage(413, `a body has at most ${maxBytes} bytes\n`);
+    return take(JSON.parse(text));
+  } catch (error) {
+    if (error instanceof SyntaxError) return textPage(400, 'the body is not JSON\n');
+    return textPage(500, 'the request could not be handled\n');
+  }
+}
+
+/** Undefined where it is longer; the rest is not read then. */
+export async function bodyOf(request: IncomingMessage, maxBytes: number): Promise<string | undefined> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request) {
+    bytes += chunk.length;
+    if (bytes > maxBytes) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
 }
 
 function listen(server: Server, { host, port }: { host: string; port: number }): Promise<void> {

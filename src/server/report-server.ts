@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Socket } from 'node:net';
 import { promisify } from 'node:util';
 import { inBackground } from '../lib/background.ts';
-import { type RunningServer, runningServer } from './http-server.ts';
+import { bodyOf, type RunningServer, runningServer } from './http-server.ts';
 
 /** Answers one POST; `body` is parsed JSON. */
 export type TakeReport = (
@@ -121,7 +121,7 @@ async function replyTo(
 ): Promise<{ readonly status: number; readonly message: string }> {
   if (request.method !== 'POST') return { status: 405, message: 'only POST' };
   try {
-    const text = await bodyOf(request);
+    const text = await bodyOf(request, MAX_BYTES);
     if (text === undefined) return { status: 413, message: `a report has at most ${MAX_BYTES} bytes` };
     return take(pathOf(request), JSON.parse(text));
   } catch (error) {
@@ -132,17 +132,6 @@ async function replyTo(
 
 function pathOf({ url = '/' }: IncomingMessage): string {
   return url.split('?')[0] ?? '/';
-}
-
-async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of request) {
-    bytes += chunk.length;
-    if (bytes > MAX_BYTES) return undefined;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
 }
 
 /** An RSA public key in PEM. Rejects if the key pair cannot be generated. */

@@ -74,7 +74,15 @@ async function bench(
     instances: copyOf([], { isCurrent: !setting.workers }).informer as never,
     events: { record: () => {} } as never,
     readers: new LoadSources({
-      ...{ clock, loadStore, times, transport, allowPrivateAddresses: false, takesReports: false },
+      ...{
+        clock,
+        loadStore,
+        times,
+        transport,
+        allowPrivateAddresses: false,
+        takesReports: false,
+        takesGatewayReports: false,
+      },
       dial: (address) => address,
       tokenOf: () => undefined,
       prometheus: undefined,

@@ -26,6 +26,7 @@ import { decide } from './decide.ts';
 import { GroupState, recordedMaxima } from './group-state.ts';
 import type { LoadSources } from './load/sources.ts';
 import { type LoadStore, notAhead, onlyReporters } from './load/state.ts';
+import type { LoadSpeaker } from './load/view.ts';
 import { Publisher } from './publish/publisher.ts';
 import { problemOf } from './publish/service.ts';
 import type { Decision, Observed } from './types.ts';
@@ -188,7 +189,7 @@ class GroupLoop {
     const uid = uidOf(group);
     const loadState = notAhead(loadStore.get(uid), env.clock.now(), times);
     const existing = new Set(workers.map(({ reporter }) => reporter));
-    loadStore.put(uid, sourceOf(group) === 'group' ? loadState : onlyReporters(loadState, existing));
+    loadStore.put(uid, sourceOf(group) === 'workers' ? onlyReporters(loadState, existing) : loadState);
   }
 
   /** True where the outcome is another than the decision was made by: then it is made again. */
@@ -253,11 +254,17 @@ class GroupLoop {
   }
 }
 
-/** Sources that know the group and no single worker. */
-const SPEAKS_FOR_ALL: ReadonlySet<string> = new Set(['Static', 'Prometheus']);
+/** Who tells the load, by its type. */
+const SPEAKERS = {
+  Static: 'group',
+  Prometheus: 'group',
+  HTTPPull: 'workers',
+  Push: 'workers',
+  Gateway: 'gateway',
+} as const satisfies Record<ReturnType<typeof loadTypeOf>, LoadSpeaker>;
 
-function sourceOf({ spec }: EndpointGroup): Observed['source'] {
-  return SPEAKS_FOR_ALL.has(loadTypeOf(spec)) ? 'group' : 'workers';
+function sourceOf({ spec }: EndpointGroup): LoadSpeaker {
+  return SPEAKERS[loadTypeOf(spec)];
 }
 
 function summaryOf({ memory }: Decision, { done }: Outcome): Record<string, unknown> {

@@ -81,10 +81,12 @@ function isGoing(action: Action): action is Extract<Action, { type: 'order' | 'd
 /** How long work must look like a queue before the target is called too short. */
 const SLOW_FOR_MS = 300_000;
 
-function ordersInput({ observed, load }: GroupFacts): OrdersInput {
+function ordersInput(known: GroupFacts): OrdersInput {
+  const { observed, load } = known;
   const { workers, orphans, takenNames, now, times, group } = observed;
-  const maxQueueMs = parseDuration(group.spec.maxQueueTime) ?? 0;
-  const drainMs = parseDuration(group.spec.drainTimeout) ?? maxQueueMs;
+  const waitMs = parseDuration(group.spec.maxQueueTime) ?? 0;
+  const drainMs = parseDuration(group.spec.drainTimeout) ?? waitMs;
+  const maxQueueMs = isRouted(known) ? drainMs : waitMs;
   const names = new Set(
     [...workers.map(({ object }) => object), ...orphans].map(({ metadata }) => metadata.name),
   );
@@ -94,6 +96,12 @@ function ordersInput({ observed, load }: GroupFacts): OrdersInput {
   };
   const limits = { maxQueueMs, drainMs, silentMs: times.missingMs };
   return { workers, load, now, isTaken, ...limits, settleMs: times.tickMs / 2 };
+}
+
+/** Whether pickers tell which requests a worker has: while they are silent, a request may take all the time it is given. */
+function isRouted({ observed: { group, source, loadState } }: GroupFacts): boolean {
+  if (source === 'gateway') return true;
+  return group.spec.gateway?.enabled === true && loadState.pickers.since !== undefined;
 }
 
 function countsOf({ observed, scaling, endpoints }: GroupFacts): Counts {

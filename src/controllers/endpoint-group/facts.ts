@@ -33,7 +33,8 @@ export interface GroupFacts {
 export function deriveFacts(observed: Observed): GroupFacts {
   const { group, workers, loadState, source, now, times, frozen, accountCap } = observed;
   const everReady = group.status?.everReady === true;
-  const reported = loadView({ loadState, workers, source, everReady, now, times });
+  const hasGateway = group.spec.gateway?.enabled === true;
+  const reported = loadView({ loadState, workers, source, hasGateway, everReady, now, times });
   const failing = failingWorkers(observed, reported);
   const load = withRecordedErrors(reported, failing);
   const pace = replacementPace(observed, new Set(failing.map(({ worker }) => worker)));

@@ -5,6 +5,7 @@ import type { ScalingDecision, ScalingMemory } from './autoscale/bounds.ts';
 import type { Change } from './autoscale/plan.ts';
 import type { ScalingTimes } from './autoscale/times.ts';
 import type { LoadState } from './load/state.ts';
+import type { LoadSpeaker } from './load/view.ts';
 import type { Endpoint } from './publish/endpoints.ts';
 import type { DesiredRole, Worker } from './workers/worker.ts';
 
@@ -50,8 +51,7 @@ export interface Observed {
   /** Names that no new worker can have, since a GpuInstance has each, whoever it belongs to. */
   readonly takenNames: ReadonlySet<string>;
   readonly loadState: LoadState;
-  /** Whether workers report for themselves, or one source speaks for the group. */
-  readonly source: 'workers' | 'group';
+  readonly source: LoadSpeaker;
   readonly times: ScalingTimes;
   /** Undefined in the first pass of a process. */
   readonly memory: GroupMemory | undefined;

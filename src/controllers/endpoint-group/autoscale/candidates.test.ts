@@ -40,7 +40,15 @@ function input(workers: readonly Worker[], more: More = {}): WorkersInput {
   const group = groupObject(spec);
   return {
     workers,
-    load: loadView({ loadState, workers, source: 'workers', everReady: true, now: NOW, times: defaultTimes }),
+    load: loadView({
+      loadState,
+      workers,
+      source: 'workers',
+      hasGateway: false,
+      everReady: true,
+      now: NOW,
+      times: defaultTimes,
+    }),
     templateHash: templateHash(groupObject()),
     now: NOW,
     recordedPerf: undefined,

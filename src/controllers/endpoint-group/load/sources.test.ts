@@ -43,6 +43,7 @@ function bench(answer: Answer, overrides: Partial<ReaderOptions> = {}) {
     tokenOf: () => new Secret('the-token'),
     prometheus: { url: PROMETHEUS_URL, transport, tenancy: { type: 'unrestricted' } },
     takesReports: true,
+    takesGatewayReports: true,
     ...overrides,
   });
   const late: number[] = [];

@@ -38,6 +38,8 @@ export interface ReaderOptions {
   readonly prometheus: Prometheus | undefined;
   /** Whether workers that report by themselves are heard anywhere. */
   readonly takesReports: boolean;
+  /** The same of the pickers of gateways. */
+  readonly takesGatewayReports: boolean;
 }
 
 /** Who is asked: the reporter, and its name for people. */
@@ -108,6 +110,13 @@ export class LoadSources {
         return this.#take(group, PROMETHEUS, () => this.#prometheus.read(group));
       case 'HTTPPull':
         return this.#ofEach(group, workers, async ({ object }) => this.#askWorker(group, object));
+      case 'Gateway':
+        if (this.#options.takesGatewayReports) return undefined;
+        return this.#take(group, FOR_ALL, () =>
+          Promise.reject(
+            new SourceError('no picker is heard, since the operator runs without --gateway-reports'),
+          ),
+        );
       case 'Push':
         if (this.#options.takesReports) return undefined;
         return this.#ofEach(group, workers, () =>

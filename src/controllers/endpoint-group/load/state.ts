@@ -1,4 +1,5 @@
 import { defaultTimes, type ScalingTimes } from '../autoscale/times.ts';
+import { NO_PICKERS, type PickerReport, type PickersState, withPickerReport } from './pickers.ts';
 
 /** How a source tells what arrived at a worker. Work units; rejected work is never part of the new one. */
 export type Arrived =
@@ -235,6 +236,8 @@ export interface LoadState {
   readonly history: LoadHistory;
   /** Epoch milliseconds at which work was last seen. */
   readonly lastActivity: number | undefined;
+  /** What the gateway of the group says. */
+  readonly pickers: PickersState;
 }
 
 export const EMPTY_LOAD: LoadState = {
@@ -242,6 +245,7 @@ export const EMPTY_LOAD: LoadState = {
   problems: new Map(),
   history: EMPTY_HISTORY,
   lastActivity: undefined,
+  pickers: NO_PICKERS,
 };
 
 /** The reporter of sources that know the group and no workers. */
@@ -269,11 +273,29 @@ export function withReport(state: LoadState, report: Report): LoadState {
     spanMs > 0 ? withArrivals(state.history, { at, spanMs, amount }) : observedFrom(state.history, at);
   const rate = spanMs > 0 ? (amount * 1000) / spanMs : 0;
   return {
+    ...state,
     reporters: new Map(state.reporters).set(reporter, { record: noted(record, before), at, rate }),
     problems: without(state.problems, reporter),
     history: rolledTo(history, at, times),
     lastActivity: isActive(record, amount) ? at : state.lastActivity && Math.min(state.lastActivity, at),
   };
+}
+
+/**
+ * Takes in what a picker reports. Its load counts where `isSource`: a group that reads its load elsewhere would count it
+ * twice.
+ */
+export function withGatewayReport(
+  state: LoadState,
+  given: PickerReport & { readonly isSource: boolean; readonly times: ScalingTimes },
+): LoadState {
+  const { at, times, isSource } = given;
+  const { pickers, amount, spanMs = times.tickMs, isActive } = withPickerReport(state.pickers, given);
+  const lastActivity = isActive ? at : state.lastActivity && Math.min(state.lastActivity, at);
+  if (!isSource) return { ...state, pickers, lastActivity };
+  const observed = observedFrom(state.history, at);
+  const history = amount > 0 ? withArrivals(observed, { at, spanMs, amount }) : observed;
+  return { ...state, pickers, lastActivity, history: rolledTo(history, at, times) };
 }
 
 /** A rate speaks for the tick before it as well. Negative where our clock was set back: that report is a base alone. */
@@ -368,6 +390,10 @@ export class LoadStore {
 
   report(uid: string, report: Report): void {
     this.#states.set(uid, withReport(this.get(uid), report));
+  }
+
+  gatewayReport(uid: string, report: Parameters<typeof withGatewayReport>[1]): void {
+    this.#states.set(uid, withGatewayReport(this.get(uid), report));
   }
 
   problem(uid: string, reporter: string, problem: LoadProblem): void {

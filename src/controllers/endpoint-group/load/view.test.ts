@@ -37,7 +37,7 @@ const both = (a: LoadState, b: LoadState): LoadState => ({
 });
 const view = (input: Partial<ViewInput>) =>
   loadView({
-    ...{ loadState: EMPTY_LOAD, workers: [], source: 'workers', everReady: true },
+    ...{ loadState: EMPTY_LOAD, workers: [], source: 'workers', hasGateway: false, everReady: true },
     ...{ now: NOW, times: defaultTimes },
     ...input,
   });

@@ -1,12 +1,14 @@
 import type { MetricsState } from '../autoscale/bounds.ts';
 import type { ScalingTimes } from '../autoscale/times.ts';
 import { bootsSince, type Worker } from '../workers/worker.ts';
+import { gatewayHeld, gatewayInFlight, gatewayWorkers, livePickers } from './pickers.ts';
 import {
   GROUP_REPORTER,
   type LoadHistory,
   type LoadProblem,
   type LoadRecord,
   type LoadState,
+  MIN_PERF,
   type Reporter,
   withArrivals,
 } from './state.ts';
@@ -37,11 +39,15 @@ export interface LoadView {
   readonly workers: ReadonlyMap<string, WorkerLoad>;
 }
 
+/** `workers` report for themselves; `group`: one source speaks for all; `gateway`: pickers tell of the group and its workers. */
+export type LoadSpeaker = 'workers' | 'group' | 'gateway';
+
 export interface ViewInput {
   readonly loadState: LoadState;
   readonly workers: readonly Worker[];
-  /** `workers` report for themselves; `group`: one source speaks for all. */
-  readonly source: 'workers' | 'group';
+  readonly source: LoadSpeaker;
+  /** Whether requests come through a gateway, whoever tells the load. */
+  readonly hasGateway: boolean;
   /** Whether the group has had a ready worker. */
   readonly everReady: boolean;
   readonly now: number;
@@ -54,6 +60,7 @@ export interface ViewInput {
  */
 export function loadView(input: ViewInput): LoadView {
   const { loadState, workers, now, times } = input;
+  if (input.source === 'gateway') return viewOfGateway(input);
   const speaking = input.source === 'group' ? [GROUP_REPORTER] : workers.map(({ reporter }) => reporter);
   const known = speaking.flatMap((key) => loadState.reporters.get(key) ?? []);
   const recent = known.filter((reporter) => now - reporter.at < times.missingMs);
@@ -63,6 +70,29 @@ export function loadView(input: ViewInput): LoadView {
     reportsWaiting: recent.some(({ record }) => record.waitingLoad !== undefined),
     ...(input.source === 'group' ? stateOfGroup(input) : stateOfWorkers(input)),
     workers: new Map(workers.map((worker) => [worker.name, workerLoad(worker, input)])),
+  };
+}
+
+/** Pickers count exactly and often: nothing is added between their reports. */
+function viewOfGateway({ loadState, workers, now }: ViewInput): LoadView {
+  const { history, pickers } = loadState;
+  const routed = gatewayWorkers(pickers, now);
+  const isSilent = livePickers(pickers, now).length === 0;
+  const silence = { kind: 'silent', detail: 'no picker of the gateway reports', at: now } as const;
+  return {
+    history,
+    waiting: gatewayHeld(pickers, now).work,
+    reportsWaiting: true,
+    metrics: isSilent ? 'missing' : 'told',
+    problem: isSilent ? (loadState.problems.get(GROUP_REPORTER) ?? silence) : undefined,
+    workers: new Map(
+      workers.map(({ name }) => {
+        const { work = 0, perf } = routed.get(name) ?? {};
+        const maxPerf = perf !== undefined && perf >= MIN_PERF ? perf : undefined;
+        const inFlight = gatewayInFlight(pickers, name, now);
+        return [name, { currentLoad: work, maxPerf, isMissing: false, error: '', inFlight }];
+      }),
+    ),
   };
 }
 
@@ -83,8 +113,21 @@ function workerLoad(worker: Worker, input: ViewInput): WorkerLoad {
     maxPerf: reporter?.record.maxPerf,
     isMissing: recent === undefined && isExpected(worker, input),
     error: recent?.error ?? '',
-    inFlight: reporter && { count: requestsIn(reporter.record), at: reporter.at },
+    inFlight: inFlightOf(worker, reporter, input),
   };
+}
+
+/** Both the worker and its gateway have to say that there are none: either may know of some that the other does not. */
+function inFlightOf(
+  { name }: Worker,
+  reporter: Reporter | undefined,
+  { loadState: { pickers }, hasGateway, now }: ViewInput,
+): WorkerLoad['inFlight'] {
+  const own = reporter && { count: requestsIn(reporter.record), at: reporter.at };
+  if (!hasGateway || pickers.since === undefined) return own;
+  const routed = gatewayInFlight(pickers, name, now);
+  if (!own || !routed) return routed;
+  return { count: Math.max(own.count, routed.count), at: Math.min(own.at, routed.at) };
 }
 
 /** Where it does not tell requests, work that it has is one at least. */

@@ -27,7 +27,7 @@ export function failingWorkers(
       const instanceId = status?.instanceId;
       const former = recorded.find((one) => one.worker === name && one.instanceId === instanceId);
       const report = loadState.reporters.get(reporter);
-      const isReporting = source === 'group' || (report !== undefined && now - report.at < times.missingMs);
+      const isReporting = source !== 'workers' || (report !== undefined && now - report.at < times.missingMs);
       const error = isReporting ? readableError(load.workers.get(name)?.error) : former?.error;
       if (instanceId === undefined || error === undefined) return [];
       const since = formatTime(Math.min(now, parseTime(former?.since) ?? now));

@@ -7,9 +7,6 @@ import type { KubeClient } from '../runtime/kube/kube-client.ts';
 import type { KubeObject } from '../runtime/kube/kube-object.ts';
 import { type Page, type PageRequest, textPage } from './http-server.ts';
 
-/** The path that a caller has to be allowed to `get`, as a nonResourceURL of RBAC. */
-export const METRICS_PATH = '/metrics';
-
 interface User {
   readonly username?: string;
   readonly uid?: string;
@@ -29,11 +26,7 @@ interface SubjectAccessReview extends KubeObject {
 
 type Verdict = 'allowed' | 'unauthenticated' | 'forbidden';
 
-const REFUSALS: Readonly<Record<Exclude<Verdict, 'allowed'>, Page>> = {
-  unauthenticated: textPage(401, 'Unauthorized: send the bearer token of a Kubernetes user.\n'),
-  forbidden: textPage(403, `Forbidden: the user of this token may not get ${METRICS_PATH}.\n`),
-};
-const UNAVAILABLE = textPage(503, 'The API server did not answer whether this token may read the metrics.\n');
+const UNAUTHENTICATED = textPage(401, 'Unauthorized: send the bearer token of a Kubernetes user.\n');
 const BUSY = textPage(503, 'Too many unknown tokens at a time.\n');
 
 /** How long an answer counts: a right that was removed ends within it. */
@@ -54,43 +47,47 @@ interface Answer {
   readonly until: number;
 }
 
-export interface MetricsAccessOptions {
+export interface PathAccessOptions {
   readonly client: Pick<KubeClient, 'create'>;
   readonly clock: Clock;
   readonly log: Logger;
+  /** What callers have to be allowed to do, and with which nonResourceURL of RBAC. */
+  readonly verb: 'get' | 'post';
+  readonly path: string;
 }
 
 /**
- * Lets only those read the metrics whose bearer token the API server knows (TokenReview) and who may `get` the path
- * /metrics (SubjectAccessReview). Answers count for a minute, refusals for ten seconds. If the API server does not answer,
+ * Lets only those use a path whose bearer token the API server knows (TokenReview) and who may do so with that path
+ * (SubjectAccessReview). Answers count for a minute, refusals for ten seconds. If the API server does not answer,
  * every caller is refused.
  */
-export class MetricsAccess {
-  readonly #options: MetricsAccessOptions;
+export class PathAccess {
+  readonly #options: PathAccessOptions;
   /** By hash of the token, oldest first: a dump of the memory holds no tokens of callers. */
   readonly #answers = new Map<string, Answer>();
   readonly #reviews = new Map<string, Promise<Verdict>>();
   #silentUntil = Number.NEGATIVE_INFINITY;
 
-  constructor(options: MetricsAccessOptions) {
+  constructor(options: PathAccessOptions) {
     this.#options = options;
   }
 
-  /** The page that refuses this request; undefined if it may read the metrics. Never rejects. */
+  /** The page that refuses this request; undefined if it may be answered. Never rejects. */
   async refusal({ authorization = '' }: PageRequest): Promise<Page | undefined> {
     const token = /^Bearer +(\S+) *$/i.exec(authorization)?.[1];
-    if (token === undefined) return REFUSALS.unauthenticated;
+    if (token === undefined) return UNAUTHENTICATED;
     const key = createHash('sha256').update(token).digest('base64');
     const known = this.#answers.get(key);
-    if (known && known.until > this.#options.clock.monotonic()) return pageOf(known.verdict);
+    if (known && known.until > this.#options.clock.monotonic()) return this.#pageOf(known.verdict);
     // Who was let in before is asked about beside any number of strangers.
     const isBusy = known?.verdict !== 'allowed' && this.#reviews.size >= MAX_REVIEWS;
     if (isBusy && !this.#reviews.has(key)) return BUSY;
     try {
-      return pageOf(await this.#review(key, token));
+      return this.#pageOf(await this.#review(key, token));
     } catch (error) {
       this.#logFailure(error);
-      return UNAVAILABLE;
+      const { verb, path } = this.#options;
+      return textPage(503, `The API server did not answer whether this token may ${verb} ${path}.\n`);
     }
   }
 
@@ -112,7 +109,7 @@ export class MetricsAccess {
     return verdict;
   }
 
-  /** The oldest refusal: callers with made-up tokens push out each other before anybody who may read. */
+  /** The oldest refusal: callers with made-up tokens push out each other before anybody who may. */
   #forgetOne(): void {
     const refused = [...this.#answers].find(([, { verdict }]) => verdict !== 'allowed');
     const [key] = refused ?? [...this.#answers.keys()];
@@ -120,7 +117,7 @@ export class MetricsAccess {
   }
 
   #ask(token: string): Promise<Verdict> {
-    const { client, clock } = this.#options;
+    const { client, clock, path, verb } = this.#options;
     return withDeadline({ clock, limitMs: REVIEW_MS }, async (signal) => {
       const { status: known } = await client.create<TokenReview>(
         tokenReviewResource,
@@ -134,7 +131,7 @@ export class MetricsAccess {
       );
       if (known?.authenticated !== true || !known.user) return 'unauthenticated';
       const { username, uid, groups, extra } = known.user;
-      const nonResourceAttributes = { path: METRICS_PATH, verb: 'get' };
+      const nonResourceAttributes = { path, verb };
       const question: SubjectAccessReview = {
         apiVersion: 'authorization.k8s.io/v1',
         kind: 'SubjectAccessReview',
@@ -148,14 +145,22 @@ export class MetricsAccess {
 
   /** Anybody can cause a failure, so that one in a minute has to do. */
   #logFailure(error: unknown): void {
-    const { clock, log } = this.#options;
+    const { clock, log, path } = this.#options;
     const now = clock.monotonic();
     if (now < this.#silentUntil) return;
     this.#silentUntil = now + LOG_EVERY_MS;
-    log.warn('a request for the metrics was refused: its token could not be reviewed', { error });
+    log.warn('a request was refused: its token could not be reviewed', { path, error });
   }
-}
 
-function pageOf(verdict: Verdict): Page | undefined {
-  return verdict === 'allowed' ? undefined : REFUSALS[verdict];
+  #pageOf(verdict: Verdict): Page | undefined {
+    const { verb, path } = this.#options;
+    switch (verdict) {
+      case 'allowed':
+        return undefined;
+      case 'unauthenticated':
+        return UNAUTHENTICATED;
+      case 'forbidden':
+        return textPage(403, `Forbidden: the user of this token may not ${verb} ${path}.\n`);
+    }
+  }
 }

@@ -3,7 +3,7 @@ import { createVirtualClock } from '../../test/builders/virtual-clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { silentLogger } from '../lib/logger.ts';
 import type { KubeObject, Resource } from '../runtime/kube/kube-object.ts';
-import { MetricsAccess } from './metrics-access.ts';
+import { PathAccess } from './path-access.ts';
 
 /** An API server that knows two users, of whom only `prometheus` may read. */
 function bench() {
@@ -24,7 +24,7 @@ function bench() {
     return { ...object, status: replyTo(object) };
   };
   const log: Logger = { ...silentLogger, warn: (message) => logged.push(message) };
-  const access = new MetricsAccess({ client: { create }, clock, log });
+  const access = new PathAccess({ client: { create }, clock, log, path: '/metrics', verb: 'get' });
   const status = async (authorization: string | undefined) =>
     (await access.refusal({ authorization }))?.status ?? 200;
   return { clock, asked, logged, server, access, status };
