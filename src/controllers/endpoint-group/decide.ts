@@ -11,7 +11,7 @@ import type { Change, Choice } from './autoscale/plan.ts';
 import { type Counts, countWorkers } from './conditions.ts';
 import { RULES } from './explain.ts';
 import { deriveFacts, type GroupFacts, isHot } from './facts.ts';
-import type { Endpoint } from './publish/endpoints.ts';
+import { type Endpoint, hasGateway } from './publish/endpoints.ts';
 import { deletingStatus, statusOf } from './status.ts';
 import type { Action, Decision, GroupMemory, Observed, Refusal } from './types.ts';
 import { isToUpdate, workerName } from './workers/template.ts';
@@ -68,14 +68,30 @@ function updatesOf({ observed: { workers }, input }: GroupFacts): readonly Actio
     .map((worker): Action => ({ type: 'update', worker }));
 }
 
-/** Workers that are told to go leave the Service before anything else happens to them. */
-function staying({ endpoints }: GroupFacts, actions: readonly Action[]): readonly Endpoint[] {
-  const going = new Set(actions.flatMap((action) => (isGoing(action) ? [action.worker.name] : [])));
-  return endpoints.endpoints.filter(({ worker }) => !going.has(worker.metadata.name));
+/**
+ * Workers that are told to go leave the Service before anything else happens to them. Those that a gateway may have given
+ * requests to are said to end, until they are stopped or deleted.
+ */
+function staying({ endpoints, observed }: GroupFacts, actions: readonly Action[]): readonly Endpoint[] {
+  const going = new Map(
+    actions.flatMap((action) => (isGoing(action) ? [[action.worker.name, action] as const] : [])),
+  );
+  return endpoints.endpoints.flatMap((endpoint) => {
+    const action = going.get(endpoint.worker.metadata.name);
+    if (!action) return [endpoint];
+    return hasGateway(observed.group) && isDrain(action) ? [{ ...endpoint, isDraining: true }] : [];
+  });
 }
 
-function isGoing(action: Action): action is Extract<Action, { type: 'order' | 'delete' }> {
+type Going = Extract<Action, { type: 'order' | 'delete' }>;
+
+function isGoing(action: Action): action is Going {
   return action.type === 'delete' || (action.type === 'order' && action.order.desiredRole !== 'Hot');
+}
+
+/** It runs on for the requests that it has. */
+function isDrain(action: Going): boolean {
+  return action.type === 'order' && action.order.drainSince !== undefined;
 }
 
 /** How long work must look like a queue before the target is called too short. */
@@ -101,7 +117,7 @@ function ordersInput(known: GroupFacts): OrdersInput {
 /** Whether pickers tell which requests a worker has: while they are silent, a request may take all the time it is given. */
 function isRouted({ observed: { group, source, loadState } }: GroupFacts): boolean {
   if (source === 'gateway') return true;
-  return group.spec.gateway?.enabled === true && loadState.pickers.since !== undefined;
+  return hasGateway(group) && loadState.pickers.since !== undefined;
 }
 
 function countsOf({ observed, scaling, endpoints }: GroupFacts): Counts {

@@ -4,7 +4,7 @@ import { parseTime } from '../../lib/time.ts';
 import { isFaulty, scalingWorkers, type WorkersInput } from './autoscale/candidates.ts';
 import type { ChoosableWorker } from './autoscale/plan.ts';
 import { type LoadView, loadView } from './load/view.ts';
-import { type Endpoints, endpointsOf } from './publish/endpoints.ts';
+import { type Endpoints, endpointsOf, hasGateway } from './publish/endpoints.ts';
 import type { Observed } from './types.ts';
 import {
   type FailingWorker,
@@ -33,8 +33,15 @@ export interface GroupFacts {
 export function deriveFacts(observed: Observed): GroupFacts {
   const { group, workers, loadState, source, now, times, frozen, accountCap } = observed;
   const everReady = group.status?.everReady === true;
-  const hasGateway = group.spec.gateway?.enabled === true;
-  const reported = loadView({ loadState, workers, source, hasGateway, everReady, now, times });
+  const reported = loadView({
+    loadState,
+    workers,
+    source,
+    hasGateway: hasGateway(group),
+    everReady,
+    now,
+    times,
+  });
   const failing = failingWorkers(observed, reported);
   const load = withRecordedErrors(reported, failing);
   const pace = replacementPace(observed, new Set(failing.map(({ worker }) => worker)));

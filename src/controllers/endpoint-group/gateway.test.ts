@@ -104,6 +104,50 @@ describe('the load of a gateway', () => {
   });
 });
 
+describe('behind a gateway the slice of a worker', () => {
+  const draining = { desiredRole: 'Gone', drainSince: NOW - SECOND } as const;
+  const published = (overrides: Partial<Worker>, given: Partial<Observed> = {}) => {
+    const loadState = reported(steady({ workers: inFlight(1) }));
+    const { endpoints = [] } = decided({ workers: [worker('a', overrides)], loadState, ...given });
+    return endpoints.map(({ worker: { metadata }, isDraining }) => [metadata.name, isDraining]);
+  };
+
+  test.each<[string, Partial<Worker>, readonly unknown[]]>([
+    ['that drains stays, and says that it ends', draining, [['a', true]]],
+    ['stays while it does not answer for a moment', { ...draining, isServing: false }, [['a', true]]],
+    ['that goes cold stays until it is stopped', { ...draining, desiredRole: 'Cold' }, [['a', true]]],
+    ['whose machine stopped goes', { ...draining, isServing: false, isUp: false }, []],
+    ['goes once it is deleted', { ...draining, isDeleting: true }, []],
+    ['goes when it is told to go before it served', { desiredRole: 'Gone' }, []],
+  ])('%s', (_, overrides, expected) => {
+    expect(published(overrides)).toEqual(expected);
+  });
+
+  test('that is wanted says that it is ready', () => {
+    const floor = groupObject({ gateway: {}, minLoad: '50' });
+    expect(published({}, { group: floor, memory: calm(1) })).toEqual([['a', false]]);
+  });
+
+  test('goes with the worker once it has no request any more', () => {
+    const loadState = reported(steady());
+    expect(published({ ...draining, drainSince: NOW - 10 * SECOND }, { loadState })).toEqual([]);
+  });
+
+  test('says that it ends in the pass that orders it', () => {
+    const { actions, endpoints } = decided({
+      group: { ...group, status: { everReady: true } },
+      ...{ workers: [worker('a')], memory: calm(1), loadState: reported(steady()) },
+    });
+    expect(actions).toMatchObject([{ type: 'order', order: { desiredRole: 'Gone' } }]);
+    expect(endpoints).toMatchObject([{ isDraining: true }]);
+  });
+
+  test('is taken back at once where there is no gateway', () => {
+    const off = groupObject({ gateway: { enabled: false } });
+    expect(published(draining, { group: off, source: 'workers' })).toEqual([]);
+  });
+});
+
 describe('a worker that drains behind a gateway', () => {
   const leaving = (seconds: number, overrides: Partial<Worker> = {}) =>
     worker('a', { desiredRole: 'Gone', drainSince: NOW - seconds * SECOND, ...overrides });

@@ -92,7 +92,11 @@ export interface EndpointSliceObject extends KubeObject {
   readonly addressType: 'IPv4' | 'IPv6';
   readonly endpoints: readonly {
     readonly addresses: readonly string[];
-    readonly conditions: { readonly ready: boolean };
+    readonly conditions: {
+      readonly ready: boolean;
+      readonly serving?: boolean;
+      readonly terminating?: boolean;
+    };
   }[];
   readonly ports: readonly ServicePort[];
 }

@@ -4,6 +4,7 @@ import { loadTypeOf } from '../../../api/v1alpha1/load-source.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { objectKey, uidOf } from '../../../runtime/kube/kube-object.ts';
 import type { ScalingTimes } from '../autoscale/times.ts';
+import { hasGateway } from '../publish/endpoints.ts';
 import { gatewayWorkers, PICKER_SILENT_MS } from './pickers.ts';
 import type { LoadStore } from './state.ts';
 
@@ -68,7 +69,7 @@ export class GatewayIntake {
     const { loadStore, clock, times, groupOf, onHeld } = this.#options;
     const { namespace, name } = report;
     const group = groupOf(objectKey({ namespace, name }));
-    if (group?.spec.gateway?.enabled !== true) return [];
+    if (!group || !hasGateway(group)) return [];
     const uid = uidOf(group);
     const at = clock.now();
     const isSource = loadTypeOf(group.spec) === 'Gateway';

@@ -7,9 +7,11 @@ import type { Worker } from '../workers/worker.ts';
 
 type MappedPort = NonNullable<NonNullable<GpuInstance['status']>['ports']>[number];
 
-/** Where one ready worker is reached. */
+/** Where one worker is reached that is ready, or finishes the requests that its gateway gave it. */
 export interface Endpoint {
   readonly worker: GpuInstance;
+  /** It finishes what it has, and gets nothing new. */
+  readonly isDraining: boolean;
   readonly address: string;
   readonly addressType: 'IPv4' | 'IPv6';
   readonly ports: readonly ServicePort[];
@@ -46,7 +48,10 @@ function portName({ name, containerPort, protocol }: NamedPort): string {
   return name ?? `${protocol.toLowerCase()}-${containerPort}`;
 }
 
-/** Workers that are wanted, serve, and have a public address with their ports mapped. */
+/**
+ * Workers that are wanted, serve, and have a public address with their ports mapped. Behind a gateway also those that
+ * drain: its proxy keeps connections to workers that it knows.
+ */
 export function endpointsOf(
   group: EndpointGroup,
   workers: readonly Worker[],
@@ -56,20 +61,31 @@ export function endpointsOf(
   const problems: EndpointProblem[] = [];
   const declared = servicePorts(group);
   for (const worker of workers) {
-    if (!worker.isServing || worker.desiredRole !== 'Hot' || worker.isDeleting) continue;
+    const isDraining = hasGateway(group) && isFinishing(worker);
+    if (worker.isDeleting || !(isDraining || (worker.isServing && worker.desiredRole === 'Hot'))) continue;
     if (declared.length === 0) continue;
     const found = endpointOf(worker, declared, policy);
-    if (typeof found === 'string') problems.push({ worker: worker.name, detail: found });
-    else endpoints.push(found);
+    if (typeof found !== 'string') endpoints.push({ ...found, isDraining });
+    else if (!isDraining) problems.push({ worker: worker.name, detail: found });
   }
   return { endpoints, problems };
+}
+
+/** Whether requests reach the workers of a group through `gpu-rent endpoint-picker`. */
+export function hasGateway({ spec }: EndpointGroup): boolean {
+  return spec.gateway?.enabled === true;
+}
+
+/** It was ready, leaves, and its machine runs: it may have requests, also while it does not answer for a moment. */
+function isFinishing({ desiredRole, drainSince, isUp }: Worker): boolean {
+  return desiredRole !== 'Hot' && drainSince !== undefined && isUp;
 }
 
 function endpointOf(
   { object }: Worker,
   declared: readonly ServicePort[],
   policy: AddressPolicy,
-): Endpoint | string {
+): Omit<Endpoint, 'isDraining'> | string {
   const { publicAddress: address, ports = [] } = object.status ?? {};
   if (address === undefined) return 'has no public address';
   const problem = machineAddressProblem(address, policy);

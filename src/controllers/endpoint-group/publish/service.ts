@@ -97,7 +97,11 @@ export function sliceName(workerName: string): string {
 }
 
 /** The slice that leads the Service to one worker. It goes with the worker. */
-export function workerSlice(group: EndpointGroup, { worker, ...endpoint }: Endpoint): EndpointSliceObject {
+export function workerSlice(
+  group: EndpointGroup,
+  { worker, isDraining, ...endpoint }: Endpoint,
+): EndpointSliceObject {
+  const conditions = isDraining ? { ready: false, serving: true, terminating: true } : { ready: true };
   return {
     apiVersion: 'discovery.k8s.io/v1',
     kind: 'EndpointSlice',
@@ -113,7 +117,7 @@ export function workerSlice(group: EndpointGroup, { worker, ...endpoint }: Endpo
       ownerReferences: [controllerReference(worker)],
     },
     addressType: endpoint.addressType,
-    endpoints: [{ addresses: [endpoint.address], conditions: { ready: true } }],
+    endpoints: [{ addresses: [endpoint.address], conditions }],
     ports: endpoint.ports,
   };
 }

@@ -151,3 +151,33 @@ describe('a worker that is the group’s no more', () => {
     expect(await names()).toEqual(['b-endpoint']);
   });
 });
+
+describe('a worker that drains behind a gateway', () => {
+  const gateway = groupInDefault({ gateway: {} });
+  const leaving = { ...a, desiredRole: 'Gone', drainSince: 1 } as const;
+
+  test('stays in its slice as one that ends, and is ready again when it is wanted again', async () => {
+    const { publish, slices, requests } = publisherBench();
+    const conditions = async () => (await slices()).map(({ endpoints }) => endpoints[0]?.conditions);
+    await publish(gateway, [a]);
+    expect(await conditions()).toEqual([{ ready: true }]);
+    await publish(gateway, [leaving]);
+    expect(await conditions()).toEqual([{ ready: false, serving: true, terminating: true }]);
+    requests();
+    await publish(gateway, [leaving]);
+    expect(requests()).toEqual([]);
+    await publish(gateway, [a]);
+    expect(await conditions()).toEqual([{ ready: true }]);
+  });
+
+  test('is written again where a person calls it ready', async () => {
+    const { publish, another, slices, kube } = publisherBench();
+    await publish(gateway, [leaving]);
+    const [slice] = await slices();
+    const endpoints = [{ addresses: slice?.endpoints[0]?.addresses, conditions: { ready: true } }];
+    await kube.patch(endpointSliceResource, sliceOfA, { type: 'merge', body: { endpoints } });
+    const of = endpointsOf(gateway, [leaving], { allowPrivate: false });
+    await another().publish({ group: gateway, workers: [leaving], endpoints: of.endpoints });
+    expect((await slices())[0]?.endpoints[0]?.conditions).toMatchObject({ ready: false, terminating: true });
+  });
+});

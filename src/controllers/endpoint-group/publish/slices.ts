@@ -30,7 +30,11 @@ interface PresentSlice extends KubeObject {
   readonly endpoints:
     | readonly {
         readonly addresses: readonly string[];
-        readonly conditions?: { readonly ready?: boolean | null };
+        readonly conditions?: {
+          readonly ready?: boolean | null;
+          readonly serving?: boolean | null;
+          readonly terminating?: boolean | null;
+        };
       }[]
     | null;
   readonly ports: EndpointSliceObject['ports'] | null;
@@ -168,9 +172,11 @@ function hasLabels({ metadata }: KubeObject, desired: KubeObject['metadata']['la
   return Object.entries(desired).every(([name, value]) => metadata.labels?.[name] === value);
 }
 
-/** What the API server fills in does not matter. */
+/** What the API server fills in does not matter, nor does what is left out: one that is ready serves, and none terminates. */
 function plainEndpoints({ endpoints }: PresentSlice): unknown {
-  return endpoints?.map(({ addresses, conditions }) => ({ addresses, ready: conditions?.ready }));
+  return endpoints?.map(({ addresses, conditions: { ready, serving, terminating } = {} }) => ({
+    ...{ addresses, ready, serving: serving ?? ready, terminating: terminating ?? false },
+  }));
 }
 
 function isSameSlice(present: PresentSlice, desired: EndpointSliceObject): boolean {
