@@ -52,8 +52,8 @@ export const GROUP_MUTANTS: readonly Mutant[] = [
     name: 'group-served-while-leaving',
     loses: 'leaving the Service before anything else happens to a worker',
     file: `${GROUP}/decide.ts`,
-    find: 'return endpoints.endpoints.filter(({ worker }) => !going.has(worker.metadata.name));',
-    replace: 'return endpoints.endpoints.filter(({ worker }) => !going.has(worker.metadata.uid ?? ""));',
+    find: 'going.get(endpoint.worker.metadata.name)',
+    replace: 'going.get(endpoint.worker.metadata.uid ?? "")',
   },
   {
     name: 'group-cuts-work',
