@@ -117,6 +117,7 @@ const group: Required<EndpointGroupStatus> = {
   selector: 'gpurental.dev/endpoint-group=llm',
   failingWorkers: [{ worker: 'llm-1hqp72', instanceId: '4711', since: NOON, error: 'CUDA error' }],
   lastReplacement: { worker: 'llm-71x70m', at: NOON, count: 1 },
+  gateway: { url: 'https://gateway.example/team/llm', pickers: 2, heldRequests: 0, reportedAt: NOON },
   hot: 3,
   cold: 2,
   ready: 3,

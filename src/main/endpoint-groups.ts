@@ -68,6 +68,7 @@ export function createEndpointGroups(wiring: EndpointGroupWiring): EndpointGroup
   });
   const controller = createEndpointGroupController({
     ...{ loadStore: load, readers, times, allowPrivateAddresses },
+    gatewayUrl: config.gatewayUrl,
     env: { clock, random, log },
     cluster: wiring.kube,
     groups: caches.groups,

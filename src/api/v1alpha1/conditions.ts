@@ -49,6 +49,15 @@ export const endpointGroupConditions = {
     polarity: 'abnormal-true',
     sentence: 'Requests in service look like a queue, since the source does not tell waiting from running.',
   },
+  WorkersBlocked: {
+    polarity: 'abnormal-true',
+    sentence:
+      'No worker of a group with a gateway serves, and none can be started: its requests are refused with this reason.',
+  },
+  GatewayConnected: {
+    polarity: 'normal-true',
+    sentence: 'A picker of the gateway reports what it counts; of groups with a gateway only.',
+  },
 } as const satisfies Record<string, ConditionType>;
 
 export type GpuInstanceCondition = keyof typeof gpuInstanceConditions;

@@ -74,6 +74,16 @@ const replacement = z.object({
   count: count('Replacements in a row, without a new worker that serves for long.'),
 });
 
+const gatewayStatus = z.object({
+  url: text({
+    description: 'Where clients reach the group, if the operator has `--gateway-url`.',
+    maxLength: 512,
+  }).optional(),
+  pickers: count('Pickers that reported within 15 s.'),
+  heldRequests: count('Requests that wait for a worker.'),
+  reportedAt: timestamp({ description: 'When the last of their reports came that is on record.' }).optional(),
+});
+
 export const endpointGroupStatus = z
   .object({
     observedGeneration: observedGeneration.optional(),
@@ -113,6 +123,14 @@ export const endpointGroupStatus = z
     }).optional(),
     lastReplacement: replacement
       .meta(notes({ description: 'The last broken worker that was replaced. It sets the pace of the next.' }))
+      .optional(),
+    gateway: gatewayStatus
+      .meta(
+        notes({
+          description:
+            'What the gateway of the group tells; `heldRequests` and `reportedAt` are written with the load.',
+        }),
+      )
       .optional(),
     autoscaling: terms.optional(),
     requestedAt: text({

@@ -385,6 +385,19 @@ export const groupReasons = {
     'Scaling is paused by spec.pause.',
     'Set spec.pause.scaleUp or spec.pause.scaleDown to false to go on.',
   ),
+  NoReplicas: progress(
+    'No worker is started, since spec.replicas is 0.',
+    'Raise spec.replicas, or leave it out.',
+  ),
+  PickersReport: good('Pickers of the gateway report what they count.'),
+  PickersUnseen: progress(
+    'No picker of the gateway has reported since this operator leads.',
+    'Run gpu-rent endpoint-picker with the address of the operator, and the operator with --gateway-reports.',
+  ),
+  PickersSilent: retryable(
+    'No picker of the gateway has reported for 15 s.',
+    'Look at the log of gpu-rent endpoint-picker: it says why its reports are not taken.',
+  ),
   AtMaxWorkers: retryable('The load needs more workers than spec.maxWorkers.', 'Raise spec.maxWorkers.'),
   AtSpendCeiling: retryable(
     'The load needs more workers than spec.maxSpendPerHour pays for.',

@@ -7,6 +7,7 @@ import { findCondition } from '../../runtime/conditions.ts';
 import type { ScalingDecision } from './autoscale/bounds.ts';
 import { isFull, type ScalingOptions } from './autoscale/capacity.ts';
 import type { Choice, ChoosableWorker } from './autoscale/plan.ts';
+import { gatewayConnected, workersBlocked } from './gateway-conditions.ts';
 import type { LoadProblem } from './load/state.ts';
 import type { LoadView } from './load/view.ts';
 import type { EndpointProblem } from './publish/endpoints.ts';
@@ -47,6 +48,9 @@ const JUDGES: Readonly<Record<EndpointGroupCondition, Judge>> = {
   AtSpendCeiling: atSpendCeiling,
   Saturated: saturated,
   TargetQueueTimeTooShort: targetQueueTimeTooShort,
+  WorkersBlocked: (situation) =>
+    workersBlocked(situation, serviceProblem(situation.observed), refusalProblem(situation)),
+  GatewayConnected: gatewayConnected,
 };
 
 /** The conditions of a group, and those that must not be there. */

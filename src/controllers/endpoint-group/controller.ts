@@ -43,6 +43,8 @@ export interface EndpointGroupControllerOptions {
   readonly readers: LoadSources;
   readonly times: ScalingTimes;
   readonly allowPrivateAddresses: boolean;
+  /** Where clients reach the gateway. */
+  readonly gatewayUrl?: string | undefined;
   /** Whether this process holds the lease for long enough to act. */
   readonly isLeading: () => boolean;
   /** Whether the breaker of a worker's account holds back replacement. */
@@ -156,14 +158,14 @@ class GroupLoop {
   }
 
   async #observe({ group, kept, read }: Snapshot): Promise<Observed> {
-    const { env, times, isFrozen, allowPrivateAddresses } = this.#options;
+    const { env, times, isFrozen, allowPrivateAddresses, gatewayUrl } = this.#options;
     const beganAt = env.clock.now();
     const isTick = kept.isDue(group, beganAt, times.tickMs);
     if (isTick) await this.#readLoad({ group, kept, read });
     const now = env.clock.now();
     const hasLateFigures = kept.lateFigures.see() && !isTick;
     return {
-      ...{ now, beganAt, group, isTick, hasLateFigures, times, allowPrivateAddresses },
+      ...{ now, beganAt, group, isTick, hasLateFigures, times, allowPrivateAddresses, gatewayUrl },
       source: sourceOf(group),
       workers: read.children.map((child) => workerOf(child, now)),
       orphans: read.orphans,

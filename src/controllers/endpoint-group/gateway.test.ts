@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { groupObject } from '../../../test/builders/group-worker.ts';
-import { calm, NOW, observedGroup, record, worker } from '../../../test/builders/observed-group.ts';
+import { condition, groupObject, workerObject } from '../../../test/builders/group-worker.ts';
+import { calm, NOW, observedGroup, record, reports, worker } from '../../../test/builders/observed-group.ts';
 import type { GatewayGroupReport } from '../../api/gateway-report.ts';
 import { defaultTimes } from './autoscale/times.ts';
 import { decide } from './decide.ts';
@@ -11,6 +11,14 @@ import type { Worker } from './workers/worker.ts';
 const SECOND = 1000;
 const times = defaultTimes;
 const group = groupObject({ gateway: {}, drainTimeout: '5m' });
+/** Workers of a known price. */
+const cheap = {
+  spec: {
+    image: 'example/worker:1',
+    offers: [{ maxPricePerHour: '0.40' }],
+    ports: [{ name: 'http', containerPort: 8000 }],
+  },
+};
 
 interface Sent extends Partial<GatewayGroupReport> {
   readonly by?: string;
@@ -194,5 +202,201 @@ describe('a worker that drains behind a gateway', () => {
     ])('%s', (_, count, sent, actions) => {
       expect(own(count, sent)).toEqual(actions);
     });
+  });
+});
+
+describe('workers of a group with a gateway are blocked', () => {
+  const because = (type: string, reason: string, message: string) => ({
+    ...condition(type, 'False', '2026-11-20T11:10:00Z'),
+    reason,
+    message,
+  });
+  const booting = { isServing: false, isBooted: false, wasEverReady: false, hasRun: false } as const;
+  /** A hot worker that does not serve, and says why. */
+  const waiting = (name: string, reason: string, overrides: Partial<Worker> = {}) => {
+    const status = { observedGeneration: 1, conditions: [because('Rented', reason, 'The reason.')] };
+    return worker(name, {
+      ...booting,
+      isRented: false,
+      object: workerObject(name, { status }),
+      ...overrides,
+    });
+  };
+  const waking = (reason: string) =>
+    worker('a', {
+      ...{ isServing: false, ranSinceWoken: false, wokenAt: NOW - SECOND },
+      object: workerObject('a', {
+        status: {
+          ...{ observedGeneration: 1, instanceId: '7', actualStatus: 'exited' },
+          conditions: [because('Ready', reason, 'The reason.')],
+        },
+      }),
+    });
+  const loadState = reported(steady({ heldRequests: 1, heldWork: 1 }));
+  const blocked = (given: Partial<Observed>) => {
+    const { status } = decided({ loadState, memory: calm(1), wakeAsked: true, ...given });
+    const found = status.conditions?.find(({ type }) => type === 'WorkersBlocked');
+    return found && `${found.status} ${found.reason}: ${found.message}`;
+  };
+  const paused = { scaleUp: true };
+
+  test.each<[string, Partial<Observed>, string]>([
+    [
+      'by offers that are not there',
+      { workers: [waiting('a', 'NoOffers')] },
+      'NoOffers: Worker a: The reason.',
+    ],
+    [
+      'by what the first of them says, where each has its own reason',
+      { workers: [waiting('b', 'NoOffers'), waiting('a', 'InsufficientCredit')] },
+      'InsufficientCredit: Worker a: The reason.',
+    ],
+    [
+      'by the account of one that wakes',
+      { workers: [waking('AccountNotReady')] },
+      'AccountNotReady: Worker a: The reason.',
+    ],
+    [
+      'by a pause',
+      { group: groupObject({ gateway: {}, pause: paused }), memory: calm(0) },
+      'ScalingPaused: spec.pause.scaleUp is true.',
+    ],
+    [
+      'by a person who asks for none',
+      { group: groupObject({ gateway: {}, replicas: 0 }), memory: calm(0) },
+      'NoReplicas: spec.replicas is 0.',
+    ],
+    [
+      'by their ceiling',
+      { group: groupObject({ gateway: {}, maxSpendPerHour: '0.10', template: cheap }), memory: calm(0) },
+      'AtSpendCeiling: maxSpendPerHour $0.10 leaves no room for a worker.',
+    ],
+    [
+      'by a write that is refused',
+      {
+        memory: calm(0),
+        refused: [{ action: 'create 0', detail: 'Making a worker is refused: quota' }],
+      },
+      'WriteRefused: Making a worker is refused: quota.',
+    ],
+    [
+      'by a Service that cannot be written, since no worker is led to then',
+      {
+        workers: [worker('a', { isServing: false })],
+        published: { type: 'problem', reason: 'NotPermitted', detail: 'no right' },
+      },
+      'NotPermitted: no right',
+    ],
+  ])('%s', (_, given, expected) => {
+    expect(blocked(given)).toBe(`True ${expected}`);
+  });
+
+  test('by an error that all of them report themselves', () => {
+    const pulled = groupObject({ gateway: {}, load: { type: 'HTTPPull' } });
+    const broken = reports(['a'], 0, { error: 'CUDA error' });
+    expect(blocked({ group: pulled, source: 'workers', workers: [worker('a')], loadState: broken })).toBe(
+      'True WorkersFailing: Worker a reports: "CUDA error".',
+    );
+  });
+
+  test('by what stalls one for good', () => {
+    const stalled = { ...because('Stalled', 'InvalidRequest', 'Bad image.'), status: 'True' as const };
+    const object = workerObject('a', { status: { observedGeneration: 1, conditions: [stalled] } });
+    expect(
+      blocked({ workers: [worker('a', { ...booting, isRented: false, isStalled: true, object })] }),
+    ).toBe('True InvalidRequest: Worker a: Bad image.');
+  });
+
+  test.each<[string, Partial<Observed>]>([
+    ['one is ready', { workers: [worker('a'), waiting('b', 'NoOffers')] }],
+    ['one is on its way', { workers: [waiting('a', 'NoOffers'), worker('b', booting)] }],
+    ['the rental of one is under way', { workers: [waiting('a', 'Provisioning')] }],
+    ['one was refused by a host and tries another', { workers: [waiting('a', 'RentalRefused')] }],
+    [
+      'what one says is of its spec before',
+      {
+        workers: [
+          waiting('a', 'NoOffers', {
+            object: workerObject('a', {
+              metadata: { generation: 2 },
+              status: { observedGeneration: 1, conditions: [because('Rented', 'NoOffers', '')] },
+            }),
+          }),
+        ],
+      },
+    ],
+    ['the first is about to be rented', { memory: calm(0) }],
+    ['none is wanted', { wakeAsked: false, memory: calm(0), loadState: reported(steady()) }],
+    [
+      'one can be woken, and the ceiling holds back others',
+      {
+        group: groupObject({ gateway: {}, coldWorkers: 3, maxSpendPerHour: '0.41', template: cheap }),
+        workers: [
+          worker('a', { desiredRole: 'Cold', powerState: 'Stopped', isServing: false, isStopped: true }),
+        ],
+        memory: calm(0),
+      },
+    ],
+    ['there is no gateway', { group: groupObject(), workers: [waiting('a', 'NoOffers')] }],
+  ])('never while %s', (_, given) => {
+    expect(blocked(given)).toBeUndefined();
+  });
+});
+
+describe('a group says of its gateway', () => {
+  const says = (sent: readonly Sent[], given: Partial<Observed> = {}) => {
+    const { status } = decided({ loadState: reported(sent), ...given });
+    const found = status.conditions?.find(({ type }) => type === 'GatewayConnected');
+    return { condition: found && `${found.status} ${found.reason}`, gateway: status.gateway };
+  };
+
+  test('who reports, what waits and where it is', () => {
+    const sent = [...steady({ heldRequests: 2 }), ...steady({ heldRequests: 1 }, 'b')];
+    expect(says(sent, { gatewayUrl: 'https://gateway.example/' })).toEqual({
+      condition: 'True PickersReport',
+      gateway: {
+        url: 'https://gateway.example/team/llm',
+        pickers: 2,
+        heldRequests: 3,
+        reportedAt: '2026-11-20T11:59:59Z',
+      },
+    });
+  });
+
+  test('that none has reported yet', () => {
+    expect(says([])).toEqual({
+      condition: 'Unknown PickersUnseen',
+      gateway: { pickers: 0, heldRequests: 0 },
+    });
+  });
+
+  test('that all fell silent', () => {
+    expect(says([{ secondsAgo: 15, heldRequests: 2 }])).toEqual({
+      condition: 'False PickersSilent',
+      gateway: { pickers: 0, heldRequests: 0, reportedAt: '2026-11-20T11:59:45Z' },
+    });
+  });
+
+  test('nothing where it has none', () => {
+    expect(says([], { group: groupObject() })).toEqual({ condition: undefined, gateway: undefined });
+  });
+});
+
+describe('the status of a gateway', () => {
+  /** What is written by a second pass, a second after the first, with other figures. */
+  const rewritten = (before: Partial<GatewayGroupReport>, sent: readonly Sent[]) => {
+    const first = decided({ loadState: reported(steady(before)) });
+    const known = { ...group, status: first.status };
+    return [first.status.gateway, decided({ group: known, loadState: reported(sent) }).status.gateway];
+  };
+
+  test('is not written for requests that come and go', () => {
+    const [first, second] = rewritten({}, steady({ heldRequests: 7 }));
+    expect(second).toEqual(first);
+  });
+
+  test('is written when another picker reports', () => {
+    const [, second] = rewritten({}, [...steady({ heldRequests: 7 }), ...steady({}, 'b')]);
+    expect(second).toMatchObject({ pickers: 2, heldRequests: 7 });
   });
 });

@@ -8,8 +8,9 @@ import { setConditions } from '../../runtime/conditions.ts';
 import type { Change } from './autoscale/plan.ts';
 import { conditionsOf, type Situation, workersAre } from './conditions.ts';
 import { sentenceOf } from './explain.ts';
+import { gatewayHeld, livePickers } from './load/pickers.ts';
 import { isOfLongWindow } from './load/state.ts';
-import { endpointNameOf, servicePorts } from './publish/endpoints.ts';
+import { endpointNameOf, hasGateway, servicePorts } from './publish/endpoints.ts';
 import type { Observed } from './types.ts';
 import { type FailingWorker, lastReplacement } from './workers/failing.ts';
 
@@ -38,7 +39,31 @@ export function statusOf(input: StatusInput): EndpointGroupStatus {
     return { ...next, loadMaxima: maximaOf(input) };
   // The parts that follow the load by themselves.
   const { load, utilizationPercent, autoscaling, loadMaxima, lastActivity, panicUntil } = previous;
-  return { ...next, load, utilizationPercent, autoscaling, loadMaxima, lastActivity, panicUntil };
+  const gateway = quietGateway(previous.gateway, next.gateway);
+  const moving = { load, utilizationPercent, autoscaling, loadMaxima, lastActivity, panicUntil };
+  return { ...next, ...moving, ...(gateway && { gateway }) };
+}
+
+type GatewayStatus = EndpointGroupStatus['gateway'];
+
+/** Requests that wait are a figure like the load; who tells of them is not. */
+function quietGateway(previous: GatewayStatus, next: GatewayStatus): GatewayStatus {
+  const isSame = previous && next && previous.url === next.url && previous.pickers === next.pickers;
+  return isSame ? previous : next;
+}
+
+/** What pickers said of the group at last. */
+function gatewayStatus({ group, loadState: { pickers }, now, gatewayUrl }: Observed): GatewayStatus {
+  if (!hasGateway(group)) return undefined;
+  const { namespace, name } = group.metadata;
+  const live = livePickers(pickers, now);
+  const last = Math.max(0, ...[...pickers.byName.values()].map(({ at }) => at));
+  return {
+    ...(gatewayUrl !== undefined && { url: `${gatewayUrl.replace(/\/$/, '')}/${namespace}/${name}` }),
+    pickers: live.length,
+    heldRequests: gatewayHeld(pickers, now).requests,
+    ...(last > 0 && { reportedAt: formatTime(Math.min(now, last)) }),
+  };
 }
 
 function needsWrite(previous: EndpointGroupStatus, next: EndpointGroupStatus, everyMs: number): boolean {
@@ -74,6 +99,7 @@ function freshStatus(input: StatusInput): Omit<EndpointGroupStatus, 'loadMaxima'
   const replacement = lastReplacement(observed, pace, changes);
   const requestedAt = requestToken(group.metadata, annotations.requestedAt);
   const wokenAt = requestToken(group.metadata, annotations.wakeAt);
+  const gateway = gatewayStatus(observed);
   return {
     observedGeneration: group.metadata.generation ?? -1,
     conditions: conditionList(input),
@@ -99,6 +125,7 @@ function freshStatus(input: StatusInput): Omit<EndpointGroupStatus, 'loadMaxima'
     // What the next process has to know of broken workers.
     ...(failing.length > 0 && { failingWorkers: [...failing] }),
     ...(replacement !== undefined && { lastReplacement: replacement }),
+    ...(gateway && { gateway }),
     autoscaling: termsOf(input),
     // Requests by annotation are echoed once they are dealt with.
     ...(requestedAt !== undefined && { requestedAt }),

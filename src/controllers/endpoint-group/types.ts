@@ -68,6 +68,8 @@ export interface Observed {
   readonly published: Published;
   /** What was refused when it was last tried. */
   readonly refused: readonly Refusal[];
+  /** Where clients reach the gateway; undefined where nothing says it. */
+  readonly gatewayUrl?: string | undefined;
   /** Whether private addresses may be published. */
   readonly allowPrivateAddresses: boolean;
 }

@@ -210,7 +210,7 @@ export function hasEndedForGood(object: GpuInstance, now: number): boolean {
 }
 
 /** What its status says is of its present spec. */
-function isStatusCurrent({ metadata, status }: GpuInstance): boolean {
+export function isStatusCurrent({ metadata, status }: GpuInstance): boolean {
   return (status?.observedGeneration ?? -1) >= (metadata.generation ?? 0);
 }
 
