@@ -38,14 +38,14 @@ const GLOBS: readonly Globs[] = [
   {
     name: 'groups',
     files: [
-      'src/controllers/endpoint-group/{actions,conditions,decide,explain,facts,group-state,status}.ts',
-      'src/controllers/endpoint-group/load/{http-pull,prometheus,push,sources,state,view}.ts',
+      'src/controllers/endpoint-group/{actions,conditions,decide,explain,facts,gateway-conditions,group-state,status}.ts',
+      'src/controllers/endpoint-group/load/{gateway-intake,http-pull,pickers,prometheus,push,sources,state,view}.ts',
       'src/controllers/endpoint-group/publish/*.ts',
       'src/controllers/endpoint-group/autoscale/{autoscale,bounds,candidates,capacity,choose-workers,cover,plan,times}.ts',
       'src/controllers/endpoint-group/workers/{children,template,worker}.ts',
     ],
     tests: [
-      'src/controllers/endpoint-group/{act,actions,broken-workers,carry-out,conditions,decide,explain,group-state,situations}.test.ts',
+      'src/controllers/endpoint-group/{act,actions,broken-workers,carry-out,conditions,decide,explain,gateway,group-state,situations}.test.ts',
       'src/controllers/endpoint-group/{autoscale,load,publish,workers}/*.test.ts',
     ],
   },

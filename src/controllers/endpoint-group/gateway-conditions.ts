@@ -1,6 +1,6 @@
 import { type Reason, reasons } from '../../api/v1alpha1/reasons.ts';
 import { type DesiredCondition, findCondition } from '../../runtime/conditions.ts';
-import type { Change, Choice } from './autoscale/plan.ts';
+import type { Choice } from './autoscale/plan.ts';
 import { isHot } from './facts.ts';
 import { livePickers } from './load/pickers.ts';
 import type { LoadView } from './load/view.ts';
@@ -53,15 +53,12 @@ function groupObstacle(
   // Whether one could be started is found out when one is wanted.
   if (decision.hot === 0) return undefined;
   if (refused) return refused;
-  if (choice.cutByCeiling === 0 || choice.changes.some(bringsHot)) return undefined;
+  if (choice.cutByCeiling === 0 || choice.changes.length > 0) return undefined;
   return {
     reason: 'AtSpendCeiling',
     message: `maxSpendPerHour $${spec.maxSpendPerHour} leaves no room for a worker.`,
   };
 }
-
-const bringsHot = (change: Change): boolean =>
-  change.type === 'wake' || (change.type === 'rent' && change.desiredRole === 'Hot');
 
 /** That of the first worker by name, where every hot one has one. */
 function obstacleOfAll({ observed, load }: GatewaySituation): Obstacle | undefined {
@@ -80,10 +77,9 @@ function obstacleOf({ name, object, isRented, isServing }: Worker, error?: strin
   const stalled = findCondition(conditions, 'Stalled');
   const found =
     stalled?.status === 'True' ? stalled : findCondition(conditions, isRented ? 'Ready' : 'Rented');
-  if (!found || (found !== stalled && found.status !== 'False')) return undefined;
-  const { reason, message } = found;
-  if (!isReason(reason) || (found !== stalled && !LASTING.has(reason))) return undefined;
-  return { reason, message: `Worker ${name}: ${message}` };
+  if (!found || !isReason(found.reason)) return undefined;
+  const isLasting = found === stalled || LASTING.has(found.reason);
+  return isLasting ? { reason: found.reason, message: `Worker ${name}: ${found.message}` } : undefined;
 }
 
 function isReason(reason: string): reason is Reason {

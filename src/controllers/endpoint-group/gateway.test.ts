@@ -239,6 +239,7 @@ describe('workers of a group with a gateway are blocked', () => {
     return found && `${found.status} ${found.reason}: ${found.message}`;
   };
   const paused = { scaleUp: true };
+  const SILENT = { observedGeneration: 1 } as const;
 
   test.each<[string, Partial<Observed>, string]>([
     [
@@ -250,6 +251,16 @@ describe('workers of a group with a gateway are blocked', () => {
       'by what the first of them says, where each has its own reason',
       { workers: [waiting('b', 'NoOffers'), waiting('a', 'InsufficientCredit')] },
       'InsufficientCredit: Worker a: The reason.',
+    ],
+    [
+      'by what the first of them says, in whichever order they come',
+      { workers: [waiting('a', 'NoOffers'), waiting('b', 'InsufficientCredit')] },
+      'NoOffers: Worker a: The reason.',
+    ],
+    [
+      'by hot ones alone, while cold ones wait for something else',
+      { workers: [waiting('a', 'Queued', { desiredRole: 'Cold' }), waiting('b', 'NoOffers')] },
+      'NoOffers: Worker b: The reason.',
     ],
     [
       'by the account of one that wakes',
@@ -300,11 +311,11 @@ describe('workers of a group with a gateway are blocked', () => {
   });
 
   test('by what stalls one for good', () => {
-    const stalled = { ...because('Stalled', 'InvalidRequest', 'Bad image.'), status: 'True' as const };
+    const stalled = { ...because('Stalled', 'LoginChanged', 'Another login.'), status: 'True' as const };
     const object = workerObject('a', { status: { observedGeneration: 1, conditions: [stalled] } });
     expect(
       blocked({ workers: [worker('a', { ...booting, isRented: false, isStalled: true, object })] }),
-    ).toBe('True InvalidRequest: Worker a: Bad image.');
+    ).toBe('True LoginChanged: Worker a: Another login.');
   });
 
   test.each<[string, Partial<Observed>]>([
@@ -337,6 +348,41 @@ describe('workers of a group with a gateway are blocked', () => {
         memory: calm(0),
       },
     ],
+    [
+      'one is on its way and the group is paused for others',
+      { group: groupObject({ gateway: {}, pause: paused }), workers: [worker('a', booting)] },
+    ],
+    [
+      'none is wanted, be it that one for the pool was refused',
+      {
+        ...{ wakeAsked: false, memory: calm(0), loadState: reported(steady()) },
+        group: groupObject({ gateway: {}, coldWorkers: 1 }),
+        refused: [{ action: 'create 0', detail: 'Making a worker is refused: quota' }],
+      },
+    ],
+    [
+      'the last one makes room for it',
+      {
+        group: groupObject({ gateway: {}, maxWorkers: 1 }),
+        workers: [worker('a', { desiredRole: 'Gone', isDeleting: true })],
+        memory: calm(0),
+      },
+    ],
+    [
+      'one serves already and the Service cannot be written',
+      {
+        workers: [worker('a')],
+        published: { type: 'problem', reason: 'NotPermitted', detail: 'no right' },
+      },
+    ],
+    [
+      'one has said nothing yet',
+      {
+        workers: [
+          worker('a', { ...booting, isRented: false, object: workerObject('a', { status: SILENT }) }),
+        ],
+      },
+    ],
     ['there is no gateway', { group: groupObject(), workers: [waiting('a', 'NoOffers')] }],
   ])('never while %s', (_, given) => {
     expect(blocked(given)).toBeUndefined();
@@ -347,13 +393,14 @@ describe('a group says of its gateway', () => {
   const says = (sent: readonly Sent[], given: Partial<Observed> = {}) => {
     const { status } = decided({ loadState: reported(sent), ...given });
     const found = status.conditions?.find(({ type }) => type === 'GatewayConnected');
-    return { condition: found && `${found.status} ${found.reason}`, gateway: status.gateway };
+    const condition = found && `${found.status} ${found.reason}: ${found.message}`;
+    return { condition, gateway: status.gateway };
   };
 
   test('who reports, what waits and where it is', () => {
     const sent = [...steady({ heldRequests: 2 }), ...steady({ heldRequests: 1 }, 'b')];
     expect(says(sent, { gatewayUrl: 'https://gateway.example/' })).toEqual({
-      condition: 'True PickersReport',
+      condition: 'True PickersReport: 2 pickers report what the gateway counts.',
       gateway: {
         url: 'https://gateway.example/team/llm',
         pickers: 2,
@@ -363,16 +410,20 @@ describe('a group says of its gateway', () => {
     });
   });
 
+  test('that one reports', () => {
+    expect(says(steady()).condition).toBe('True PickersReport: 1 picker reports what the gateway counts.');
+  });
+
   test('that none has reported yet', () => {
     expect(says([])).toEqual({
-      condition: 'Unknown PickersUnseen',
+      condition: 'Unknown PickersUnseen: No picker of the gateway has reported since this operator leads.',
       gateway: { pickers: 0, heldRequests: 0 },
     });
   });
 
   test('that all fell silent', () => {
     expect(says([{ secondsAgo: 15, heldRequests: 2 }])).toEqual({
-      condition: 'False PickersSilent',
+      condition: 'False PickersSilent: No picker of the gateway has reported for 15 s.',
       gateway: { pickers: 0, heldRequests: 0, reportedAt: '2026-11-20T11:59:45Z' },
     });
   });

@@ -48,6 +48,15 @@ describe('a report of a picker', () => {
     expect(loadState().lastActivity).toBe(NOW + SECOND);
   });
 
+  test('counts from 0 where it is the first of its process, and from the one before otherwise', () => {
+    const of = (more: Record<string, unknown>) => {
+      const { send, loadState } = bench();
+      send({ arrivedWork: 300 }, more);
+      return loadOver(loadState().history, NOW, 10 * SECOND);
+    };
+    expect([of({ first: true }), of({ first: false }), of({})]).toEqual([30, 0, 0]);
+  });
+
   test('is no load of a group that reads it elsewhere, and is activity there', async () => {
     const { clock, send, loadState } = bench({ spec: { gateway: {}, load: { type: 'Push' } } });
     send();

@@ -74,6 +74,14 @@ describe('work that arrived', () => {
       [0, 0, 5],
     ],
     [
+      'is nothing where only what was too much fell',
+      [
+        { arrivedWork: 100, overestimatedWork: 50 },
+        { s: 1, arrivedWork: 130, overestimatedWork: 40 },
+      ],
+      [0, 0],
+    ],
+    [
       'is all of a new process under the same name that says so',
       [{ arrivedWork: 100 }, { s: 1, first: true, arrivedWork: 40 }],
       [0, 40],
@@ -121,6 +129,7 @@ describe('work that arrived', () => {
 test.each<[string, Sent, boolean]>([
   ['a request that waits', { heldRequests: 1 }, true],
   ['a request that runs', { workers: busy(1, 0) }, true],
+  ['work that runs', { workers: busy(0, 1) }, true],
   ['work that was refused at once', { first: true, arrivedWork: 3, refusedWork: 3 }, true],
   ['nothing', { arrivedWork: 3, refusedWork: 3 }, false],
 ])('a gateway is seen to be used by %s', (_, sent, isActive) => {
@@ -162,6 +171,17 @@ describe('pickers that vanish', () => {
     };
     expect(gatewayInFlight(later(580), 'w', at(594))).toEqual({ count: 3, at: at(594) });
     expect(gatewayInFlight(later(590), 'w', at(604))).toEqual({ count: 0, at: at(604) });
+    // Nothing was heard in between.
+    const { pickers: first } = taken({ workers: busy(3) }, { by: 'b', s: 14 });
+    expect(first.byName.size).toBe(2);
+    expect(
+      withPickerReport(first, { picker: 'b', isFirst: false, report: report(), at: at(600) }).pickers.byName
+        .size,
+    ).toBe(1);
+    expect(
+      withPickerReport(first, { picker: 'b', isFirst: false, report: report(), at: at(599) }).pickers.byName
+        .size,
+    ).toBe(2);
   });
 
   test('are forgotten in the order in which they fell silent where names are invented', () => {
