@@ -1,5 +1,6 @@
 import {
   clusterGrants,
+  GATEWAY_REPORTER,
   type Grant,
   METRICS_READER,
   metricsGrants,
@@ -69,8 +70,8 @@ ${table('In the whole cluster', clusterGrants)}
 Without it (namespaced mode) \`allowedNamespaces.from: All\` and \`Selector\` say \`NotPermitted\`.
 
 ${table("In the operator's own namespace", ownGrants)}
-${table('In the whole cluster, to authenticate readers of the metrics', metricsGrants)}
-Granted with the chart's \`metrics.authentication.enabled\` or \`deploy/components/metrics-authentication\` only, in namespaced mode too. Readers need \`get\` on the non-resource URL \`/metrics\`: the ClusterRole \`gpu-rental-operator-metrics-reader\`.
+${table('In the whole cluster, to authenticate readers of the metrics and pickers', metricsGrants)}
+Granted with the chart's \`metrics.authentication.enabled\`, \`deploy/components/metrics-authentication\` or \`deploy/components/gateway-reports\` only, in namespaced mode too. Readers need \`get\` on the non-resource URL \`/metrics\`: the ClusterRole \`gpu-rental-operator-metrics-reader\`. Pickers of a gateway need \`post\` on \`/gateway/reports\`: the ClusterRole \`gpu-rental-operator-gateway-reporter\`.
 `;
 
 /** RBAC for the whole cluster, as `deploy/` installs it. */
@@ -79,8 +80,11 @@ export function permissionObjects(): readonly unknown[] {
   return [role('ClusterRole', cluster), binding('ClusterRole'), role('Role', ownGrants), binding('Role')];
 }
 
-/** Not labelled with the operator's namespace: turning the option off is no uninstall, which the guard would refuse. */
-function metricsObjects(): readonly unknown[] {
+/**
+ * The right to review tokens, under the first name, and what their owners need, under the second. Not labelled with the
+ * operator's namespace: turning the option off is no uninstall, which the guard would refuse.
+ */
+function reviewObjects(reviewer: string, caller: string, needs: object): readonly unknown[] {
   const plain = { 'app.kubernetes.io/name': NAME };
   const clusterRole = (name: string, rules: readonly unknown[]) => ({
     apiVersion: `${rbac}/v1`,
@@ -88,7 +92,7 @@ function metricsObjects(): readonly unknown[] {
     metadata: { name, labels: plain },
     rules,
   });
-  const reviews = `${NAME}-metrics-auth`;
+  const reviews = `${NAME}-${reviewer}`;
   return [
     clusterRole(reviews, metricsGrants.map(rule)),
     {
@@ -98,7 +102,7 @@ function metricsObjects(): readonly unknown[] {
       roleRef: { apiGroup: rbac, kind: 'ClusterRole', name: reviews },
       subjects: [subject],
     },
-    clusterRole(`${NAME}-metrics-reader`, [METRICS_READER]),
+    clusterRole(`${NAME}-${caller}`, [needs]),
   ];
 }
 
@@ -120,7 +124,11 @@ export function permissionArtifacts(): readonly Artifact[] {
     },
     {
       path: 'deploy/components/metrics-authentication/rbac.yaml',
-      content: yamlDocuments(metricsObjects()),
+      content: yamlDocuments(reviewObjects('metrics-auth', 'metrics-reader', METRICS_READER)),
+    },
+    {
+      path: 'deploy/components/gateway-reports/rbac.yaml',
+      content: yamlDocuments(reviewObjects('gateway-auth', 'gateway-reporter', GATEWAY_REPORTER)),
     },
     { path: 'docs/reference/permissions.md', content: page },
   ];

@@ -1,3 +1,4 @@
+import { GATEWAY_REPORTS_PATH } from './gateway-report.ts';
 import {
   endpointGroupResource,
   GROUP,
@@ -83,24 +84,30 @@ export const clusterGrants: readonly Grant[] = [
   },
 ];
 
-/** In the whole cluster, with `--metrics-authentication kubernetes` only: reviews belong to no namespace. */
+/**
+ * In the whole cluster, with `--metrics-authentication kubernetes` or `--gateway-reports kubernetes` only: reviews belong to
+ * no namespace.
+ */
 export const metricsGrants: readonly Grant[] = [
   {
     group: 'authentication.k8s.io',
     resources: ['tokenreviews'],
     verbs: ['create'],
-    why: 'Know whose token a reader of the metrics sends.',
+    why: 'Know whose token a reader of the metrics, or a picker that reports, sends.',
   },
   {
     group: 'authorization.k8s.io',
     resources: ['subjectaccessreviews'],
     verbs: ['create'],
-    why: 'Know whether that user may read the metrics.',
+    why: 'Know whether that user may read the metrics, or report.',
   },
 ];
 
 /** What a reader of the metrics needs then. */
 export const METRICS_READER = { nonResourceURLs: ['/metrics'], verbs: ['get'] } as const;
+
+/** What `gpu-rent endpoint-picker` needs to report. */
+export const GATEWAY_REPORTER = { nonResourceURLs: [GATEWAY_REPORTS_PATH], verbs: ['post'] } as const;
 
 /** In the operator's own namespace. */
 export const ownGrants: readonly Grant[] = [

@@ -2,8 +2,12 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ClusterAccess } from '../../test/cluster/connect.ts';
 import { findFreePort } from '../../test/cluster/free-port.ts';
 import { sharedCluster } from '../../test/cluster/shared-cluster.ts';
-import { type Grant, METRICS_READER, metricsGrants } from '../api/access.ts';
+import { GATEWAY_REPORTER, type Grant, METRICS_READER, metricsGrants } from '../api/access.ts';
+import { GATEWAY_REPORTS_PATH } from '../api/gateway-report.ts';
 import { parseConfig } from '../config.ts';
+import { defaultTimes } from '../controllers/endpoint-group/autoscale/times.ts';
+import { GatewayIntake } from '../controllers/endpoint-group/load/gateway-intake.ts';
+import { LoadStore } from '../controllers/endpoint-group/load/state.ts';
 import { systemClock } from '../lib/clock.ts';
 import { silentLogger } from '../lib/logger.ts';
 import { systemRandom } from '../lib/random.ts';
@@ -26,6 +30,7 @@ let pages: PageSet;
 /** Requests to the API server, by path. */
 const asked: string[] = [];
 let isAway = false;
+let isLeading = true;
 
 const ruleOf = ({ group, resources, verbs }: Grant) => ({ apiGroups: [group], resources, verbs });
 
@@ -53,6 +58,14 @@ const get = async (page: string, token?: string) => {
   return { status: reply.status, text: await reply.text() };
 };
 
+const report = async (token?: string) => {
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  const body = JSON.stringify({ picker: 'picker-1', groups: [] });
+  const url = `${pages.urls['healthProbeBindAddress']}${GATEWAY_REPORTS_PATH}`;
+  const reply = await fetch(url, { method: 'POST', headers, body });
+  return { status: reply.status, text: await reply.text() };
+};
+
 beforeAll(async () => {
   cluster = sharedCluster();
   namespace = await cluster.createNamespace('metrics');
@@ -69,10 +82,17 @@ beforeAll(async () => {
     ...{ clock: systemClock, random: systemRandom, log: silentLogger },
   });
   const at = `127.0.0.1:${await findFreePort()}`;
-  const flags = { metricsAuthentication: 'kubernetes', workerReportBindAddress: '0' };
+  const review = { metricsAuthentication: 'kubernetes', gatewayReports: 'kubernetes' };
+  const flags = { ...review, workerReportBindAddress: '0' };
+  const gatewayIntake = new GatewayIntake({
+    ...{ clock: systemClock, loadStore: new LoadStore(), times: defaultTimes },
+    groupOf: () => undefined,
+    isLeading: () => isLeading,
+    onHeld: () => {},
+  });
   pages = await servePageSet({
     config: parseConfig({ ...flags, metricsBindAddress: at, healthProbeBindAddress: at }, {}),
-    operator: { caches: {}, kube } as unknown as Operator,
+    operator: { caches: {}, kube, gatewayIntake } as unknown as Operator,
     registry: createMetricRegistry(),
     ...{ clock: systemClock, log: silentLogger },
   });
@@ -80,7 +100,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await pages?.close();
   await transport?.close();
-  const roles = ['operator', 'prometheus', 'stranger'].flatMap((name) => [
+  const roles = ['operator', 'prometheus', 'stranger', 'picker'].flatMap((name) => [
     `clusterrole/${namespace}-${name}`,
     `clusterrolebinding/${namespace}-${name}`,
   ]);
@@ -107,6 +127,22 @@ test('metrics are shown to a token that may get /metrics and to no other, also w
   isAway = false;
   expect(await get('/metrics', unknown.token)).toMatchObject({ status: 200 });
   for (const { text } of [refused, shown]) expect(text).not.toContain(unknown.token);
+});
+
+test('reports are taken of a token that may post them and of no other, by the replica that leads', async () => {
+  const picker = await accountWith('picker', [GATEWAY_REPORTER]);
+  const { token: reader } = await cluster.kubeconfigFor({
+    serviceAccount: { namespace, name: 'prometheus' },
+  });
+  expect(await report()).toMatchObject({ status: 401 });
+  expect(await report('made-up')).toMatchObject({ status: 401 });
+  expect(await report(reader)).toMatchObject({ status: 403 });
+  const taken = await report(picker);
+  expect([taken.status, JSON.parse(taken.text)]).toEqual([200, { pickers: 1, groups: [] }]);
+  expect(await get('/metrics', picker)).toMatchObject({ status: 403 });
+  isLeading = false;
+  expect(await report(picker)).toMatchObject({ status: 503 });
+  isLeading = true;
 });
 
 test('health pages on the same port need no token', async () => {

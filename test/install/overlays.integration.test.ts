@@ -97,6 +97,27 @@ describe('what `deploy/` holds', () => {
     );
   });
 
+  test('an overlay takes reports of pickers, beside readers of the metrics: both roles and both flags', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'overlay-'));
+    const from = (path: string) => relative(folder, join(REPOSITORY, 'deploy', path));
+    const components = ['components/gateway-reports', 'components/metrics-authentication'].map(from);
+    const kustomization = { resources: [from('overlays/cluster-wide')], components };
+    writeFileSync(join(folder, 'kustomization.yaml'), JSON.stringify(kustomization));
+    const rendered = await cluster.kubectl(['kustomize', folder]);
+    rmSync(folder, { recursive: true });
+    const said = await cluster.kubectl(strict, { stdin: rendered });
+    for (const role of ['gateway-reporter', 'gateway-auth', 'metrics-reader'])
+      expect(said).toContain(
+        `clusterrole.rbac.authorization.k8s.io/gpu-rental-operator-${role} serverside-applied`,
+      );
+    const deployment = parseAllDocuments(rendered)
+      .map((document) => document.toJS())
+      .find(({ kind }) => kind === 'Deployment');
+    expect(deployment.spec.template.spec.containers[0].args).toEqual(
+      expect.arrayContaining(['--gateway-reports=kubernetes', '--metrics-authentication=kubernetes']),
+    );
+  });
+
   test('the overlay for one namespace needs no ClusterRole', async () => {
     const rendered = await cluster.kubectl(['kustomize', join(REPOSITORY, 'deploy/overlays/one-namespace')]);
     expect(rendered).not.toMatch(/^kind: ClusterRole/m);

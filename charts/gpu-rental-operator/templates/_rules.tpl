@@ -143,14 +143,14 @@
     - patch
 {{- end }}
 {{- define "gpu-rental-operator.rules.metrics" -}}
-# Know whose token a reader of the metrics sends.
+# Know whose token a reader of the metrics, or a picker that reports, sends.
 - apiGroups:
     - authentication.k8s.io
   resources:
     - tokenreviews
   verbs:
     - create
-# Know whether that user may read the metrics.
+# Know whether that user may read the metrics, or report.
 - apiGroups:
     - authorization.k8s.io
   resources:
