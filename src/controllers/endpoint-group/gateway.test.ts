@@ -1,7 +1,10 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { condition, groupObject, workerObject } from '../../../test/builders/group-worker.ts';
+import '../../../test/builders/property-seed.ts';
 import { calm, NOW, observedGroup, record, reports, worker } from '../../../test/builders/observed-group.ts';
 import type { GatewayGroupReport } from '../../api/gateway-report.ts';
+import { endpointGroupStatus } from '../../api/v1alpha1/endpoint-group.ts';
 import { defaultTimes } from './autoscale/times.ts';
 import { decide } from './decide.ts';
 import { EMPTY_LOAD, type LoadState, withGatewayReport, withReport } from './load/state.ts';
@@ -449,5 +452,60 @@ describe('the status of a gateway', () => {
   test('is written when another picker reports', () => {
     const [, second] = rewritten({}, [...steady({ heldRequests: 7 }), ...steady({}, 'b')]);
     expect(second).toMatchObject({ pickers: 2, heldRequests: 7 });
+  });
+});
+
+describe('whatever pickers report', () => {
+  const figure = fc.oneof(fc.constantFrom(0, 1, 1e12, 2 ** 53), fc.double({ min: 0, max: 1e6, noNaN: true }));
+  const requests = fc.oneof(fc.constantFrom(0, 0, 1, 1e12), fc.integer({ min: 0, max: 50 }));
+  const work = fc.oneof(fc.constantFrom(0, 1e-9, 1e12), fc.double({ min: 0, max: 1e6, noNaN: true }));
+  const row = fc.record({
+    name: fc.constantFrom('a', 'b', 'stranger'),
+    ...{ requests, work },
+    perf: fc.option(work, { nil: undefined }),
+  });
+  const sent = fc.record({
+    by: fc.constantFrom('liar-1', 'liar-2'),
+    secondsAgo: fc.integer({ min: 0, max: 120 }),
+    first: fc.boolean(),
+    ...{ arrivedWork: figure, overestimatedWork: figure, refusedWork: figure },
+    ...{ heldRequests: requests, heldWork: work },
+    workers: fc.array(row, { maxLength: 3 }),
+  });
+  const inOrder = fc
+    .array(sent, { maxLength: 12 })
+    .map((all) => all.toSorted((one, other) => other.secondsAgo - one.secondsAgo));
+
+  test('no more workers are made than the group may have', () => {
+    const small = groupObject({ gateway: {}, maxWorkers: 3 });
+    fc.assert(
+      fc.property(inOrder, fc.boolean(), (lies, wakeAsked) => {
+        const workers = [worker('a'), worker('b', { desiredRole: 'Cold', drainSince: NOW - 60 * SECOND })];
+        const given = { group: small, workers, loadState: reported(lies), wakeAsked, memory: calm(1) };
+        const made = kinds(decided(given).actions).filter((type) => type === 'create');
+        expect(made.length).toBeLessThanOrEqual(1);
+      }),
+    );
+  });
+
+  test('no draining worker goes that an honest picker has a request of', () => {
+    fc.assert(
+      fc.property(inOrder, (lies) => {
+        const honest = steady({ workers: inFlight(1, 'b') }, 'honest');
+        const both = [...lies, ...honest].toSorted((one, other) => other.secondsAgo - one.secondsAgo);
+        const workers = [worker('b', { desiredRole: 'Gone', drainSince: NOW - 60 * SECOND })];
+        const { actions } = decided({ workers, loadState: reported(both), memory: calm(0) });
+        expect(actions.filter(({ type }) => type === 'delete')).toEqual([]);
+      }),
+    );
+  });
+
+  test('the status can be written', () => {
+    fc.assert(
+      fc.property(inOrder, (lies) => {
+        const { status } = decided({ loadState: reported(lies), workers: [worker('a')] });
+        expect(endpointGroupStatus.safeParse(status).error).toBeUndefined();
+      }),
+    );
   });
 });
