@@ -373,6 +373,29 @@ describe('one source for the whole group', () => {
     },
   );
 
+  test.each<[string, boolean, readonly unknown[]]>([
+    [
+      'says by its flag that no picker is received',
+      false,
+      [
+        [
+          '',
+          {
+            kind: 'unreachable',
+            detail: 'no picker is heard, since the operator runs without --gateway-reports',
+            at: NOW,
+          },
+        ],
+      ],
+    ],
+    ['says nothing where pickers are received', true, []],
+  ])('sends no request for the load of a gateway, and %s', async (_, takesGatewayReports, problems) => {
+    const { read, loadState, sent } = bench(() => 'refused', { takesGatewayReports });
+    await read(groupObject({ gateway: {} }));
+    expect([...loadState().problems]).toEqual(problems);
+    expect(sent).toEqual([]);
+  });
+
   test('a static load is read from the spec, and the annotation wins', async () => {
     const fixed = { load: { type: 'Static', static: { load: '250', queue: '30' } } };
     const spec = bench(() => 'refused');
