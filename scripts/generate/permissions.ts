@@ -71,7 +71,7 @@ Without it (namespaced mode) \`allowedNamespaces.from: All\` and \`Selector\` sa
 
 ${table("In the operator's own namespace", ownGrants)}
 ${table('In the whole cluster, to authenticate readers of the metrics and pickers', metricsGrants)}
-Granted with the chart's \`metrics.authentication.enabled\`, \`deploy/components/metrics-authentication\` or \`deploy/components/gateway-reports\` only, in namespaced mode too. Readers need \`get\` on the non-resource URL \`/metrics\`: the ClusterRole \`gpu-rental-operator-metrics-reader\`. Pickers of a gateway need \`post\` on \`/gateway/reports\`: the ClusterRole \`gpu-rental-operator-gateway-reporter\`.
+Granted with the chart's \`metrics.authentication.enabled\` or \`gatewayReports.enabled\`, \`deploy/components/metrics-authentication\` or \`deploy/components/gateway-reports\` only, in namespaced mode too. Readers need \`get\` on the non-resource URL \`/metrics\`: the ClusterRole \`gpu-rental-operator-metrics-reader\`. Pickers of a gateway need \`post\` on \`/gateway/reports\`: the ClusterRole \`gpu-rental-operator-gateway-reporter\`.
 `;
 
 /** RBAC for the whole cluster, as `deploy/` installs it. */

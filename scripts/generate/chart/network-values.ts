@@ -34,6 +34,17 @@ export const networkValues: ChartValues = {
       ),
     },
   ),
+  gatewayReports: group(
+    'What `gpu-rent endpoint-picker` counts, taken at the port of the metrics: EndpointGroups with `load.type: Gateway` need it. Bind the ServiceAccount of the picker to the ClusterRole `<fullname>-gateway-reporter`.',
+    {
+      enabled: value('', false, schemas.flag),
+      url: value(
+        'Where clients reach the gateway, shown in `status.gateway.url` of groups. Not shown when empty.',
+        '',
+        { type: 'string', pattern: '^(https?://[^?#@]+)?$' },
+      ),
+    },
+  ),
   networkPolicy: group('Everything that is not named is refused.', {
     enabled: value('', false, schemas.flag),
     flavor: value(
@@ -42,7 +53,7 @@ export const networkValues: ChartValues = {
       { type: 'string', enum: ['kubernetes', 'cilium'] },
     ),
     metricsFrom: value(
-      'Peers that may read metrics, as in `ingress.from`. Anyone when empty.',
+      'Peers that may read metrics, and pickers that report, as in `ingress.from`. Anyone when empty.',
       [],
       schemas.objects,
     ),
