@@ -126,6 +126,15 @@ export function serviceNow(time: ServiceTime, now: number): number | undefined {
 }
 
 /**
+ * The service's time (epoch milliseconds) by which a machine may be destroyed for its age: one that two complete lists
+ * agree on. For a service that never says its time, ours (`own`). Undefined until then.
+ */
+export function confirmedNow(time: ServiceTime, own: number): number | undefined {
+  if (time.type === 'unknown') return own;
+  return time.type === 'known' && time.isConfirmed ? time.at : undefined;
+}
+
+/**
  * When an answer was given, by the service's clock (epoch milliseconds): its own `Date` if that agrees with the service's
  * time, else the service's time, else ours (`now`). A wrong `Date` of one answer must not become a start or a cost.
  */

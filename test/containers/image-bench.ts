@@ -1,4 +1,4 @@
-import { text } from 'node:stream/consumers';
+import { setTimeout } from 'node:timers/promises';
 import { type StartedTestContainer, StartupCheckStrategy } from 'testcontainers';
 import type { EngineSession } from './engine.ts';
 import { OperatorContainer } from './operator-container.ts';
@@ -15,17 +15,42 @@ interface Ended {
 
 type Inspected = Awaited<ReturnType<EngineSession['client']['container']['inspect']>>;
 
+const ASK_AGAIN_MS = 100;
+
+/**
+ * Asks the engine for its state again and again: its `wait` may hang for a container that ends while the call is on its
+ * way, and so may a log that is followed.
+ */
+async function untilItRunsNoMore(
+  container: Pick<ReturnType<EngineSession['client']['container']['getById']>, 'inspect'>,
+): Promise<void> {
+  while (!ENDED.has((await container.inspect()).State.Status)) await setTimeout(ASK_AGAIN_MS);
+}
+
+const ENDED: ReadonlySet<string> = new Set(['exited', 'dead']);
+
 class UntilEnded extends StartupCheckStrategy {
-  override async waitUntilReady(
-    container: Parameters<StartupCheckStrategy['waitUntilReady']>[0],
-  ): Promise<void> {
-    await container.wait();
+  override waitUntilReady(container: Parameters<typeof untilItRunsNoMore>[0]): Promise<void> {
+    return untilItRunsNoMore(container);
   }
 
   override async checkStartupState(): Promise<'SUCCESS'> {
     return 'SUCCESS';
   }
 }
+
+/** The text of a log without a terminal: each piece of it follows a header of 8 bytes, whose last four are its length. */
+function unframed(log: Buffer): string {
+  const pieces: Buffer[] = [];
+  for (let at = 0; at + HEADER_BYTES <= log.length; ) {
+    const from = at + HEADER_BYTES;
+    at = from + log.readUInt32BE(from - 4);
+    pieces.push(log.subarray(from, at));
+  }
+  return Buffer.concat(pieces).toString();
+}
+
+const HEADER_BYTES = 8;
 
 /** Containers of the image of these sources, in a session of a Docker engine. */
 export interface ImageBench {
@@ -53,11 +78,10 @@ export async function openImageBench(session: EngineSession, image: string): Pro
   const found = (container: StartedTestContainer) => client.container.getById(container.getId());
   const inspect = (container: StartedTestContainer) => client.container.inspect(found(container));
   const logs = async (container: StartedTestContainer): Promise<string> =>
-    (await found(container).logs({ stdout: true, stderr: true })).toString();
+    unframed(await found(container).logs({ stdout: true, stderr: true, follow: false }));
   const readEnd = async (container: StartedTestContainer): Promise<Ended> => {
     const { State } = await inspect(container);
-    const output = await text(await client.container.logs(found(container)));
-    return { code: State.ExitCode, isKilledForMemory: State.OOMKilled, output };
+    return { code: State.ExitCode, isKilledForMemory: State.OOMKilled, output: await logs(container) };
   };
   return {
     entrypoint: [Config.Entrypoint ?? []].flat(),
@@ -74,6 +98,6 @@ export async function openImageBench(session: EngineSession, image: string): Pro
       return readEnd(container);
     },
     kill: (container, signal) => found(container).kill({ signal }),
-    untilEnded: async (container) => void (await found(container).wait()),
+    untilEnded: (container) => untilItRunsNoMore(found(container)),
   };
 }

@@ -247,6 +247,7 @@ export class Invariants {
   /** A process sends that request; what becomes of it is its fate. */
   sent({ side, machine, request }: Call, fate: Fate): void {
     if (isHindrance(fate)) this.hindered();
+    if (tellsWrongTime(fate)) this.#leaks.timeDoubted();
     if (side === 'kube') {
       this.#workers.sent(machine, request);
       this.#refusedDecisions.sent(machine, request, fate);
@@ -277,6 +278,7 @@ export class Invariants {
   clockJumped(): void {
     this.#brake.clockJumped();
     this.#limits.clockJumped();
+    this.#leaks.timeDoubted();
     this.hindered();
   }
 
@@ -452,12 +454,16 @@ export class Invariants {
 
 /** Whether a call fails, takes so long that what it would have told comes late, or tells a wrong time. */
 function isHindrance(fate: Fate): boolean {
-  const { loseRequest, loseResponse, lateMs, refusal, crash, dateOffMs, ageSeconds } = fate;
+  const { loseRequest, loseResponse, lateMs, refusal, crash } = fate;
   return (
-    [loseRequest, loseResponse, lateMs, refusal, crash, dateOffMs, ageSeconds].some(
-      (each) => each !== undefined,
-    ) || fate.requestMs + fate.responseMs > SLOW_MS
+    [loseRequest, loseResponse, lateMs, refusal, crash].some((each) => each !== undefined) ||
+    tellsWrongTime(fate) ||
+    fate.requestMs + fate.responseMs > SLOW_MS
   );
+}
+
+function tellsWrongTime({ dateOffMs, ageSeconds }: Fate): boolean {
+  return dateOffMs !== undefined || ageSeconds !== undefined;
 }
 
 function purchaseIn(body: string): Purchase | undefined {

@@ -1,4 +1,4 @@
-import { type ServiceTime, serviceNow } from '../../accounts/service-clock.ts';
+import { confirmedNow, serviceNow } from '../../accounts/service-clock.ts';
 import type { Instance } from '../../marketplace/instances/instance.ts';
 import { claimVerifies } from '../../ownership/claim.ts';
 import { isForLogin, type RentalIntent } from '../../ownership/intent.ts';
@@ -52,7 +52,8 @@ export function deriveFacts(observed: Observed): Facts {
     intentOutcome: outcomeOf(observed, openIntent, accountFacts?.login),
     endedIds: new Set(ended.map(({ instanceId }) => instanceId)),
     serviceNow: serviceNow(serviceTime, now),
-    confirmedNow: confirmedNowOf(serviceTime, observed),
+    // Of a service that never says its time: ours, as long as no jump of the wall clock brought it there.
+    confirmedNow: confirmedNow(serviceTime, Math.min(now, observed.steadyNow)),
   };
 }
 
@@ -65,15 +66,6 @@ function ownedMachineOf(
   if (instanceId === undefined || login === undefined) return undefined;
   const isProven = claimVerifies(identity.keys, { login, uid, attempt, instanceId }, claim);
   return isProven ? { instanceId, attempt } : undefined;
-}
-
-/**
- * The time by which a machine may be ended for its age, its cost or an annotation: one that two complete lists agree on.
- * For a service that never says its time, ours, as long as no jump of the wall clock brought it there. Undefined until then.
- */
-function confirmedNowOf(time: ServiceTime, { now, steadyNow }: Observed): number | undefined {
-  if (time.type === 'unknown') return Math.min(now, steadyNow);
-  return time.type === 'known' && time.isConfirmed ? time.at : undefined;
 }
 
 /** How the outcome of an open intent stands. */

@@ -3,6 +3,7 @@ import { row } from '../../../test/builders/observed.ts';
 import { accountWith } from '../../../test/builders/observed-account.ts';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
 import type { InventoryEntry } from '../../accounts/inventory.ts';
+import type { ServiceTime } from '../../accounts/service-clock.ts';
 import type { AccountSession } from '../../accounts/session.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import { defaultConstants } from '../../ownership/constants.ts';
@@ -20,7 +21,7 @@ const facts = { uid: 'gone', attempt: 1, issuedAt: 0 };
 const claimant = { uid: 'young' } as ListedObject;
 
 /** A session of this login, whose latest list shows a machine: unclaimed unless an object of its name is there. */
-function session(name: string, { breaker }: Login = {}): AccountSession {
+function session(name: string, { breaker, time }: Login = {}): AccountSession {
   const inventory: AccountSession['inventory'] = (objects, kept, list): readonly InventoryEntry[] => {
     const rows = [...(list?.rows ?? LATEST).values()];
     const isClaimed = objects.some(({ uid }) => uid === claimant.uid);
@@ -33,7 +34,7 @@ function session(name: string, { breaker }: Login = {}): AccountSession {
     ref: { namespace: 'team', name },
     login: LOGIN,
     inventory,
-    serviceClock: { now: () => ({ type: 'unknown' }) },
+    serviceClock: { now: () => time ?? { type: 'unknown' } },
     observer: { breaker: { type: breaker ?? 'closed' } },
     findings: { orphans: [], unsettled: [], rolledBack: [], confirmedAt: 0, copied: [] },
   } as unknown as AccountSession;
@@ -42,6 +43,7 @@ function session(name: string, { breaker }: Login = {}): AccountSession {
 /** What an account of the login has that others may not have. */
 interface Login {
   readonly breaker?: 'open';
+  readonly time?: ServiceTime;
   readonly status?: MarketplaceAccount['status'];
 }
 
@@ -88,6 +90,19 @@ test('what sweeps of the login destroyed counts by the record of all its account
   });
   expect([...swept.lastHour]).toEqual(['12', '13', '14', '15']);
   expect(swept.lastWindow).toBe(2);
+});
+
+test.each([
+  ['by a time that two complete lists agree on', { type: 'known', at: 900_000, isConfirmed: true }, 900_000],
+  [
+    'never by a time that was stepped a moment ago',
+    { type: 'known', at: 900_000, isConfirmed: false },
+    undefined,
+  ],
+  ['never by a time that replies contradict', { type: 'stale' }, undefined],
+  ['by our own time if the service never says its own', { type: 'unknown' }, createVirtualClock().now()],
+] as const)('an orphan ages %s (H2)', async (_, time, now) => {
+  expect((await sweepOf(['Destroy'], [], { logins: [{ time }] })).now).toBe(now);
 });
 
 test('an orphan is as old as its machine, whatever its label says', async () => {

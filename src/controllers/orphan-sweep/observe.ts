@@ -2,7 +2,7 @@ import { allowedUnhealthy, type BreakerState, isUnresolved } from '../../account
 import type { Installation } from '../../accounts/installation/installation.ts';
 import type { InventoryEntry } from '../../accounts/inventory.ts';
 import { type AccountRegistry, refOf } from '../../accounts/registry.ts';
-import { serviceNow } from '../../accounts/service-clock.ts';
+import { confirmedNow, serviceNow } from '../../accounts/service-clock.ts';
 import type { AccountSession } from '../../accounts/session.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import { accountKey } from '../../instance/account-ref.ts';
@@ -98,7 +98,7 @@ function observedBy(
   const { accounts, newestRecordAt, entries } = inventory;
   const state = sources.installation.state();
   const observed: Observed = {
-    now: serviceNow(first.serviceClock.now(), sources.clock.now()),
+    now: confirmedNow(first.serviceClock.now(), sources.clock.now()),
     candidates: candidatesOf(orphansOf(entries), { sightings, newestRecordAt }),
     copied: entries.flatMap((entry) => (entry.type === 'copied' ? [entry.row.id] : [])),
     others: othersOf(entries),

@@ -21,7 +21,10 @@ export interface Candidate {
 
 /** Everything one sweep of a login needs, in one frozen value. */
 export interface Observed {
-  /** Epoch milliseconds, by the clock that dates machines. Undefined while it is stale: then nothing is old enough. */
+  /**
+   * Epoch milliseconds, by the clock that dates machines. Undefined until two complete lists agree on it: then nothing is
+   * old enough.
+   */
   readonly now: number | undefined;
   readonly candidates: readonly Candidate[];
   /** Ids that carry our label where it cannot belong. */

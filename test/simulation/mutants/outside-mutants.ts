@@ -126,8 +126,8 @@ export const OUTSIDE_MUTANTS: readonly Mutant[] = [
     name: 'limit-by-one-list',
     loses: 'the two complete lists that must agree on the time before a limit destroys',
     file: `${GPU}/facts.ts`,
-    find: "return time.type === 'known' && time.isConfirmed ? time.at : undefined;",
-    replace: "return time.type === 'known' ? time.at : undefined;",
+    find: 'confirmedNow: confirmedNow(serviceTime, Math.min(now, observed.steadyNow)),',
+    replace: 'confirmedNow: serviceNow(serviceTime, now),',
     also: [
       {
         file: 'accounts/service-clock.ts',
@@ -135,6 +135,13 @@ export const OUTSIDE_MUTANTS: readonly Mutant[] = [
         replace: 'if (agreed < 0) {',
       },
     ],
+  },
+  {
+    name: 'swept-by-one-list',
+    loses: 'the two complete lists that must agree on the time before a sweep destroys',
+    file: 'controllers/orphan-sweep/observe.ts',
+    find: 'now: confirmedNow(first.serviceClock.now(), sources.clock.now()),',
+    replace: 'now: serviceNow(first.serviceClock.now(), sources.clock.now()),',
   },
   {
     name: 'cached-list-is-believed',

@@ -65,8 +65,8 @@ export const RESTRAINT_MUTANTS: readonly Mutant[] = [
     name: 'limit-by-own-clock',
     loses: "the service's clock for the limits of an object",
     file: 'controllers/gpu-instance/facts.ts',
-    find: "return time.type === 'known' && time.isConfirmed ? time.at : undefined;",
-    replace: 'return now;',
+    find: 'confirmedNow: confirmedNow(serviceTime, Math.min(now, observed.steadyNow)),',
+    replace: 'confirmedNow: now,',
     also: [
       {
         file: 'controllers/gpu-instance/facts.ts',

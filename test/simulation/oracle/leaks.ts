@@ -5,6 +5,10 @@ import type { Scene } from './scene.ts';
 
 /** Two sweeps have to see it and one may have been under way; then the destroy waits for its place. */
 const PATIENCE = { lists: 4, withinMs: 15_000 };
+/** After a wrong time three lists agree on the right one, which then holds for a minute, before it ages a machine (H2). */
+const TIME_SETTLES_MS = 100_000;
+/** A process whose clock is further off suspects the first time that it gets. */
+const SUSPECTED_SKEW_MS = 60_000;
 
 /**
  * I1: a machine of ours that no object claims is destroyed once it is old enough and was seen in two sweeps. Only where
@@ -14,6 +18,8 @@ export class LeakWatch {
   readonly #scene: Scene;
   readonly #lists: CleanLists<number>;
   readonly #reported = new Set<number>();
+  #reader: Machine | undefined;
+  #timeSettlesAt = 0;
 
   constructor(scene: Scene) {
     this.#scene = scene;
@@ -22,6 +28,8 @@ export class LeakWatch {
 
   /** A process sends for the list of that login, or of any. */
   listed(machine: Machine, userId: number | undefined): void {
+    if (machine !== this.#reader && Math.abs(machine.wallSkewMs) > SUSPECTED_SKEW_MS) this.timeDoubted();
+    this.#reader = machine;
     const leaks = new Set(this.#leaks());
     for (const id of this.#lists.keys()) if (!leaks.has(id)) this.#lists.end(id);
     for (const id of leaks) this.#lists.begin(id);
@@ -37,6 +45,11 @@ export class LeakWatch {
     this.#lists.hindered();
   }
 
+  /** A process got a time that contradicts the one that it knew. */
+  timeDoubted(): void {
+    this.#timeSettlesAt = this.#scene.now + TIME_SETTLES_MS;
+  }
+
   elapsed(): void {
     for (const id of this.#lists.overdue()) {
       this.#lists.end(id);
@@ -47,7 +60,7 @@ export class LeakWatch {
   }
 
   #leaks(): readonly number[] {
-    if (this.#scene.strict) return [];
+    if (this.#scene.strict || this.#scene.now < this.#timeSettlesAt) return [];
     return this.#scene
       .live()
       .filter(

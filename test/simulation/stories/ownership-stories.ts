@@ -163,6 +163,16 @@ const LATE_STORIES: readonly Story[] = [
       stage.at(60, () => abandon(stage, 'a'));
     },
   },
+  {
+    name: 'lists have a date four minutes ahead for forty seconds while a machine begins that belongs to nothing (H2)',
+    seconds: 500,
+    sweeps: true,
+    plot: (stage) => {
+      stage.strike({ call: 'rent', fate: { lateMs: 100_000 } });
+      stage.at(60, () => abandon(stage, 'a'));
+      stage.at(95, () => stage.cast({ call: 'list', seconds: 40, fate: { dateOffMs: 244_000 } }));
+    },
+  },
 ];
 
 /** Whose machines they are, what is swept, and when nothing is. */
