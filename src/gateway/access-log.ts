@@ -13,7 +13,7 @@ import {
 
 /** How a request ended, as Envoy logs it. */
 export interface EndedRequest {
-  /** The id that the picker gave it; undefined where it ended before Envoy had the picker's answer. */
+  /** The id that the picker gave it. Where it ended before Envoy had the answer, what the client sent, if anything. */
   readonly id: string | undefined;
   /** The `x-request-id` of Envoy, or of the client where Envoy trusts it. */
   readonly requestId: string;

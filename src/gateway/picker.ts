@@ -23,6 +23,7 @@ import {
 import type { GrpcService } from './grpc-server.ts';
 import { NamedSecrets } from './named-secrets.ts';
 import { errorReply } from './openai-error.ts';
+import { PickedRequests } from './picked-requests.ts';
 import { routeOf } from './request-route.ts';
 import { type Access, ServedGroup } from './served-group.ts';
 
@@ -49,8 +50,7 @@ export class Picker {
   readonly services: readonly GrpcService[];
   readonly #options: PickerOptions;
   readonly #groups = new Map<string, ServedGroup>();
-  /** Our ids of requests that were picked for, by the `x-request-id` of each. */
-  readonly #picked = new Map<string, string>();
+  readonly #picked = new PickedRequests();
   readonly #secrets: NamedSecrets;
   readonly #discovery: Discovery;
 
@@ -101,7 +101,7 @@ export class Picker {
     if (!group) return errorReply(UNKNOWN_GROUP);
     const id = this.#options.random.uuid();
     const answer = await group.answer({ id, head, path: route.path });
-    if (answer.type === 'route') this.#picked.set(head.headers.get('x-request-id') ?? '', id);
+    if (answer.type === 'route') this.#picked.add(id, head.headers.get('x-request-id') ?? '');
     return answer;
   }
 
@@ -111,11 +111,9 @@ export class Picker {
     for (const group of this.#groups.values()) group.forgetInFlight();
   }
 
-  /** A client that left just then ended its request before Envoy had our answer, and our id with it. */
   #ended(request: EndedRequest): void {
-    const id = request.id ?? this.#picked.get(request.requestId);
+    const id = this.#picked.take(request);
     if (id === undefined) return;
-    if (this.#picked.get(request.requestId) === id) this.#picked.delete(request.requestId);
     for (const group of this.#groups.values()) if (group.ended(id, request)) return;
   }
 
