@@ -89,14 +89,19 @@ test('leaves a worker without the port of the gateway out', () => {
 });
 
 test.each([
-  ['Ready', 'False', 'WorkersFailing', true],
-  ['Ready', 'False', 'ScalingUp', false],
-  ['Ready', 'True', 'Stable', false],
-  ['AtSpendCeiling', 'True', 'AtSpendCeiling', true],
-  ['Stalled', 'True', 'AnyReason', true],
-  ['Stalled', 'False', 'AnyReason', false],
-])('takes %s %s with the reason %s as blocked: %s', (type, status, reason, isBlocked) => {
-  const condition = { type, status, reason, message: 'why' };
+  ['WorkersBlocked', 'True', true],
+  ['WorkersBlocked', 'False', false],
+  ['WorkersBlocked', 'Unknown', false],
+  ['AtSpendCeiling', 'True', false],
+  ['Stalled', 'True', false],
+])('takes the condition %s %s as blocked: %s', (type, status, isBlocked) => {
+  const condition = { type, status, reason: 'NoOffers', message: 'why' };
   const found = blockedOf(group({}, [condition]));
-  expect(found).toEqual(isBlocked ? { reason, message: 'why' } : undefined);
+  expect(found).toEqual(isBlocked ? { reason: 'NoOffers', message: 'why' } : undefined);
+});
+
+test('keeps of the conditions only the one that is read', () => {
+  const read = { type: 'WorkersBlocked', status: 'True', reason: 'NoOffers', message: 'why' };
+  const other = { type: 'Ready', status: 'False', reason: 'ScalingUp', message: 'one more' };
+  expect(group({}, [other, read]).status?.conditions).toEqual([read]);
 });

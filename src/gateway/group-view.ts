@@ -1,3 +1,4 @@
+import type { EndpointGroupCondition } from '../api/v1alpha1/conditions.ts';
 import type { EndpointGroup } from '../api/v1alpha1/endpoint-group.ts';
 import { labels } from '../api/v1alpha1/names.ts';
 import type { ObjectMeta } from '../lib/object-meta.ts';
@@ -69,7 +70,7 @@ export function keptGroup(object: KubeObject): GatewayGroup {
   const { spec, status, ...rest } = object as GatewayGroup;
   const { gateway, maxQueueTime, expectedPerf, template } = spec;
   const { ports } = template.spec;
-  const conditions = (status?.conditions ?? []).filter(({ type }) => BLOCKING.has(type));
+  const conditions = (status?.conditions ?? []).filter(({ type }) => type === BLOCKED);
   return {
     ...rest,
     metadata: keptMeta(object.metadata, []),
@@ -111,21 +112,13 @@ export function settingsOf({ metadata, spec }: GatewayGroup): GroupSettings | un
   };
 }
 
-/** Conditions, and with which reasons they say that no worker comes; any reason where it is not listed. */
-const BLOCKING: ReadonlyMap<string, (condition: Condition) => boolean> = new Map([
-  ['Stalled', ({ status }: Condition) => status === 'True'],
-  ['AtSpendCeiling', ({ status }: Condition) => status === 'True'],
-  [
-    'Ready',
-    ({ status, reason }: Condition) =>
-      status === 'False' && ['WorkersFailing', 'WriteRefused', 'ScalingPaused'].includes(reason),
-  ],
-]);
+/** By which the operator says that no worker serves and none can be started. */
+const BLOCKED: EndpointGroupCondition = 'WorkersBlocked';
 
-/** Why no worker can be started, as the operator has written it; undefined while one can. */
+/** Why no worker can be started, as the operator has written it; undefined while one can, or is on its way. */
 export function blockedOf({ status }: GatewayGroup): Blocked | undefined {
-  const found = status?.conditions?.find((condition) => BLOCKING.get(condition.type)?.(condition));
-  return found && { reason: found.reason, message: found.message };
+  const found = status?.conditions?.find((condition) => condition.type === BLOCKED);
+  return found?.status === 'True' ? { reason: found.reason, message: found.message } : undefined;
 }
 
 /** The key of the group that a slice belongs to. */

@@ -133,9 +133,9 @@ test('answers 503 with the reason at once when no worker can be started', async 
   const waiting = fetch(url);
   await until('it waits', () => figuresOf('blocked')?.heldRequests === 1);
   const ref = { namespace: NAMESPACE, name: 'blocked' };
-  const message = '1 has no machine (NoMatchingOffer).';
+  const message = 'No offer fits the template.';
   const condition = {
-    ...{ type: 'Ready', status: 'False', reason: 'WorkersFailing', message },
+    ...{ type: 'WorkersBlocked', status: 'True', reason: 'NoOffers', message },
     lastTransitionTime: '2026-11-20T12:00:00Z',
   };
   const present = await bench.kube.get<KubeObject>(endpointGroupResource, ref);
@@ -148,7 +148,7 @@ test('answers 503 with the reason at once when no worker can be started', async 
     expect(reply.status).toBe(503);
     expect(reply.headers.get('retry-after')).toBe('60');
     expect(await reply.json()).toMatchObject({
-      error: { code: 'workers_blocked', message: `WorkersFailing: ${message}` },
+      error: { code: 'workers_blocked', message: `NoOffers: ${message}` },
     });
   }
 });
