@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { OptionSpec, ParsedOptions } from './options.ts';
 import { OPTIONS } from './options.ts';
-import { booleanValue, durationValue, socketAddress } from './values.ts';
+import { booleanValue, durationValue, httpUrl, socketAddress } from './values.ts';
 
 const { kubeconfig, context, watchNamespace, logLevel } = OPTIONS;
 
@@ -29,6 +29,12 @@ export const PICKER_OPTIONS = {
     ...OPTIONS.metricsBindAddress,
     description: 'address of /metrics, /healthz and /readyz, or 0 for none',
     defaultValue: ':9090',
+  },
+  operatorUrl: {
+    value: httpUrl,
+    placeholder: 'url',
+    description:
+      'address where the operator takes reports (its --metrics-bind-address and --gateway-reports); the token for the API server goes with them; none are sent if absent',
   },
   envoy: {
     value: path,

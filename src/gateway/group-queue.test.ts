@@ -131,3 +131,64 @@ describe('the choice of a worker', () => {
     expect(queue.inFlightRequests()).toBe(1);
   });
 });
+
+describe('what a queue reports', () => {
+  test('counts the work of requests that came, of those that left while held, and of those refused', () => {
+    const queue = queueWith({ maxHeld: 2 });
+    queue.arrive({ id: 'left', work: 3 }, 0);
+    queue.arrive({ id: 'held', work: 5 }, 0);
+    queue.arrive({ id: 'too many', work: 7 }, 0);
+    queue.leave('left');
+    expect(queue.report()).toEqual({
+      ...{ arrivedWork: 15, overestimatedWork: 3, refusedWork: 7 },
+      ...{ heldRequests: 1, heldWork: 5, workers: [] },
+    });
+  });
+
+  test.each([
+    ['that waited too long', (queue: GroupQueue) => queue.tick(60_000)],
+    [
+      'that no worker can be started for',
+      (queue: GroupQueue) => queue.setBlocked({ reason: 'NoOffers', message: 'none' }, 1),
+    ],
+  ] as const)('counts a request as refused %s', (_, refuse) => {
+    const queue = queueWith();
+    queue.arrive({ id: 'a', work: 2 }, 0);
+    refuse(queue);
+    expect(queue.report()).toMatchObject({
+      arrivedWork: 2,
+      overestimatedWork: 0,
+      refusedWork: 2,
+      heldWork: 0,
+    });
+  });
+
+  test('names what each worker has, until it has ended', () => {
+    const queue = queueWith();
+    queue.setWorkers(ready('w1', 'w2'), 0);
+    for (const [id, work] of Object.entries({ a: 4, b: 1, c: 1 })) queue.arrive({ id, work }, 0);
+    expect(queue.report().workers).toEqual([
+      { name: 'w1', requests: 1, work: 4 },
+      { name: 'w2', requests: 2, work: 2 },
+    ]);
+    queue.end('a', { worker: 'w1', failed: false }, 1);
+    expect(queue.report()).toMatchObject({ arrivedWork: 6, workers: [{ name: 'w2', requests: 2 }] });
+  });
+});
+
+describe('workers that other pickers use as well', () => {
+  test('are chosen by the work that they have from all of them', () => {
+    const queue = queueWith();
+    queue.setWorkers(ready('w1', 'w2'), 0);
+    queue.setOthers(new Map([['w1', 10]]), 0);
+    expect(picksOf(queue.arrive({ id: 'a', work: 1 }, 1))).toEqual([['a', 'w2', 'w1']]);
+  });
+
+  test('accept nothing while all of it takes longer than maxQueueTime, and again when it is less', () => {
+    const queue = queueWith({ expectedPerf: 1, maxQueueTimeMs: 5_000 });
+    queue.setWorkers(ready('w1'), 0);
+    queue.setOthers(new Map([['w1', 6]]), 0);
+    expect(queue.arrive({ id: 'a', work: 1 }, 1)).toEqual([]);
+    expect(picksOf(queue.setOthers(new Map(), 2))).toEqual([['a', 'w1']]);
+  });
+});

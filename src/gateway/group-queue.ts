@@ -56,6 +56,17 @@ export interface Ending {
   readonly failed: boolean;
 }
 
+/** Work of a group, as the operator asks for it: see `GatewayReport`. Counters begin at 0 with this queue. */
+export interface QueueReport {
+  readonly arrivedWork: number;
+  readonly overestimatedWork: number;
+  readonly refusedWork: number;
+  readonly heldRequests: number;
+  readonly heldWork: number;
+  /** Those that have requests. */
+  readonly workers: readonly { readonly name: string; readonly requests: number; readonly work: number }[];
+}
+
 interface Held {
   readonly id: string;
   readonly work: number;
@@ -78,7 +89,7 @@ const WAKE_AGAIN_MS = 30_000;
  * The requests of one group: each is given a worker in the order of arrival, or waits until one accepts it. Pure: the
  * time is an argument, in milliseconds, and each event returns what is to be done.
  *
- * A worker accepts a request if the work that it has is done within `maxQueueTime`. The one with the least work is
+ * A worker accepts a request if the work that it has, from all pickers, is done within `maxQueueTime`. The one with the least work is
  * taken; of equal ones the first by name. One that failed within 10 s comes last, and is still taken before nothing.
  */
 export class GroupQueue {
@@ -89,6 +100,11 @@ export class GroupQueue {
   readonly #inFlight = new Map<string, InFlight>();
   readonly #workOf = new Map<string, number>();
   readonly #failedAt = new Map<string, number>();
+  /** Work that the workers have from other pickers. */
+  #others: ReadonlyMap<string, number> = new Map();
+  #arrivedWork = 0;
+  #overestimatedWork = 0;
+  #refusedWork = 0;
   #wokenAt: number | undefined;
 
   constructor(settings: QueueSettings) {
@@ -113,20 +129,30 @@ export class GroupQueue {
     return this.#advance(now);
   }
 
+  /** Work that workers have through other pickers, by their names: the limits of a worker are shared. */
+  setOthers(work: ReadonlyMap<string, number>, now: number): readonly Effect[] {
+    this.#others = work;
+    return this.#advance(now);
+  }
+
   arrive({ id, work }: Arrival, now: number): readonly Effect[] {
-    this.#held.set(id, { id, work, since: now });
+    const arrived = { id, work, since: now };
+    this.#held.set(id, arrived);
+    this.#arrivedWork += work;
     const effects = this.#advance(now);
     if (!this.#held.has(id) || this.#held.size <= this.#settings.maxHeld) return effects;
-    this.#held.delete(id);
     const message = `${this.#settings.maxHeld} requests wait already, as many as spec.gateway.maxHeld allows.`;
-    return [...effects, refusal(id, 'queue_full', message)];
+    return [...effects, this.#refuse(arrived, 'queue_full', message)];
   }
 
   /** The client left while its request was held. False where it was not. */
   leave(id: string): boolean {
-    const wasHeld = this.#held.delete(id);
+    const held = this.#held.get(id);
+    if (!held) return false;
+    this.#held.delete(id);
+    this.#overestimatedWork += held.work;
     if (this.#held.size === 0) this.#wokenAt = undefined;
-    return wasHeld;
+    return true;
   }
 
   /** A request that was picked for has ended. */
@@ -168,6 +194,24 @@ export class GroupQueue {
     return this.#inFlight.size;
   }
 
+  report(): QueueReport {
+    const held = [...this.#held.values()];
+    const requests = new Map<string, number>();
+    for (const { worker } of this.#inFlight.values()) requests.set(worker, (requests.get(worker) ?? 0) + 1);
+    return {
+      arrivedWork: this.#arrivedWork,
+      overestimatedWork: this.#overestimatedWork,
+      refusedWork: this.#refusedWork,
+      heldRequests: held.length,
+      heldWork: held.reduce((sum, { work }) => sum + work, 0),
+      workers: [...requests].map(([name, count]) => ({
+        name,
+        requests: count,
+        work: this.#workOf.get(name) ?? 0,
+      })),
+    };
+  }
+
   readyWorkers(): number {
     return this.#workers.filter(({ ready }) => ready).length;
   }
@@ -175,10 +219,9 @@ export class GroupQueue {
   #advance(now: number): readonly Effect[] {
     const effects: Effect[] = [];
     const expired = [...this.#held.values()].filter(({ since }) => now - since >= this.#settings.holdMs);
-    for (const { id } of expired) {
-      this.#held.delete(id);
+    for (const held of expired) {
       const message = 'No worker became free while the request waited (spec.gateway.hold).';
-      effects.push(refusal(id, 'hold_expired', message));
+      effects.push(this.#refuse(held, 'hold_expired', message));
     }
     effects.push(...this.#picks(now), ...this.#refusedByBlock(), ...this.#wakes(now));
     return effects;
@@ -201,7 +244,7 @@ export class GroupQueue {
   #candidates(now: number): readonly string[] {
     const order = this.#workers
       .filter(({ name, ready }) => ready && this.#accepts(name))
-      .map(({ name }) => ({ name, work: this.#workOf.get(name) ?? 0, shunned: this.#isShunned(name, now) }))
+      .map(({ name }) => ({ name, work: this.#allWorkOf(name), shunned: this.#isShunned(name, now) }))
       .toSorted((one, other) => {
         if (one.shunned !== other.shunned) return one.shunned ? 1 : -1;
         return one.work - other.work || (one.name < other.name ? -1 : 1);
@@ -212,7 +255,11 @@ export class GroupQueue {
   #accepts(name: string): boolean {
     const { expectedPerf, maxQueueTimeMs } = this.#settings;
     if (expectedPerf === undefined || expectedPerf <= 0) return true;
-    return ((this.#workOf.get(name) ?? 0) / expectedPerf) * 1000 <= maxQueueTimeMs;
+    return (this.#allWorkOf(name) / expectedPerf) * 1000 <= maxQueueTimeMs;
+  }
+
+  #allWorkOf(name: string): number {
+    return (this.#workOf.get(name) ?? 0) + (this.#others.get(name) ?? 0);
   }
 
   #isShunned(name: string, now: number): boolean {
@@ -224,9 +271,17 @@ export class GroupQueue {
   #refusedByBlock(): readonly Effect[] {
     if (!this.#blocked || this.readyWorkers() > 0) return [];
     const { reason, message } = this.#blocked;
-    const refused = [...this.#held.keys()];
-    this.#held.clear();
-    return refused.map((id) => refusal(id, 'workers_blocked', `${reason}: ${message}`));
+    return [...this.#held.values()].map((held) =>
+      this.#refuse(held, 'workers_blocked', `${reason}: ${message}`),
+    );
+  }
+
+  /** Work that is turned away was asked for all the same. */
+  #refuse({ id, work }: Held, code: Refusal['code'], message: string): Effect {
+    this.#held.delete(id);
+    this.#refusedWork += work;
+    const retryAfterSeconds = RETRY_AFTER_S[code];
+    return { type: 'refuse', id, refusal: { status: 503, code, message, retryAfterSeconds } };
   }
 
   /** One for a burst: the next one when all of it was served or left, or nothing came of the first. */
@@ -243,11 +298,3 @@ export class GroupQueue {
 }
 
 const RETRY_AFTER_S = { queue_full: 5, hold_expired: 10, workers_blocked: 60 } as const;
-
-function refusal(id: string, code: Refusal['code'], message: string): Effect {
-  return {
-    type: 'refuse',
-    id,
-    refusal: { status: 503, code, message, retryAfterSeconds: RETRY_AFTER_S[code] },
-  };
-}

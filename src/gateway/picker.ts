@@ -1,3 +1,4 @@
+import type { GatewayGroupReport, GatewayReply } from '../api/gateway-report.ts';
 import { annotations, endpointGroupResource } from '../api/v1alpha1/names.ts';
 import { inBackground } from '../lib/background.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -37,6 +38,8 @@ export interface PickerOptions {
   readonly metrics: GatewayMetrics;
   /** Where Envoy dials for an address: elsewhere only for simulated machines. */
   readonly dialled: (address: string) => string;
+  /** A request waits for a worker that has to be started: the operator is to know at once. */
+  readonly onWake?: () => void;
 }
 
 /** The index of slices by their group. */
@@ -85,6 +88,19 @@ export class Picker {
 
   figures(): readonly GroupFigures[] {
     return [...this.#groups.values()].map((group) => group.figures());
+  }
+
+  /** What the operator is to know of all groups. */
+  report(): GatewayGroupReport[] {
+    return [...this.#groups.values()].map((group) => group.report());
+  }
+
+  /** What the operator knows of other pickers, which share the workers. A group that it leaves out has none of theirs. */
+  shareWorkers({ groups }: GatewayReply): void {
+    const replied = new Map(groups.map((group) => [objectKey(group), group.workers]));
+    for (const [key, group] of this.#groups) {
+      group.setOthers(new Map((replied.get(key) ?? []).map(({ name, work }) => [name, work])));
+    }
   }
 
   /** Whether an Envoy has asked for its clusters. */
@@ -193,9 +209,10 @@ export class Picker {
 
   /** The annotation by which people wake a group too; the operator acts on each new value once. */
   #wake(key: string): void {
-    const { client, clock, log, groups } = this.#options;
+    const { client, clock, log, groups, onWake } = this.#options;
     const group = groups.get(key);
     if (!group) return;
+    onWake?.();
     const body = { metadata: { annotations: { [annotations.wakeAt]: formatExactTime(clock.now()) } } };
     inBackground(
       { task: 'wake', object: key },

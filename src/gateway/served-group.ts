@@ -1,3 +1,4 @@
+import type { GatewayGroupReport } from '../api/gateway-report.ts';
 import type { Clock, Timer } from '../lib/clock.ts';
 import type { EndedRequest } from './access-log.ts';
 import type { CallerKeys } from './caller-keys.ts';
@@ -123,6 +124,18 @@ export class ServedGroup {
     const ids = [...this.#picked.keys()];
     this.#picked.clear();
     for (const id of ids) this.#carryOut(this.#queue.end(id, { worker: undefined, failed: false }, now));
+  }
+
+  /** What the operator is to know of this group. */
+  report(): GatewayGroupReport {
+    const { namespace, name } = this.#settings;
+    const { workers, ...work } = this.#queue.report();
+    return { namespace, name, ...work, workers: [...workers] };
+  }
+
+  /** Work that workers have through other pickers, by their names. */
+  setOthers(work: ReadonlyMap<string, number>): void {
+    this.#carryOut(this.#queue.setOthers(work, this.#options.clock.monotonic()));
   }
 
   figures(): GroupFigures {

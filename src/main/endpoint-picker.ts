@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import nodeProcess from 'node:process';
 import { endpointGroupResource, INSTALL_DEFINITIONS, OPERATOR_NAME } from '../api/v1alpha1/names.ts';
 import type { PickerConfig } from '../config/picker-options.ts';
@@ -15,6 +16,7 @@ import {
 } from '../gateway/group-view.ts';
 import { type GrpcListening, serveGrpc } from '../gateway/grpc-server.ts';
 import { BY_GROUP, Picker } from '../gateway/picker.ts';
+import { ReportClient } from '../gateway/report-client.ts';
 import { type Clock, sleep, systemClock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { systemRandom } from '../lib/random.ts';
@@ -109,6 +111,8 @@ interface Parts {
   readonly groups: Informer<GatewayGroup>;
   readonly slices: Informer<WorkerSlice>;
   readonly registry: MetricRegistry;
+  /** Undefined where no operator takes them. */
+  readonly reports: ReportClient | undefined;
   readonly closeConnections: () => Promise<void>;
 }
 
@@ -141,10 +145,36 @@ function assemble({ config, connection, registry, log }: Given): Parts {
     ...{ ...shared, groups, slices, client },
     metrics: createGatewayMetrics(registry),
     dialled: (address) => mapAddress(config.addressMap, address),
+    onWake: () => reports?.reportNow(),
   });
+  const toOperator = createTransport({ connections: 1 });
+  const reports =
+    config.operatorUrl === undefined
+      ? undefined
+      : new ReportClient({
+          ...{ clock: systemClock, log, transport: toOperator },
+          operatorUrl: new URL(config.operatorUrl),
+          picker: pickerName(),
+          credentials: () => credentials.headers(),
+          groups: () => picker.report(),
+          onReply: (reply) => picker.shareWorkers(reply),
+        });
   showGatewayGroups(registry, () => picker.figures());
-  return { picker, groups, slices, registry, closeConnections: () => transport.close() };
+  const closeConnections = async (): Promise<void> => {
+    await Promise.all([transport.close(), toOperator.close()]);
+  };
+  return { picker, groups, slices, registry, reports, closeConnections };
 }
+
+/** Of this process alone: the counters of the next one begin at 0. */
+function pickerName(): string {
+  return `${hostname()
+    .replaceAll(/[^a-zA-Z0-9.-]/gu, '-')
+    .slice(0, MAX_HOST_CHARACTERS)}-${systemRandom.uuid()}`;
+}
+
+/** A name of 128 characters ends with a UUID. */
+const MAX_HOST_CHARACTERS = 80;
 
 interface CacheOptions<T> {
   readonly client: KubeClient;
@@ -177,7 +207,7 @@ async function open(
   parts: Parts,
   { log, ending }: { readonly log: Logger; readonly ending: AbortSignal },
 ): Promise<Opened> {
-  const { picker, groups, slices } = parts;
+  const { picker, groups, slices, reports } = parts;
   const closing: (() => Promise<void> | void)[] = [];
   const close = async (): Promise<void> => {
     for (const end of closing.splice(0).toReversed()) await end();
@@ -196,6 +226,8 @@ async function open(
     running.envoy = await envoyOf(config, grpc, log);
     const { envoy } = running;
     if (envoy) closing.push(() => envoy.stop());
+    reports?.start();
+    if (reports) closing.push(() => reports.end());
     log.info('picker started', {
       grpc: `${dialledHost(config.bindAddress)}:${grpc.port}`,
       metricsBindAddress: pages?.url,

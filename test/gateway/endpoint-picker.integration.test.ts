@@ -48,7 +48,7 @@ async function scene(): Promise<{ bench: OperatorBench; simulator: Simulator; ur
 function groupIn(namespace: string): KubeObject {
   const ports = [{ name: 'http', containerPort: 8000 }];
   const template = { spec: { image: 'example/worker:1', offers: [{ maxPricePerHour: '100' }], ports } };
-  const spec = { gateway: {}, load: { type: 'Static' }, coldWorkers: 0, expectedPerf: '100', template };
+  const spec = { gateway: {}, coldWorkers: 0, expectedPerf: '100', template };
   return {
     apiVersion: API_VERSION,
     kind: 'EndpointGroup',
@@ -57,22 +57,32 @@ function groupIn(namespace: string): KubeObject {
   } as KubeObject;
 }
 
-function startOperator({ namespace }: OperatorBench, marketplace: string): GpuRentProcess {
+/** `reportsPort`: where it takes the reports of pickers. */
+function startOperator(
+  { namespace }: OperatorBench,
+  marketplace: string,
+  reportsPort: number,
+): GpuRentProcess {
   return gpuRent(
     ...['operator', '--kubeconfig', cluster.kubeconfigPath],
     ...['--namespace', namespace, '--watch-namespace', namespace],
     ...['--marketplace-url', marketplace, '--pacing', 'off', '--address-map', LOOPBACK],
     ...['--late-call', '2s', '--list-lag', '1s', '--gone-spacing', '200ms', '--min-poll-interval', '300ms'],
-    ...['--metrics-bind-address', '0', '--health-probe-bind-address', '0', '--leader-elect', 'false'],
+    ...['--metrics-bind-address', `127.0.0.1:${reportsPort}`, '--gateway-reports', 'unauthenticated'],
+    ...['--health-probe-bind-address', '0', '--leader-elect', 'false'],
   );
 }
 
-async function startPicker({ namespace }: OperatorBench): Promise<GpuRentProcess & { readonly url: string }> {
+async function startPicker(
+  { namespace }: OperatorBench,
+  reportsPort: number,
+): Promise<GpuRentProcess & { readonly url: string }> {
   const port = await findFreePort();
   const run = gpuRent(
     ...['endpoint-picker', '--kubeconfig', cluster.kubeconfigPath, '--watch-namespace', namespace],
     ...['--envoy', envoy, '--listen-address', `127.0.0.1:${port}`, '--bind-address', '127.0.0.1:0'],
     ...['--metrics-bind-address', '127.0.0.1:0', '--address-map', LOOPBACK, '--shutdown-grace', '20s'],
+    ...['--operator-url', `http://127.0.0.1:${reportsPort}`],
   );
   const pages = await until('the picker started', () => logged(run, 'picker started'));
   await until('it is ready', async () => (await fetch(`${pages['metricsBindAddress']}/readyz`)).ok);
@@ -81,8 +91,9 @@ async function startPicker({ namespace }: OperatorBench): Promise<GpuRentProcess
 
 test('a request to a group at zero waits, rents a worker and is served by it, also when the operator starts later', async () => {
   const { bench, url } = await scene();
-  const first = await startPicker(bench);
-  const second = await startPicker(bench);
+  const reportsPort = await findFreePort();
+  const first = await startPicker(bench, reportsPort);
+  const second = await startPicker(bench, reportsPort);
   const asked = [first, second].flatMap((picker) =>
     Array.from({ length: 10 }, async (_, at) => {
       const reply = await fetch(`${picker.url}/v1/models?n=${at}`);
@@ -91,8 +102,8 @@ test('a request to a group at zero waits, rents a worker and is served by it, al
   );
   const [ofFirst, ofSecond] = [asked.slice(0, 10), asked.slice(10)];
   const lost = Promise.allSettled(ofFirst);
+  const ref = { namespace: bench.namespace, name: 'llm' };
   const annotated = await until('the group is woken', async () => {
-    const ref = { namespace: bench.namespace, name: 'llm' };
     const group = await bench.kube.get<EndpointGroup & KubeObject>(endpointGroupResource, ref);
     return group?.metadata.annotations?.['gpurental.dev/wake-at'];
   });
@@ -100,13 +111,21 @@ test('a request to a group at zero waits, rents a worker and is served by it, al
 
   first.child.kill('SIGKILL');
   expect((await lost).every(({ status }) => status === 'rejected')).toBe(true);
-  startOperator(bench, url);
+  startOperator(bench, url, reportsPort);
 
   const replies = await Promise.all(ofSecond);
   expect(replies.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 200));
   expect(replies.map(({ body }) => body.path).toSorted()).toEqual(
     Array.from({ length: 10 }, (_, at) => `/v1/models?n=${at}`).toSorted(),
   );
+  const connected = await until('the operator shows what the picker reports', async () => {
+    const { status } = (await bench.kube.get<EndpointGroup & KubeObject>(endpointGroupResource, ref)) ?? {};
+    const isConnected = status?.conditions?.some(
+      (condition) => condition.type === 'GatewayConnected' && condition.status === 'True',
+    );
+    return isConnected ? status?.gateway : undefined;
+  });
+  expect(connected.pickers).toBe(1);
   second.child.kill('SIGTERM');
   expect(await second.exitCode).toBe(0);
   expect(second.output()).not.toContain('/v1/models');

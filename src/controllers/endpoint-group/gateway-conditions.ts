@@ -86,11 +86,14 @@ function isReason(reason: string): reason is Reason {
   return Object.hasOwn(reasons, reason);
 }
 
-/** Reasons for which a worker gets no machine, or its own does not start, until someone acts or the market changes. */
+/**
+ * Reasons for which a worker gets no machine, or its own does not start, until someone acts or the market changes. Not
+ * `AccountNotReady`: an account is that for seconds as well, while its machines are listed after each start of the operator,
+ * and requests that wait must outlive one.
+ */
 const LASTING: ReadonlySet<Reason> = new Set<Reason>([
   'AccountLimitReached',
   'AccountMissing',
-  'AccountNotReady',
   'BreakerOpen',
   'InputsTooLarge',
   'InsufficientCredit',

@@ -266,9 +266,9 @@ describe('workers of a group with a gateway are blocked', () => {
       'NoOffers: Worker b: The reason.',
     ],
     [
-      'by the account of one that wakes',
-      { workers: [waking('AccountNotReady')] },
-      'AccountNotReady: Worker a: The reason.',
+      'by the credit of one that wakes',
+      { workers: [waking('InsufficientCredit')] },
+      'InsufficientCredit: Worker a: The reason.',
     ],
     [
       'by a pause',
@@ -385,6 +385,10 @@ describe('workers of a group with a gateway are blocked', () => {
           worker('a', { ...booting, isRented: false, object: workerObject('a', { status: SILENT }) }),
         ],
       },
+    ],
+    [
+      'the account of the one that waits is not ready, as after each start of the operator',
+      { workers: [waiting('a', 'AccountNotReady')] },
     ],
     ['there is no gateway', { group: groupObject(), workers: [waiting('a', 'NoOffers')] }],
   ])('never while %s', (_, given) => {

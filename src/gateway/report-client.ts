@@ -1,0 +1,167 @@
+import {
+  GATEWAY_REPORTS_PATH,
+  type GatewayGroupReport,
+  type GatewayReply,
+  type GatewayReport,
+  gatewayReply,
+  MAX_GATEWAY_REPORT_BYTES,
+} from '../api/gateway-report.ts';
+import { inBackground } from '../lib/background.ts';
+import type { Clock, Timer } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { Transport } from '../lib/transport.ts';
+import { readText } from '../runtime/kube/json-stream.ts';
+
+export interface ReportClientOptions {
+  /** Where the operator serves its metrics, such as `http://gpu-rental-operator-metrics:8080`. */
+  readonly operatorUrl: URL;
+  /** Of this process, and of no other one ever. */
+  readonly picker: string;
+  readonly transport: Transport;
+  /** Header fields that say who reports. */
+  readonly credentials: () => Promise<Readonly<Record<string, string>>>;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** What is to be reported, now. */
+  readonly groups: () => GatewayGroupReport[];
+  readonly onReply: (reply: GatewayReply) => void;
+}
+
+/** Between reports while anything changes, milliseconds. */
+export const REPORT_MS = 1_000;
+/** Between reports that say the same, milliseconds: the operator forgets a picker that is silent for 15 s. */
+export const SAME_REPORT_MS = 5_000;
+/** How long one report may take, milliseconds. */
+const DEADLINE_MS = 2_000;
+/** The Service leads to any replica, and only the leader takes reports: each connection may reach another one. */
+const ATTEMPTS = 5;
+const UNAVAILABLE = 503;
+
+/**
+ * Reports to the operator what arrived, waits and runs: each second while anything changes, every 5 s otherwise, and at
+ * once when a request waits for a worker that has to be started. What could not be delivered is in the next report, since
+ * it has counters. Never rejects: failures are logged when they begin and when they end.
+ */
+export class ReportClient {
+  readonly #options: ReportClientOptions;
+  #timer: Timer | undefined;
+  /** At most one is under way. */
+  #sending: Promise<void> | undefined;
+  #isDueAtOnce = false;
+  #wasAccepted = false;
+  #reported = '';
+  #reportedAt = Number.NEGATIVE_INFINITY;
+  #problem: string | undefined;
+  #isEnded = false;
+
+  constructor(options: ReportClientOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#arm();
+  }
+
+  /** Sends a report now, or as soon as the one under way is answered. */
+  reportNow(): void {
+    this.#isDueAtOnce = true;
+    this.#report();
+  }
+
+  /** Resolves when the last report has left: an operator that missed it keeps workers for requests that are over. */
+  async end(): Promise<void> {
+    this.#isEnded = true;
+    this.#timer?.cancel();
+    await this.#sending;
+    await this.#send(this.#options.groups());
+  }
+
+  #arm(): void {
+    if (this.#isEnded) return;
+    this.#timer?.cancel();
+    this.#timer = this.#options.clock.setTimer(REPORT_MS, () => this.#report(), { background: true });
+  }
+
+  #report(): void {
+    if (this.#isEnded || this.#sending) return;
+    const groups = this.#options.groups();
+    const isDue =
+      this.#isDueAtOnce ||
+      JSON.stringify(groups) !== this.#reported ||
+      this.#options.clock.monotonic() - this.#reportedAt >= SAME_REPORT_MS;
+    this.#isDueAtOnce = false;
+    if (!isDue) {
+      this.#arm();
+      return;
+    }
+    this.#sending = this.#send(groups);
+    const sent = async (): Promise<void> => {
+      await this.#sending;
+      this.#sending = undefined;
+      if (this.#isDueAtOnce) this.#report();
+      else this.#arm();
+    };
+    inBackground({ task: 'gateway report' }, sent, (error) =>
+      this.#options.log.error('A report could not be made', { error }),
+    );
+  }
+
+  async #send(groups: GatewayGroupReport[]): Promise<void> {
+    const { picker, clock, onReply } = this.#options;
+    const report: GatewayReport = { picker, ...(!this.#wasAccepted && { first: true }), groups };
+    this.#reportedAt = clock.monotonic();
+    const outcome = await this.#deliver(JSON.stringify(report));
+    if (typeof outcome === 'string') {
+      this.#notice(outcome);
+      return;
+    }
+    this.#wasAccepted = true;
+    this.#reported = JSON.stringify(groups);
+    this.#notice(undefined);
+    onReply(outcome);
+  }
+
+  /** The reply of the leader, or why there is none. */
+  async #deliver(body: string): Promise<GatewayReply | string> {
+    let problem = '';
+    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+      const outcome = await this.#attempt(body);
+      if (typeof outcome !== 'string') return outcome;
+      problem = outcome;
+      if (!problem.startsWith(String(UNAVAILABLE))) break;
+    }
+    return problem;
+  }
+
+  async #attempt(body: string): Promise<GatewayReply | string> {
+    const { operatorUrl, transport, credentials } = this.#options;
+    try {
+      const response = await transport({
+        method: 'POST',
+        origin: operatorUrl.origin,
+        path: `${operatorUrl.pathname.replace(/\/$/, '')}${GATEWAY_REPORTS_PATH}`,
+        headers: { ...(await credentials()), 'content-type': 'application/json' },
+        body,
+        signal: AbortSignal.timeout(DEADLINE_MS),
+      });
+      const text = await readText(response.body, MAX_GATEWAY_REPORT_BYTES);
+      return response.status === 200
+        ? gatewayReply.parse(JSON.parse(text))
+        : `${response.status} ${text.slice(0, 200)}`;
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error);
+    }
+  }
+
+  #notice(problem: string | undefined): void {
+    const { log, operatorUrl } = this.#options;
+    if (problem !== undefined && this.#problem === undefined)
+      log.warn('Reports do not reach the operator: groups that follow their gateway keep their workers', {
+        operatorUrl: operatorUrl.href,
+        problem,
+      });
+    if (problem === undefined && this.#problem !== undefined)
+      log.info('Reports reach the operator again', {});
+    this.#problem = problem;
+  }
+}
