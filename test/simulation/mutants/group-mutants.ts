@@ -99,6 +99,13 @@ export const GROUP_MUTANTS: readonly Mutant[] = [
     replace: 'return onHold.length + cover.length > 1_000 * maxWorkers ? [] :',
   },
   {
+    name: 'old-restless-blocks-room',
+    loses: 'the wake of an old cold worker that never came to rest, where the ceiling lets no other come',
+    file: 'controllers/endpoint-group/autoscale/choose-workers.ts',
+    find: 'return next.isCut ? wakeOldRunning(next, input) : next;',
+    replace: 'return next;',
+  },
+  {
     name: 'group-drops-who-serves',
     loses: 'the wait until others serve, before one that serves goes',
     file: 'controllers/endpoint-group/autoscale/choose-workers.ts',

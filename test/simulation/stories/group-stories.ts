@@ -1,5 +1,5 @@
 import type { Machine } from '../machine.ts';
-import type { JsonObject } from '../memory-kube/json.ts';
+import { type JsonObject, objectAt } from '../memory-kube/json.ts';
 import { MACHINE } from '../specs.ts';
 import type { Stage } from './stage.ts';
 import type { Story } from './story.ts';
@@ -116,6 +116,31 @@ export const GROUP_STORIES: readonly Story[] = [
     seconds: 500,
     group: { load: 150 },
     plot: (stage) => stage.at(100, () => stage.users.groups.setMaxWorkers(GROUP, 1)),
+  },
+  {
+    name: 'the host of a worker that is stopped goes away for good, its group is paused until its template changes, and a ceiling lets no other come',
+    seconds: 1_200,
+    group: { load: 200, spec: { maxSpendPerHour: '1.50', coldWorkers: 1, maxWorkers: 3 } },
+    plot: (stage) => {
+      stage.at(120, () => stage.users.groups.setLoad(GROUP, 100));
+      const isStopped = (object: JsonObject) => objectAt(object, 'spec')['powerState'] === 'Stopped';
+      let isAway = false;
+      for (let second = 121; second < 900; second += 1)
+        stage.at(second, () => {
+          const { kube } = stage.world;
+          const stopped = kube.store.all(kube.kind('gpuinstances')).find(isStopped);
+          if (!stopped || isAway) return;
+          isAway = true;
+          const instance = Number(objectAt(stopped, 'status')['instanceId']);
+          stage.befall({ name: 'offline', instance, seconds: 100_000 });
+          stage.users.groups.set(GROUP, { pause: { scaleUp: true } });
+          stage.users.groups.setLoad(GROUP, 300);
+          stage.after(100, () => {
+            stage.users.groups.setImage(GROUP, 'example/work:2');
+            stage.users.groups.set(GROUP, { pause: { scaleUp: false } });
+          });
+        });
+    },
   },
   {
     name: 'a group boots workers for its pool of cold ones',

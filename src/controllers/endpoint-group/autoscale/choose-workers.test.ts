@@ -617,6 +617,27 @@ const TEMPLATES: readonly Row[] = [
     cut: 1,
   },
   {
+    what: 'an old cold one that has not come to rest is woken where the ceiling lets no other come',
+    input: {
+      workers: [worker('h'), old('a', { role: 'cold', isReady: false })],
+      hot: 3,
+      total: 3,
+      ceiling: 3 * PRICE - 1,
+    },
+    changes: ['wake a'],
+    cut: 1,
+  },
+  {
+    what: 'an old cold one that has not come to rest is not woken where others can be rented',
+    input: {
+      workers: [worker('h'), old('a', { role: 'cold', isReady: false })],
+      hot: 3,
+      total: 3,
+      maxUnavailable: undefined,
+    },
+    changes: ['rent Hot', 'rent Hot', 'destroy a Surplus'],
+  },
+  {
     what: 'no old cold one goes before what the ceiling lets come has taken the place of one that is gone',
     input: {
       workers: [cold('a', { isCurrentTemplate: false })],

@@ -133,7 +133,19 @@ function rentHot(plan: Plan, input: ChooseInput): Plan {
     .slice(0, Math.max(0, input.hot - hotNow(plan)))
     .reduce((before, { name }) => changed(before, { type: 'wake', name }, 'hot'), plan);
   for (let missing = input.hot - hotNow(next); missing > 0; missing -= 1) next = rentOne(next, input, 'Hot');
-  return next;
+  return next.isCut ? wakeOldRunning(next, input) : next;
+}
+
+/**
+ * Where the ceiling lets no other come, a cold one of an old template that has not come to rest is woken: it counts as much
+ * already. One whose host is away then shows whether it comes back, and is replaced if not, instead of taking the room of
+ * another for good.
+ */
+function wakeOldRunning(plan: Plan, { hot }: ChooseInput): Plan {
+  return coldOf(undecided(plan))
+    .filter((worker) => worker.isRunning && !worker.isReady && !worker.isCurrentTemplate)
+    .slice(0, Math.max(0, hot - hotNow(plan)))
+    .reduce((next, { name }) => changed(next, { type: 'wake', name }, 'hot'), plan);
 }
 
 /**
