@@ -247,7 +247,7 @@ export class Invariants {
   /** A process sends that request; what becomes of it is its fate. */
   sent({ side, machine, request }: Call, fate: Fate): void {
     if (isHindrance(fate)) this.hindered();
-    if (tellsWrongTime(fate)) this.#leaks.timeDoubted();
+    if (hasWrongTime(fate)) this.#leaks.timeDoubted();
     if (side === 'kube') {
       this.#workers.sent(machine, request);
       this.#refusedDecisions.sent(machine, request, fate);
@@ -457,12 +457,12 @@ function isHindrance(fate: Fate): boolean {
   const { loseRequest, loseResponse, lateMs, refusal, crash } = fate;
   return (
     [loseRequest, loseResponse, lateMs, refusal, crash].some((each) => each !== undefined) ||
-    tellsWrongTime(fate) ||
+    hasWrongTime(fate) ||
     fate.requestMs + fate.responseMs > SLOW_MS
   );
 }
 
-function tellsWrongTime({ dateOffMs, ageSeconds }: Fate): boolean {
+function hasWrongTime({ dateOffMs, ageSeconds }: Fate): boolean {
   return dateOffMs !== undefined || ageSeconds !== undefined;
 }
 
