@@ -11,8 +11,12 @@ const NO_TARGET: Readonly<Record<string, string>> = {
   'src/cli/doctor/cluster-checks.ts: JSON.parse':
     'one field, and any failure of a check is told as its finding',
   'src/cli/output/output.ts: JSON.parse': 'of what was just written',
+  'src/controllers/endpoint-group/load/gateway-intake.ts: .safeParse':
+    'by a schema; its properties are tested with reports of any content',
+  'src/gateway/report-client.ts: JSON.parse': 'guarded beside it, and read by a schema',
   'src/marketplace/offers/offers.ts: .safeParse': 'by a schema that the target offer reads',
   'src/marketplace/volumes.ts: .safeParse': 'by a schema that the target wire-volume reads',
+  'src/server/http-server.ts: JSON.parse': 'guarded beside it; its result is what gateway-intake reads',
   'src/server/report-server.ts: JSON.parse': 'guarded beside it; its result is what worker-report reads',
   'src/simulator/faults/call-faults.ts: JSON.parse': "the simulator's own answer",
   'src/simulator/faults/reply-faults.ts: JSON.parse': "the simulator's own answer",
