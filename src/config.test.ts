@@ -264,9 +264,10 @@ test('reads the settings of a picker by the same rules, and names what cannot be
     ...{ listenAddress: { host: '', port: 80 }, bindAddress: { host: '127.0.0.1', port: 9002 } },
     ...{ watchNamespace: ['a', 'b'], envoy: undefined, shutdownGrace: 600_000 },
   });
-  expect(() => parsePickerConfig({ bindAddress: '0' }, {})).toThrow(
-    '--bind-address (GPU_RENTAL_BIND_ADDRESS): "0" is not valid: write host:port, or :port for every address',
-  );
+  for (const bindAddress of ['0', 'x'])
+    expect(() => parsePickerConfig({ bindAddress }, {})).toThrow(
+      `--bind-address (GPU_RENTAL_BIND_ADDRESS): "${bindAddress}" is not valid: write host:port, or :port for every address`,
+    );
   expect(() => parsePickerConfig({ bindAddress: ':0', printEnvoyConfig: true }, {})).toThrow(
     '--bind-address: write a port',
   );

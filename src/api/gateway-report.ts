@@ -54,8 +54,8 @@ export const gatewayReport = z.object({
   /** Of the process: the name of its Pod with a random end. */
   picker: z.string().regex(/^[a-zA-Z0-9]([-a-zA-Z0-9_.]{0,126}[a-zA-Z0-9])?$/),
   /**
-   * True until a report of this process was accepted: its counters have risen from 0 since. Otherwise an operator that has
-   * not heard of the picker before takes them as a base, since they may have been counted long ago.
+   * True until a report of this process was accepted: its counters have risen from 0 since. Otherwise an operator that does
+   * not know the picker takes them as a base, since they may have been counted long ago.
    */
   first: z.boolean().optional(),
   groups: z.array(groupReport).max(1000),

@@ -59,19 +59,25 @@ export const namespaceValue = z
     'write the name of a namespace: lowercase letters, digits and -',
   );
 
+function hostAndPort(text: string): { readonly host: string; readonly port: number } | undefined {
+  const match = /^(?:\[([0-9a-fA-F:]+)\]|([^:\s[\]]*)):(\d{1,5})$/.exec(text);
+  const port = Number(match?.[3]);
+  return match && port <= 65_535 ? { host: match[1] ?? match[2] ?? '', port } : undefined;
+}
+
 /** `host:port`, `:port`, or `0` for none. IPv6 hosts stand in brackets. */
 export const bindAddress = z.string().transform((text, context): BindAddress => {
   if (text === '0') return { type: 'off' };
-  const match = /^(?:\[([0-9a-fA-F:]+)\]|([^:\s[\]]*)):(\d{1,5})$/.exec(text);
-  const port = Number(match?.[3]);
-  if (match && port <= 65_535) return { type: 'on', host: match[1] ?? match[2] ?? '', port };
+  const place = hostAndPort(text);
+  if (place) return { type: 'on', ...place };
   context.addIssue({ code: 'custom', message: 'write host:port, :port for every address, or 0 for none' });
   return z.NEVER;
 });
 
 /** `host:port`, or `:port` for every address. */
-export const socketAddress = bindAddress.transform((address, context) => {
-  if (address.type === 'on') return { host: address.host, port: address.port };
+export const socketAddress = z.string().transform((text, context) => {
+  const place = hostAndPort(text);
+  if (place) return place;
   context.addIssue({ code: 'custom', message: 'write host:port, or :port for every address' });
   return z.NEVER;
 });

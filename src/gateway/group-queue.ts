@@ -89,8 +89,9 @@ const WAKE_AGAIN_MS = 30_000;
  * The requests of one group: each is given a worker in the order of arrival, or waits until one accepts it. Pure: the
  * time is an argument, in milliseconds, and each event returns what is to be done.
  *
- * A worker accepts a request if the work that it has, from all pickers, is done within `maxQueueTime`. The one with the least work is
- * taken; of equal ones the first by name. One that failed within 10 s comes last, and is still taken before nothing.
+ * A worker accepts a request if the work that it has, from all pickers, is done within `maxQueueTime`. The one with the
+ * least work is taken; of equal ones the first by name. One that failed within 10 s comes last, and is still taken before
+ * nothing.
  */
 export class GroupQueue {
   #settings: QueueSettings;
@@ -218,8 +219,9 @@ export class GroupQueue {
 
   #advance(now: number): readonly Effect[] {
     const effects: Effect[] = [];
-    const expired = [...this.#held.values()].filter(({ since }) => now - since >= this.#settings.holdMs);
-    for (const held of expired) {
+    // In the order of arrival: the first that may still wait ends the search.
+    for (const held of this.#held.values()) {
+      if (now - held.since < this.#settings.holdMs) break;
       const message = 'No worker became free while the request waited (spec.gateway.hold).';
       effects.push(this.#refuse(held, 'hold_expired', message));
     }

@@ -8,6 +8,7 @@ import {
 } from '../api/gateway-report.ts';
 import { inBackground } from '../lib/background.ts';
 import type { Clock, Timer } from '../lib/clock.ts';
+import { sameJson } from '../lib/json.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Transport } from '../lib/transport.ts';
 import { readText } from '../runtime/kube/json-stream.ts';
@@ -49,7 +50,7 @@ export class ReportClient {
   #sending: Promise<void> | undefined;
   #isDueAtOnce = false;
   #wasAccepted = false;
-  #reported = '';
+  #reported: readonly GatewayGroupReport[] | undefined;
   #reportedAt = Number.NEGATIVE_INFINITY;
   #problem: string | undefined;
   #isEnded = false;
@@ -87,7 +88,7 @@ export class ReportClient {
     const groups = this.#options.groups();
     const isDue =
       this.#isDueAtOnce ||
-      JSON.stringify(groups) !== this.#reported ||
+      !sameJson(groups, this.#reported) ||
       this.#options.clock.monotonic() - this.#reportedAt >= SAME_REPORT_MS;
     this.#isDueAtOnce = false;
     if (!isDue) {
@@ -116,7 +117,7 @@ export class ReportClient {
       return;
     }
     this.#wasAccepted = true;
-    this.#reported = JSON.stringify(groups);
+    this.#reported = groups;
     this.#notice(undefined);
     onReply(outcome);
   }

@@ -42,7 +42,7 @@ export interface EndpointGroupWiring {
   readonly isLeading: () => boolean;
 }
 
-/** The controller of groups, and where workers and pickers that report by themselves are heard. */
+/** The controller of groups, and where the reports of workers and pickers arrive. */
 export interface EndpointGroups {
   readonly controller: EndpointGroupController;
   readonly intake: PushIntake;

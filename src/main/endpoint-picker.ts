@@ -20,7 +20,7 @@ import { ReportClient } from '../gateway/report-client.ts';
 import { type Clock, sleep, systemClock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { systemRandom } from '../lib/random.ts';
-import { firstAbort } from '../runtime/first-abort.ts';
+import { firstAbort, untilAborted } from '../runtime/first-abort.ts';
 import { endpointSliceResource } from '../runtime/kube/core-resources.ts';
 import { createKubeClient, type KubeClient } from '../runtime/kube/kube-client.ts';
 import { type KubeConnection, loadKubeConnection } from '../runtime/kube/kube-config.ts';
@@ -33,7 +33,7 @@ import { createMetricRegistry, type MetricRegistry } from '../server/metric-regi
 import { createLogger } from '../server/pino-logger.ts';
 import { createProcessMetrics } from '../server/runtime-metrics.ts';
 import { combineInformers } from './caches.ts';
-import { watchProblem } from './page-set.ts';
+import { listenOn, METRICS_PATH, openMetricsPage, watchProblem } from './page-set.ts';
 import { applyProcessPolicy, optimizeForSize, type ProcessEvents } from './process-policy.ts';
 
 /** What the process gives the picker. */
@@ -221,7 +221,7 @@ async function open(
     await Promise.race([Promise.all([groups.synced, slices.synced]), untilAborted(ending)]);
     if (ending.aborted) return { close };
     picker.start();
-    const grpc = await listen(config, picker);
+    const grpc = await listenOn('bindAddress', config.bindAddress, (at) => serveGrpc(picker.services, at));
     closing.push(() => grpc.close());
     running.envoy = await envoyOf(config, grpc, log);
     const { envoy } = running;
@@ -237,14 +237,6 @@ async function open(
   } catch (error) {
     await close();
     throw error;
-  }
-}
-
-async function listen({ bindAddress }: PickerConfig, picker: Picker): Promise<GrpcListening> {
-  try {
-    return await serveGrpc(picker.services, bindAddress);
-  } catch (error) {
-    throw cannotListen('--bind-address', bindAddress, error);
   }
 }
 
@@ -275,27 +267,12 @@ async function servePagesOf(
 ): Promise<RunningServer | undefined> {
   if (address.type === 'off') return undefined;
   const { registry } = parts;
-  const metrics = async () => ({
-    status: 200,
-    contentType: registry.contentType,
-    body: await registry.expose(),
-  });
   const pages = {
     '/healthz': () => healthPage(liveness(parts)),
     '/readyz': () => healthPage(readiness(parts, observed)),
-    '/metrics': metrics,
+    [METRICS_PATH]: openMetricsPage(registry),
   };
-  try {
-    return await servePages(pages, address);
-  } catch (error) {
-    throw cannotListen('--metrics-bind-address', address, error);
-  }
-}
-
-/** A port that cannot be had is a wrong setting: it is told by the name of its flag. */
-function cannotListen(flag: string, { host, port }: SocketPlace, error: unknown): ConfigError {
-  const cause = error instanceof Error && 'code' in error ? String(error.code) : 'it failed';
-  return new ConfigError([`${flag}: cannot listen on ${host}:${port} (${cause}); choose another address`]);
+  return listenOn('metricsBindAddress', address, (at) => servePages(pages, at));
 }
 
 /** What only a restart would mend. */
@@ -331,9 +308,4 @@ function begunRequests(picker: Picker): number {
 async function drained(picker: Picker, clock: Clock, graceMs: number): Promise<void> {
   const until = clock.monotonic() + graceMs;
   while (begunRequests(picker) > 0 && clock.monotonic() < until) await sleep(clock, DRAIN_CHECK_MS);
-}
-
-function untilAborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }

@@ -1,5 +1,6 @@
 import { GATEWAY_REPORTS_PATH, MAX_GATEWAY_REPORT_BYTES } from '../api/gateway-report.ts';
 import type { Config, OptionName } from '../config/options.ts';
+import type { PickerConfig } from '../config/picker-options.ts';
 import type { BindAddress } from '../config/values.ts';
 import { ConfigError, flagName } from '../config.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -27,7 +28,7 @@ export interface PageSetOptions {
   readonly log: Logger;
 }
 
-const METRICS_PATH = '/metrics';
+export const METRICS_PATH = '/metrics';
 
 /** The pages of one process. */
 export interface PageSet {
@@ -68,19 +69,20 @@ export async function servePageSet(options: PageSetOptions): Promise<PageSet> {
   };
 }
 
+/** The exposition, for everybody. */
+export function openMetricsPage(registry: MetricRegistry) {
+  return async () => ({ status: 200, contentType: registry.contentType, body: await registry.expose() });
+}
+
 /** The exposition, for everybody or for those whom Kubernetes allows. */
 function metricsPage({ config, operator, registry, clock, log }: PageSetOptions): Pages[string] {
-  const expose = async () => ({
-    status: 200,
-    contentType: registry.contentType,
-    body: await registry.expose(),
-  });
+  const expose = openMetricsPage(registry);
   if (config.metricsAuthentication === 'none') return expose;
   const access = new PathAccess({ client: operator.kube, clock, log, path: METRICS_PATH, verb: 'get' });
   return async (request) => (await access.refusal(request)) ?? expose();
 }
 
-/** Where pickers report, if they are heard at all. */
+/** Where pickers report, if they may. */
 function postsOf({ config, operator, clock, log }: PageSetOptions): Posts {
   const { gatewayReports } = config;
   if (gatewayReports === 'off') return {};
@@ -100,12 +102,17 @@ function postsOf({ config, operator, clock, log }: PageSetOptions): Posts {
   };
 }
 
-/** A port that cannot be had is a wrong setting: it is told by the name of its flag. */
-async function listenOn(
-  option: OptionName,
-  { host, port }: { readonly host: string; readonly port: number },
-  serve: (address: { readonly host: string; readonly port: number }) => Promise<RunningServer>,
-): Promise<RunningServer> {
+interface SocketAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Listens as `serve` does. A port that cannot be had is a wrong setting: rejects with a ConfigError that names its flag. */
+export async function listenOn<Listening>(
+  option: OptionName | keyof PickerConfig,
+  { host, port }: SocketAddress,
+  serve: (address: SocketAddress) => Promise<Listening>,
+): Promise<Listening> {
   try {
     return await serve({ host, port });
   } catch (error) {

@@ -1,3 +1,9 @@
+/** Resolves when the signal is aborted, at once where it is already. */
+export function untilAborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}
+
 /** A signal that is aborted with the first of several, until it is released. */
 export interface FirstAbort {
   readonly signal: AbortSignal;

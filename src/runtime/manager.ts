@@ -1,7 +1,7 @@
 import type { Clock } from '../lib/clock.ts';
 import { DeadlineError, withDeadline } from '../lib/deadline.ts';
 import type { Logger } from '../lib/logger.ts';
-import { firstAbort } from './first-abort.ts';
+import { firstAbort, untilAborted } from './first-abort.ts';
 import type { LeaderElection } from './lease/leader-election.ts';
 
 /** A local copy that must be complete before anything decides by it. */
@@ -148,9 +148,4 @@ class OrderedManager implements Manager {
       }
     }
   }
-}
-
-function untilAborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { untilAborted } from '../../runtime/first-abort.ts';
 import type { Profile } from '../../simulator/calls/route.ts';
 import type { Listening, ListenOptions } from '../../simulator/http-server.ts';
 import { createSimulator, type SimulatorOptions } from '../../simulator/simulator.ts';
@@ -117,7 +118,7 @@ export async function runSimulator(
     const stopRenewal = renewal(flags, where, { listening, report });
     const { url, controlUrl: control } = listening;
     context.stdout.write(`${JSON.stringify({ url, apiKey: simulator.apiKey, control })}\n`);
-    await aborted(context.signal);
+    await untilAborted(context.signal);
     stopRenewal();
     await listening.close();
     return 0;
@@ -277,9 +278,4 @@ function readKey(options: OptionValues): string | undefined {
     '--api-key: a key has at least one character and no spaces.',
     'Leave it out to have one drawn.',
   );
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }

@@ -102,8 +102,8 @@ export const GROUP_MUTANTS: readonly Mutant[] = [
     name: 'old-restless-blocks-room',
     loses: 'the wake of an old cold worker that never came to rest, where the ceiling lets no other come',
     file: 'controllers/endpoint-group/autoscale/choose-workers.ts',
-    find: 'return next.isCut ? wakeOldRunning(next, input) : next;',
-    replace: 'return next;',
+    find: 'if (!next.isCut) return next;',
+    replace: 'if (next) return next;',
   },
   {
     name: 'group-drops-who-serves',

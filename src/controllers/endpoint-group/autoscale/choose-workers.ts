@@ -126,24 +126,18 @@ function wakeRank(worker: ChoosableWorker): number {
 function rentHot(plan: Plan, input: ChooseInput): Plan {
   if (input.pause.scaleUp) return plan;
   // One that boots for the pool serves as soon as a new one would, and is paid for already.
-  const booting = coldOf(plan.workers).filter(
-    (worker) => worker.isRunning && !worker.isReady && worker.isCurrentTemplate,
-  );
-  let next = booting
-    .slice(0, Math.max(0, input.hot - hotNow(plan)))
-    .reduce((before, { name }) => changed(before, { type: 'wake', name }, 'hot'), plan);
+  let next = wakeRunning(plan, input, (worker) => worker.isCurrentTemplate);
   for (let missing = input.hot - hotNow(next); missing > 0; missing -= 1) next = rentOne(next, input, 'Hot');
-  return next.isCut ? wakeOldRunning(next, input) : next;
+  if (!next.isCut) return next;
+  // Where the ceiling lets no other come, an old one is better than none. If its host is away, it shows then whether it
+  // comes back, and is replaced if not, instead of taking the room of another for good.
+  return wakeRunning(next, input, (worker) => !worker.isCurrentTemplate);
 }
 
-/**
- * Where the ceiling lets no other come, a cold one of an old template that has not come to rest is woken: it counts as much
- * already. One whose host is away then shows whether it comes back, and is replaced if not, instead of taking the room of
- * another for good.
- */
-function wakeOldRunning(plan: Plan, { hot }: ChooseInput): Plan {
-  return coldOf(undecided(plan))
-    .filter((worker) => worker.isRunning && !worker.isReady && !worker.isCurrentTemplate)
+/** Cold ones that have not come to rest, as far as hot ones are missing: they cost as much already. */
+function wakeRunning(plan: Plan, { hot }: ChooseInput, applies: (worker: ChoosableWorker) => boolean): Plan {
+  return coldOf(plan.workers)
+    .filter((worker) => worker.isRunning && !worker.isReady && applies(worker))
     .slice(0, Math.max(0, hot - hotNow(plan)))
     .reduce((next, { name }) => changed(next, { type: 'wake', name }, 'hot'), plan);
 }

@@ -31,7 +31,7 @@ const MAX_PICKERS = 64;
 /** Takes the reports of `gpu-rent endpoint-picker`. */
 export class GatewayIntake {
   readonly #options: GatewayIntakeOptions;
-  /** When each picker was last heard, by our clock that never goes back. */
+  /** When each picker last reported, by our clock that never goes back. */
   readonly #lastAt = new Map<string, number>();
 
   constructor(options: GatewayIntakeOptions) {

@@ -171,7 +171,7 @@ describe('pickers that vanish', () => {
     };
     expect(gatewayInFlight(later(580), 'w', at(594))).toEqual({ count: 3, at: at(594) });
     expect(gatewayInFlight(later(590), 'w', at(604))).toEqual({ count: 0, at: at(604) });
-    // Nothing was heard in between.
+    // Nothing was reported in between.
     const { pickers: first } = taken({ workers: busy(3) }, { by: 'b', s: 14 });
     expect(first.byName.size).toBe(2);
     expect(
