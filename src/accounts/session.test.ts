@@ -3,6 +3,7 @@ import { answeringTransport, reply, type Script } from '../../test/builders/answ
 import { instanceSummary } from '../../test/builders/instance-summary.ts';
 import { observed } from '../../test/builders/observed-account.ts';
 import { createVirtualClock, type VirtualClock } from '../../test/builders/virtual-clock.ts';
+import { rememberedNames } from '../../test/simulation/oracle/heap.ts';
 import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
 import { silentLogger } from '../lib/logger.ts';
 import { seededRandom } from '../lib/random.ts';
@@ -100,6 +101,22 @@ test('an account has its breaker open when another account of its login listed i
   expect(second.feed).toBe(first.feed);
   expect(second.observer.breaker).toMatchObject({ type: 'open', unhealthy: 2 });
   first.feed.stop();
+});
+
+test('keeps nothing of a list that was replaced when it had counted by it before the first sweep', async () => {
+  const clock = createVirtualClock({ startMs: NOW });
+  const session = proven({ clock, answer: reply({ instances: [], instances_found: 0 }) });
+  session.feed.start();
+  await vi.waitFor(() => expect(session.isListed).toBe(true));
+  expect(reasonOf(session)).toBe('ticket');
+  const first = new WeakRef(session.feed.latest() ?? {});
+  const begunAt = session.feed.latest()?.begunAt;
+  await clock.advance(60_000);
+  expect(session.feed.latest()?.begunAt).not.toBe(begunAt);
+  // Collects garbage.
+  await rememberedNames(['none']);
+  expect(first.deref()).toBeUndefined();
+  session.feed.stop();
 });
 
 describe('a kept machine that no list shows', () => {

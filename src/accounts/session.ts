@@ -131,8 +131,8 @@ export class AccountSession {
   #refusal: AccountRefusal | undefined;
   /** Undefined before the first sweep. */
   #findings: SweepFindings | undefined;
-  /** What a list showed before the first sweep. */
-  #counted: { readonly list: CompleteList | undefined; readonly findings: SweepFindings } | undefined;
+  /** What a list showed before the first sweep. It goes with its list: nothing of a list that was replaced is kept. */
+  readonly #counted = new WeakMap<CompleteList, SweepFindings>();
 
   constructor(options: AccountSessionOptions) {
     const { account, connection, clock } = options;
@@ -346,13 +346,15 @@ export class AccountSession {
    */
   #unswept(): SweepFindings {
     const list = this.feed.latest();
-    if (this.#counted && this.#counted.list === list) return this.#counted.findings;
+    if (!list) return NOTHING_FOUND;
+    const counted = this.#counted.get(list);
+    if (counted) return counted;
     const retained = [this, ...this.#options.ofSameLogin()].flatMap((session) => session.#retained());
     const entries = this.inventory(this.#options.allObjects(), retained, list) ?? [];
     const orphans = entries.filter((entry) => entry.type === 'orphan');
     const late = orphans.filter(({ isLate }) => isLate);
     const findings = { ...NOTHING_FOUND, unsettled: orphans.map(idOf), late: late.map(idOf) };
-    this.#counted = { list, findings };
+    this.#counted.set(list, findings);
     return findings;
   }
 
