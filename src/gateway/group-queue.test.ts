@@ -163,6 +163,22 @@ describe('what a queue reports', () => {
     });
   });
 
+  test.each([
+    ['less', 3, 10, 7],
+    ['more', 14, 14, 0],
+    ['as much', 10, 10, 0],
+    ['nothing', 0, 10, 10],
+  ])(
+    'corrects the estimate of a request that was %s in the end',
+    (_, work, arrivedWork, overestimatedWork) => {
+      const queue = queueWith();
+      queue.setWorkers(ready('w1'), 0);
+      queue.arrive({ id: 'a', work: 10 }, 0);
+      queue.end('a', { worker: 'w1', failed: false, work }, 1);
+      expect(queue.report()).toMatchObject({ arrivedWork, overestimatedWork, workers: [] });
+    },
+  );
+
   test('names what each worker has, until it has ended', () => {
     const queue = queueWith();
     queue.setWorkers(ready('w1', 'w2'), 0);

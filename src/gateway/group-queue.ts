@@ -54,6 +54,8 @@ export interface Ending {
   readonly worker: string | undefined;
   /** A worker that was tried did not do what it should: it answered 5xx or could not be reached. */
   readonly failed: boolean;
+  /** Units of work that it was in the end; left out where that is what it counted as at its arrival. */
+  readonly work?: number | undefined;
 }
 
 /** Work of a group, as the operator asks for it: see `GatewayReport`. Counters begin at 0 with this queue. */
@@ -156,11 +158,14 @@ export class GroupQueue {
     return true;
   }
 
-  /** A request that was picked for has ended. */
-  end(id: string, { worker, failed }: Ending, now: number): readonly Effect[] {
+  /** A request that was picked for has ended. What it was estimated at is corrected to what it was, up or down. */
+  end(id: string, { worker, failed, work }: Ending, now: number): readonly Effect[] {
     const one = this.#inFlight.get(id);
     if (!one) return [];
     this.#inFlight.delete(id);
+    const excess = one.work - (work ?? one.work);
+    if (excess > 0) this.#overestimatedWork += excess;
+    else this.#arrivedWork -= excess;
     const rest = (this.#workOf.get(one.worker) ?? 0) - one.work;
     if (rest > 0) this.#workOf.set(one.worker, rest);
     else this.#workOf.delete(one.worker);

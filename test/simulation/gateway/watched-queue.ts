@@ -1,0 +1,282 @@
+import {
+  type Arrival,
+  type Blocked,
+  type Effect,
+  type Ending,
+  GroupQueue,
+  type QueueSettings,
+  type WorkerView,
+} from '../../../src/gateway/group-queue.ts';
+
+/** A promise of the queue that did not hold. */
+export class BrokenPromise extends Error {
+  readonly invariant: string;
+
+  constructor(invariant: string, detail: string) {
+    super(`${invariant}: ${detail}`);
+    this.name = 'BrokenPromise';
+    this.invariant = invariant;
+  }
+}
+
+interface Asked extends Arrival {
+  readonly since: number;
+}
+
+export interface Running {
+  readonly id: string;
+  readonly work: number;
+  readonly candidates: readonly string[];
+}
+
+const MAX_CANDIDATES = 3;
+const WAKE_AGAIN_MS = 30_000;
+const SHUNNED_MS = 10_000;
+
+/** A queue beside books of its own: each event is judged by what the queue was given so far, never by what it holds. */
+export class WatchedQueue {
+  readonly #queue: GroupQueue;
+  readonly #held = new Map<string, Asked>();
+  readonly #running = new Map<string, Running>();
+  readonly #answered = new Set<string>();
+  readonly #failedAt = new Map<string, number>();
+  #settings: QueueSettings;
+  #workers: readonly WorkerView[] = [];
+  #others: ReadonlyMap<string, number> = new Map();
+  #blocked: Blocked | undefined;
+  #done = 0;
+  #refused = 0;
+  #wokenAt: number | undefined;
+
+  constructor(settings: QueueSettings) {
+    this.#settings = settings;
+    this.#queue = new GroupQueue(settings);
+  }
+
+  configure(settings: QueueSettings, now: number): void {
+    this.#settings = settings;
+    this.#judge(this.#queue.configure(settings, now), now);
+  }
+
+  setWorkers(workers: readonly WorkerView[], now: number): void {
+    this.#workers = workers;
+    const names = workers.map(({ name }) => name);
+    for (const name of this.#failedAt.keys()) if (!names.includes(name)) this.#failedAt.delete(name);
+    this.#judge(this.#queue.setWorkers(workers, now), now);
+  }
+
+  setBlocked(blocked: Blocked | undefined, now: number): void {
+    this.#blocked = blocked;
+    this.#judge(this.#queue.setBlocked(blocked, now), now);
+  }
+
+  setOthers(work: ReadonlyMap<string, number>, now: number): void {
+    this.#others = work;
+    this.#judge(this.#queue.setOthers(work, now), now);
+  }
+
+  arrive(arrival: Arrival, now: number): void {
+    this.#held.set(arrival.id, { ...arrival, since: now });
+    this.#judge(this.#queue.arrive(arrival, now), now, arrival.id);
+    this.#demand('maxHeld', this.#held.size <= this.#settings.maxHeld, `${this.#held.size} wait`);
+  }
+
+  leave(id: string, now: number): void {
+    const isHeld = this.#held.delete(id);
+    this.#demand('leave', this.#queue.leave(id) === isHeld, `${id} waited: ${isHeld}`);
+    this.#checkRest(now);
+  }
+
+  end(id: string, ending: Ending, now: number): void {
+    const one = this.#running.get(id);
+    this.#running.delete(id);
+    if (one) this.#settle(one, ending, now);
+    this.#judge(this.#queue.end(id, ending, now), now);
+  }
+
+  tick(now: number): void {
+    this.#judge(this.#queue.tick(now), now);
+  }
+
+  nextAt(): number | undefined {
+    return this.#queue.nextAt();
+  }
+
+  held(): readonly string[] {
+    return [...this.#held.keys()];
+  }
+
+  running(): readonly Running[] {
+    return [...this.#running.values()];
+  }
+
+  answered(): readonly string[] {
+    return [...this.#answered];
+  }
+
+  /** What the other pickers are to know of it. */
+  workOfWorkers(): ReadonlyMap<string, number> {
+    return new Map(this.#queue.report().workers.map(({ name, work }) => [name, work]));
+  }
+
+  #settle({ work: estimate, candidates: [first] }: Running, { worker, failed, work }: Ending, now: number) {
+    this.#done += work ?? estimate;
+    if (first === undefined) return;
+    const stoodIn = worker !== undefined && worker !== first;
+    if (failed) this.#failedAt.set(worker ?? first, now);
+    else if (stoodIn) this.#failedAt.set(first, now);
+    else this.#failedAt.delete(first);
+  }
+
+  #judge(effects: readonly Effect[], now: number, arrived?: string): void {
+    for (const effect of effects) {
+      if (effect.type === 'wake') this.#judgeWake(now);
+      else this.#judgeAnswer(effect, now, arrived);
+    }
+    this.#checkRest(now);
+  }
+
+  #judgeWake(now: number): void {
+    const isNeeded = this.#held.size > 0 && this.#ready().length === 0;
+    this.#demand('neededWake', isNeeded, `${this.#held.size} wait, ${this.#ready().length} ready`);
+    const since = this.#wokenAt === undefined ? WAKE_AGAIN_MS : now - this.#wokenAt;
+    this.#demand('oneWake', since >= WAKE_AGAIN_MS, `woken ${since} ms after the last time`);
+    this.#wokenAt = now;
+  }
+
+  #judgeAnswer(effect: Exclude<Effect, { type: 'wake' }>, now: number, arrived: string | undefined): void {
+    const { id } = effect;
+    const one = this.#held.get(id);
+    this.#demand('answeredOnce', !this.#answered.has(id), id);
+    if (!one) throw new BrokenPromise('answerToHeld', `${id} does not wait`);
+    if (effect.type === 'pick') this.#judgePick(one, effect, now);
+    else this.#judgeRefusal(one, effect.refusal, now, arrived);
+    this.#held.delete(id);
+    this.#answered.add(id);
+  }
+
+  #judgePick(one: Asked, { candidates, waitMs }: Extract<Effect, { type: 'pick' }>, now: number): void {
+    const { id, work, since } = one;
+    this.#demand('order', this.held()[0] === id, `${id} before ${this.held()[0]}`);
+    this.#demand('waitOfPick', waitMs === now - since, `${waitMs} ms`);
+    this.#demand('hold', waitMs < this.#settings.holdMs, `${id} was picked for after ${waitMs} ms`);
+    const best = this.#ready()
+      .filter((name) => this.#accepts(name))
+      .sort((a, b) => this.#compare(a, b, now))
+      .slice(0, MAX_CANDIDATES);
+    const known = new Set(this.#ready());
+    this.#demand(
+      'readyOnly',
+      candidates.every((name) => known.has(name)),
+      candidates.join(),
+    );
+    this.#demand(
+      'limits',
+      candidates.every((name) => this.#accepts(name)),
+      candidates.join(),
+    );
+    this.#demand('choice', candidates.join() === best.join(), `${candidates.join()}; best: ${best.join()}`);
+    this.#running.set(id, { id, work, candidates });
+  }
+
+  #judgeRefusal(
+    { id, work, since }: Asked,
+    { code, message }: Extract<Effect, { type: 'refuse' }>['refusal'],
+    now: number,
+    arrived: string | undefined,
+  ): void {
+    this.#refused += work;
+    const { holdMs, maxHeld } = this.#settings;
+    switch (code) {
+      case 'hold_expired':
+        this.#demand('hold', now - since >= holdMs, `${id} expired after ${now - since} ms`);
+        return;
+      case 'queue_full':
+        this.#demand('lastIn', id === arrived, `${id} for ${arrived}`);
+        this.#demand('maxHeld', this.#held.size > maxHeld, `full with ${this.#held.size}`);
+        return;
+      case 'workers_blocked': {
+        const isBlocked = this.#blocked !== undefined && this.#ready().length === 0;
+        const isNamed = message.startsWith(`${this.#blocked?.reason}: `);
+        this.#demand('blocked', isBlocked && isNamed, `${id}: ${message}`);
+      }
+    }
+  }
+
+  /** What holds between events. */
+  #checkRest(now: number): void {
+    const [oldest] = this.#held.values();
+    const ready = this.#ready();
+    const isIdle = this.#held.size === 0 || ready.length > 0;
+    if (isIdle) this.#wokenAt = undefined;
+    if (oldest) {
+      const { holdMs } = this.#settings;
+      this.#demand('hold', now - oldest.since < holdMs, `${oldest.id} waits for ${now - oldest.since} ms`);
+      const free = ready.filter((name) => this.#accepts(name));
+      this.#demand('workConserving', free.length === 0, `${oldest.id} waits and ${free.join()} are free`);
+      this.#demand('blocked', !this.#blocked || ready.length > 0, `${oldest.id} waits for nothing`);
+    }
+    const isAwake = isIdle || (this.#wokenAt !== undefined && now - this.#wokenAt < WAKE_AGAIN_MS);
+    this.#demand('woken', isAwake, 'no wake is on its way');
+    this.#demand('dueTime', this.nextAt() === this.#dueAt(oldest), `${this.nextAt()}`);
+    this.#checkSums();
+  }
+
+  #dueAt(oldest: Asked | undefined): number | undefined {
+    if (!oldest) return undefined;
+    const wake = this.#wokenAt === undefined ? Number.POSITIVE_INFINITY : this.#wokenAt + WAKE_AGAIN_MS;
+    return Math.min(oldest.since + this.#settings.holdMs, wake);
+  }
+
+  #checkSums(): void {
+    const report = this.#queue.report();
+    const held = sum([...this.#held.values()]);
+    const running = sum(this.running());
+    const real = this.#done + this.#refused + held + running;
+    const reported = report.arrivedWork - report.overestimatedWork;
+    this.#demand('sums', reported === real, `${reported} is reported, ${real} is real`);
+    this.#demand('sums', report.refusedWork === this.#refused, `refused: ${report.refusedWork}`);
+    const isHeld = report.heldRequests === this.#held.size && report.heldWork === held;
+    this.#demand('sums', isHeld, `held: ${report.heldRequests}, ${report.heldWork}`);
+    const shares = report.workers.map(({ name, requests, work }) => `${name}:${requests}:${work}`);
+    this.#demand('sums', shares.sort().join() === this.#shares().join(), shares.join());
+    const inFlight = this.#queue.inFlightRequests();
+    this.#demand('sums', inFlight === this.#running.size, `in flight: ${inFlight}`);
+  }
+
+  #shares(): readonly string[] {
+    const names = new Set(this.running().map(({ candidates: [first] }) => first));
+    const shares = [...names].map((name) => {
+      const its = this.running().filter(({ candidates: [first] }) => first === name);
+      return `${name}:${its.length}:${sum(its)}`;
+    });
+    return shares.sort();
+  }
+
+  #ready(): readonly string[] {
+    return this.#workers.filter(({ ready }) => ready).map(({ name }) => name);
+  }
+
+  #accepts(name: string): boolean {
+    const { expectedPerf, maxQueueTimeMs } = this.#settings;
+    return expectedPerf === undefined || (1000 * this.#load(name)) / expectedPerf <= maxQueueTimeMs;
+  }
+
+  #load(name: string): number {
+    const own = this.running().filter(({ candidates: [first] }) => first === name);
+    return sum(own) + (this.#others.get(name) ?? 0);
+  }
+
+  #compare(one: string, other: string, now: number): number {
+    const shunned = (name: string): number => (now - (this.#failedAt.get(name) ?? -1e9) < SHUNNED_MS ? 1 : 0);
+    const byFailure = shunned(one) - shunned(other);
+    return byFailure || this.#load(one) - this.#load(other) || (one < other ? -1 : 1);
+  }
+
+  #demand(invariant: string, holds: boolean, detail: string): void {
+    if (!holds) throw new BrokenPromise(invariant, detail);
+  }
+}
+
+const sum = (items: readonly { readonly work: number }[]): number =>
+  items.reduce((total, { work }) => total + work, 0);
