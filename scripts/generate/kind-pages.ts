@@ -194,6 +194,7 @@ const ANNOTATION_MEANINGS: Readonly<Record<keyof typeof annotations, string>> = 
   dropFirst: 'GpuInstance of a group: `true` makes it the first to go when one has to.',
   desiredRole:
     'GpuInstance of a group: what the group wants of it, `Hot`, `Cold` or `Gone`. Written by the operator only.',
+  link: 'GpuInstance of a group: `TLS` if its machine serves by mutual TLS. Written by the operator only.',
   drainSince:
     'GpuInstance of a group: since when it finishes its work before it is stopped or destroyed. Written by the operator only.',
   wokenAt: 'GpuInstance of a group: when it was last asked to wake. Written by the operator only.',

@@ -1,7 +1,9 @@
+import { isDeepStrictEqual } from 'node:util';
 import { create, type DescMessage, type MessageShape } from '@bufbuild/protobuf';
 import { type Any, anyPack } from '@bufbuild/protobuf/wkt';
 import type { ServerDuplexStream } from '@grpc/grpc-js';
 import type { Logger } from '../lib/logger.ts';
+import type { Secret } from '../lib/secret.ts';
 import { DESTINATION_HEADER } from './envoy-config.ts';
 import type { GrpcService } from './grpc-server.ts';
 import { Cluster_DiscoveryType, ClusterSchema } from './protocol/envoy/cluster_pb.js';
@@ -15,13 +17,35 @@ import {
 import { ClusterLoadAssignmentSchema } from './protocol/envoy/endpoint_pb.js';
 import { OverrideHostSchema } from './protocol/envoy/override_host_pb.js';
 import { RoundRobinSchema } from './protocol/envoy/round_robin_pb.js';
+import {
+  SecretSchema,
+  TlsParameters_TlsProtocol,
+  UpstreamTlsContextSchema,
+} from './protocol/envoy/tls_pb.js';
+
+/** A worker as Envoy knows it. */
+export interface DiscoveredEndpoint {
+  /** `ip:port` */
+  readonly address: string;
+  /** The name that its certificate has to prove, where the group is reached by TLS. */
+  readonly dnsName: string | undefined;
+}
+
+/** By what Envoy proves itself to the workers of a group, and who signs for these. PEM. */
+export interface ClientIdentity {
+  readonly certificate: string;
+  readonly key: Secret;
+  readonly authorities: string;
+}
 
 /** A group as Envoy knows it. */
 export interface DiscoveredGroup {
   /** The cluster's name: the key of the group. */
   readonly key: string;
-  /** `ip:port` of each worker, also of those that finish what they have. */
-  readonly addresses: readonly string[];
+  /** Each worker once, also those that finish what they have. */
+  readonly endpoints: readonly DiscoveredEndpoint[];
+  /** Undefined where workers are reached without TLS. */
+  readonly identity: ClientIdentity | undefined;
 }
 
 export interface DiscoveryOptions {
@@ -36,6 +60,7 @@ type Stream = ServerDuplexStream<DiscoveryRequest, DiscoveryResponse>;
 
 const CLUSTERS = typeUrl(ClusterSchema);
 const ENDPOINTS = typeUrl(ClusterLoadAssignmentSchema);
+const SECRETS = typeUrl(SecretSchema);
 
 interface Subscription {
   names: string;
@@ -56,8 +81,10 @@ export class Discovery {
   readonly #streams = new Map<Stream, Map<string, Subscription>>();
   /** By address within its group: the version that told it first. */
   #since = new Map<string, number>();
-  #resources: Readonly<Record<string, readonly Any[]>> = { [CLUSTERS]: [], [ENDPOINTS]: [] };
-  #text = '';
+  #resources: Readonly<Record<string, readonly Any[]>> = { [CLUSTERS]: [], [ENDPOINTS]: [], [SECRETS]: [] };
+  /** Groups that are reached by TLS. */
+  #secured: ReadonlySet<string> = new Set();
+  #known: readonly DiscoveredGroup[] = [];
   #version = 1;
 
   constructor({ log, onAccepted, onFresh }: DiscoveryOptions) {
@@ -72,33 +99,33 @@ export class Discovery {
 
   /** What Envoy is to know from now on. */
   set(groups: readonly DiscoveredGroup[]): void {
-    const text = JSON.stringify(groups);
-    if (text === this.#text) return;
-    this.#text = text;
+    if (isDeepStrictEqual(groups, this.#known) && haveSameKeys(groups, this.#known)) return;
+    this.#known = groups;
     this.#version++;
     const since = new Map<string, number>();
-    for (const { key, addresses } of groups)
-      for (const address of addresses) {
-        const name = `${key} ${address}`;
+    for (const { key, endpoints } of groups)
+      for (const { address, dnsName } of endpoints) {
+        const name = nameOf(key, { address, dnsName });
         since.set(name, this.#since.get(name) ?? this.#version);
       }
     this.#since = since;
+    this.#secured = new Set(groups.flatMap(({ key, identity }) => (identity ? [key] : [])));
     this.#resources = {
       [CLUSTERS]: groups.map(clusterOf),
       [ENDPOINTS]: groups.map(assignmentOf),
+      [SECRETS]: groups.flatMap(secretsOf),
     };
-    for (const stream of this.#streams.keys()) {
-      this.#send(stream, CLUSTERS);
-      this.#send(stream, ENDPOINTS);
-    }
+    for (const stream of this.#streams.keys())
+      for (const type of [CLUSTERS, SECRETS, ENDPOINTS]) this.#send(stream, type);
   }
 
-  /** Whether every Envoy that is connected knows that address of that group, and one is. */
-  knows(key: string, address: string): boolean {
-    const since = this.#since.get(`${key} ${address}`);
+  /** Whether every Envoy that is connected knows that worker of that group, and one is. */
+  knows(key: string, endpoint: DiscoveredEndpoint): boolean {
+    const since = this.#since.get(nameOf(key, endpoint));
     if (since === undefined || this.#streams.size === 0) return false;
-    return [...this.#streams.values()].every(
-      (subscriptions) => (subscriptions.get(ENDPOINTS)?.accepted ?? 0) >= since,
+    const types = this.#secured.has(key) ? [ENDPOINTS, SECRETS] : [ENDPOINTS];
+    return [...this.#streams.values()].every((subscriptions) =>
+      types.every((type) => (subscriptions.get(type)?.accepted ?? 0) >= since),
     );
   }
 
@@ -137,7 +164,7 @@ export class Discovery {
     const hasOthers = known.names !== names;
     known.names = names;
     if (nonce === '' || hasOthers || known.sent < this.#version) this.#send(stream, type);
-    else if (type === ENDPOINTS) this.#onAccepted();
+    else if (type !== CLUSTERS) this.#onAccepted();
   }
 
   #send(stream: Stream, type: string): void {
@@ -151,6 +178,11 @@ export class Discovery {
   }
 }
 
+/** Another worker at the same address is another endpoint. */
+function nameOf(key: string, { address, dnsName = '' }: DiscoveredEndpoint): string {
+  return `${key} ${address} ${dnsName}`;
+}
+
 function typeUrl({ typeName }: DescMessage): string {
   return `type.googleapis.com/${typeName}`;
 }
@@ -162,7 +194,68 @@ function extension<Desc extends DescMessage>(name: string, desc: Desc, message: 
 /** Above what a picker may hold: its own limits decide. */
 const MAX = 1_000_000;
 
-function clusterOf({ key }: DiscoveredGroup): Any {
+const overAds = {
+  configSourceSpecifier: { case: 'ads' as const, value: {} },
+  resourceApiVersion: ApiVersion.V3,
+};
+
+/** Names of Envoy's secrets: what it shows, and whom it believes. */
+const shownName = (key: string): string => `${key}/client`;
+const believedName = (key: string): string => `${key}/authorities`;
+
+/**
+ * Both sides prove who they are. Envoy asks each worker by the name of its endpoint, and takes no certificate without that
+ * name: neither that of another group, nor that of another worker. A new certificate reaches it as a secret, and breaks
+ * no connection.
+ */
+function socketOf({ key }: DiscoveredGroup) {
+  const { TLSv1_2, TLSv1_3 } = TlsParameters_TlsProtocol;
+  const context = create(UpstreamTlsContextSchema, {
+    commonTlsContext: {
+      tlsParams: { tlsMinimumProtocolVersion: TLSv1_2, tlsMaximumProtocolVersion: TLSv1_3 },
+      tlsCertificateSdsSecretConfigs: [{ name: shownName(key), sdsConfig: overAds }],
+      validationContextType: {
+        case: 'validationContextSdsSecretConfig',
+        value: { name: believedName(key), sdsConfig: overAds },
+      },
+    },
+    autoHostSni: true,
+    autoSniSanValidation: true,
+  });
+  const value = anyPack(UpstreamTlsContextSchema, context);
+  return { name: 'envoy.transport_sockets.tls', configType: { case: 'typedConfig' as const, value } };
+}
+
+function secretsOf({ key, identity }: DiscoveredGroup): readonly Any[] {
+  if (!identity) return [];
+  const shown = create(SecretSchema, {
+    name: shownName(key),
+    type: {
+      case: 'tlsCertificate',
+      value: { certificateChain: inline(identity.certificate), privateKey: inline(identity.key.reveal()) },
+    },
+  });
+  const believed = create(SecretSchema, {
+    name: believedName(key),
+    type: { case: 'validationContext', value: { trustedCa: inline(identity.authorities) } },
+  });
+  return [shown, believed].map((secret) => anyPack(SecretSchema, secret));
+}
+
+function inline(text: string) {
+  return { specifier: { case: 'inlineBytes' as const, value: new TextEncoder().encode(text) } };
+}
+
+/** Keys are equal to each other for everyone who does not reveal them. */
+function haveSameKeys(groups: readonly DiscoveredGroup[], others: readonly DiscoveredGroup[]): boolean {
+  return groups.every(({ identity }, at) => {
+    const other = others[at]?.identity;
+    return !identity || !other || identity.key.equals(other.key);
+  });
+}
+
+function clusterOf(group: DiscoveredGroup): Any {
+  const { key } = group;
   const roundRobin = extension(
     'envoy.load_balancing_policies.round_robin',
     RoundRobinSchema,
@@ -176,12 +269,8 @@ function clusterOf({ key }: DiscoveredGroup): Any {
   const cluster = create(ClusterSchema, {
     name: key,
     clusterDiscoveryType: { case: 'type', value: Cluster_DiscoveryType.EDS },
-    edsClusterConfig: {
-      edsConfig: {
-        configSourceSpecifier: { case: 'ads', value: {} },
-        resourceApiVersion: ApiVersion.V3,
-      },
-    },
+    edsClusterConfig: { edsConfig: overAds },
+    ...(group.identity && { transportSocket: socketOf(group) }),
     connectTimeout: { seconds: 5n },
     circuitBreakers: {
       thresholds: [{ maxConnections: MAX, maxPendingRequests: MAX, maxRequests: MAX, maxRetries: MAX }],
@@ -193,14 +282,14 @@ function clusterOf({ key }: DiscoveredGroup): Any {
   return anyPack(ClusterSchema, cluster);
 }
 
-function assignmentOf({ key, addresses }: DiscoveredGroup): Any {
-  const lbEndpoints = addresses.map((address) => {
+function assignmentOf({ key, endpoints: discovered }: DiscoveredGroup): Any {
+  const lbEndpoints = discovered.map(({ address, dnsName = '' }) => {
     const colon = address.lastIndexOf(':');
     const value = {
       address: address.slice(0, colon).replace(/^\[|\]$/g, ''),
       portSpecifier: { case: 'portValue' as const, value: Number(address.slice(colon + 1)) },
     };
-    const endpoint = { address: { address: { case: 'socketAddress' as const, value } } };
+    const endpoint = { hostname: dnsName, address: { address: { case: 'socketAddress' as const, value } } };
     return { hostIdentifier: { case: 'endpoint' as const, value: endpoint } };
   });
   const endpoints = lbEndpoints.length > 0 ? [{ lbEndpoints }] : [];

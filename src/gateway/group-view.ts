@@ -1,6 +1,7 @@
 import type { EndpointGroupCondition } from '../api/v1alpha1/conditions.ts';
 import type { EndpointGroup } from '../api/v1alpha1/endpoint-group.ts';
 import { labels } from '../api/v1alpha1/names.ts';
+import { type Link, linkOfGroup, workerDnsName } from '../api/v1alpha1/worker-link.ts';
 import type { ObjectMeta } from '../lib/object-meta.ts';
 import { parseDuration } from '../lib/time.ts';
 import type { Condition, KubeObject } from '../runtime/kube/kube-object.ts';
@@ -48,6 +49,7 @@ export interface GroupSettings extends QueueSettings {
   readonly namespace: string;
   readonly name: string;
   readonly work: GatewaySpec['work'];
+  readonly link: Link;
   /** The Secret of the callers' keys; undefined where everyone may call. */
   readonly keysSecret: string | undefined;
 }
@@ -57,6 +59,8 @@ export interface PublishedWorker {
   readonly name: string;
   /** `ip:port`, as Envoy dials it. */
   readonly address: string;
+  /** What its certificate has to prove; undefined where it is reached without TLS. */
+  readonly dnsName: string | undefined;
   /** False: it finishes what it has. */
   readonly ready: boolean;
 }
@@ -82,7 +86,7 @@ export function keptGroup(object: KubeObject): GatewayGroup {
 /** The same of a slice. */
 export function keptSlice(object: KubeObject): WorkerSlice {
   const { endpoints, ports, ...rest } = object as WorkerSlice;
-  const metadata = keptMeta(object.metadata, [labels.endpointGroup, labels.instance]);
+  const metadata = keptMeta(object.metadata, [labels.endpointGroup, labels.instance, labels.link]);
   return { apiVersion: rest.apiVersion, kind: rest.kind, metadata, endpoints, ports };
 }
 
@@ -108,6 +112,7 @@ export function settingsOf({ metadata, spec }: GatewayGroup): GroupSettings | un
     maxQueueTimeMs: parseDuration(spec.maxQueueTime) ?? 0,
     expectedPerf: spec.expectedPerf === undefined ? undefined : Number(spec.expectedPerf),
     work: gateway.work,
+    link: gateway.link,
     keysSecret: gateway.keys?.secretName,
   };
 }
@@ -128,7 +133,7 @@ export function groupOfSlice({ metadata }: WorkerSlice): string {
 
 /**
  * The workers of a group that take requests or finish them, in the order of their names. Those without the port of the
- * gateway cannot be served through it, and are left out. `dialled` says where an address is reached from Envoy.
+ * gateway cannot be served through it and are left out, as are those that were made for another link. `dialled` says where an address is reached from Envoy.
  */
 export function workersOf(
   group: GatewayGroup,
@@ -136,15 +141,19 @@ export function workersOf(
   dialled: (address: string) => string,
 ): readonly PublishedWorker[] {
   const port = portNameOf(group);
+  const link = linkOfGroup(group);
   const workers = slices.flatMap((slice): PublishedWorker[] => {
     const [endpoint] = slice.endpoints ?? [];
     const [address] = endpoint?.addresses ?? [];
     const number = slice.ports?.find(({ name }) => name === port)?.port;
     if (!endpoint || address === undefined || number === undefined) return [];
+    const ownLink: Link = slice.metadata.labels?.[labels.link] === 'TLS' ? 'TLS' : 'Plain';
+    if (ownLink !== link) return [];
     const host = dialled(address);
     return [
       {
-        name: workerOf(slice),
+        name: slice.metadata.labels?.[labels.instance] ?? ownerOf(slice)?.name ?? slice.metadata.name,
+        dnsName: link === 'TLS' ? dnsNameOf(group, ownerOf(slice)?.uid ?? '') : undefined,
         address: `${host.includes(':') ? `[${host}]` : host}:${number}`,
         ready: endpoint.conditions?.ready !== false,
       },
@@ -154,9 +163,12 @@ export function workersOf(
 }
 
 /** A slice belongs to the GpuInstance that controls it. */
-function workerOf({ metadata }: WorkerSlice): string {
-  const owner = metadata.ownerReferences?.find(({ controller }) => controller);
-  return metadata.labels?.[labels.instance] ?? owner?.name ?? metadata.name;
+function ownerOf({ metadata }: WorkerSlice) {
+  return metadata.ownerReferences?.find(({ controller }) => controller);
+}
+
+function dnsNameOf({ metadata: { namespace = '', name } }: GatewayGroup, uid: string): string {
+  return workerDnsName(uid, { namespace, name });
 }
 
 /** The name that slices give the port that serves: the one that is named, else the first of TCP. */

@@ -6,11 +6,12 @@ import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import { formatExactTime } from '../lib/time.ts';
 import type { KubeClient } from '../runtime/kube/kube-client.ts';
-import { objectKey, refOf } from '../runtime/kube/kube-object.ts';
+import { type ObjectRef, objectKey, refOf } from '../runtime/kube/kube-object.ts';
 import type { Informer } from '../runtime/list-watch/informer.ts';
 import { accessLogService, type EndedRequest } from './access-log.ts';
 import { callerKeys } from './caller-keys.ts';
-import { Discovery } from './discovery.ts';
+import { clientIdentity, clientSecretOf } from './client-identity.ts';
+import { type ClientIdentity, type DiscoveredGroup, Discovery } from './discovery.ts';
 import { type Answer, extProcService, type RequestHead } from './ext-proc.ts';
 import type { GatewayMetrics, GroupFigures } from './gateway-metrics.ts';
 import {
@@ -56,11 +57,13 @@ export class Picker {
   readonly #picked = new PickedRequests();
   readonly #secrets: NamedSecrets;
   readonly #discovery: Discovery;
+  /** By what workers of a group are called, by its key. */
+  readonly #identities = new Map<string, ClientIdentity>();
 
   constructor(options: PickerOptions) {
     this.#options = options;
     const { client, clock, log, groups, slices } = options;
-    this.#secrets = new NamedSecrets({ client, clock, log, onChange: () => this.#refreshAccess() });
+    this.#secrets = new NamedSecrets({ client, clock, log, onChange: () => this.#refreshSecrets() });
     this.#discovery = new Discovery({
       log,
       onAccepted: () => this.#updateAll(),
@@ -151,10 +154,9 @@ export class Picker {
       this.#groups.set(key, this.#serve(key, settings));
       log.info('Group is served', { group: key });
     }
-    const named = [...served.values()].flatMap(({ namespace, keysSecret: name }) =>
-      name === undefined ? [] : [{ namespace, name }],
-    );
-    this.#secrets.follow(named);
+    this.#secrets.follow([...served.values()].flatMap(secretsOf));
+    for (const key of this.#identities.keys())
+      if (served.get(key)?.link !== 'TLS') this.#identities.delete(key);
     this.#setDiscovered();
     this.#updateAll();
     this.#refreshAccess();
@@ -165,12 +167,36 @@ export class Picker {
     return new ServedGroup({ key, settings, clock, metrics, wake: () => this.#wake(key) });
   }
 
+  #refreshSecrets(): void {
+    this.#setDiscovered();
+    this.#updateAll();
+    this.#refreshAccess();
+  }
+
+  /** A group whose workers could not be called safely is none yet: its requests wait. */
   #setDiscovered(): void {
-    const discovered = [...this.#groups.keys()].toSorted().map((key) => {
-      const addresses = this.#workersOf(key).map(({ address }) => address);
-      return { key, addresses: [...new Set(addresses)].toSorted() };
+    const discovered = [...this.#groups.keys()].toSorted().flatMap((key): readonly DiscoveredGroup[] => {
+      const identity = this.#identityOf(key);
+      if (identity === 'unread') return [];
+      const byAddress = new Map(this.#workersOf(key).map((worker) => [worker.address, worker]));
+      const endpoints = [...byAddress.keys()].toSorted().flatMap((address) => {
+        const worker = byAddress.get(address);
+        return worker ? [{ address, dnsName: worker.dnsName }] : [];
+      });
+      return [{ key, endpoints, identity }];
     });
     this.#discovery.set(discovered);
+  }
+
+  /** What was read last counts until there is another one: requests under way do not end by a Secret that is gone. */
+  #identityOf(key: string): ClientIdentity | 'unread' | undefined {
+    const group = this.#options.groups.get(key);
+    const settings = group && settingsOf(group);
+    if (settings?.link !== 'TLS') return undefined;
+    const read = this.#secrets.known(clientSecretOf(settings));
+    const identity = read.type === 'present' ? clientIdentity(read.data) : undefined;
+    if (identity) this.#identities.set(key, identity);
+    return this.#identities.get(key) ?? 'unread';
   }
 
   #workersOf(key: string) {
@@ -185,7 +211,7 @@ export class Picker {
       const group = this.#options.groups.get(key);
       const settings = group && settingsOf(group);
       if (!settings) continue;
-      const known = this.#workersOf(key).filter(({ address }) => this.#discovery.knows(key, address));
+      const known = this.#workersOf(key).filter((worker) => this.#discovery.knows(key, worker));
       served.update(settings, known, blockedOf(group));
     }
   }
@@ -223,6 +249,15 @@ export class Picker {
       (error) => log.error('A group could not be woken', { group: key, error }),
     );
   }
+}
+
+/** What is read for a group. */
+function secretsOf(settings: GroupSettings): readonly ObjectRef[] {
+  const { namespace, keysSecret: name, link } = settings;
+  return [
+    ...(name === undefined ? [] : [{ namespace, name }]),
+    ...(link === 'TLS' ? [clientSecretOf(settings)] : []),
+  ];
 }
 
 const UNKNOWN_GROUP = {

@@ -1,4 +1,5 @@
 import { KeptKeys } from '../accounts/api-keys.ts';
+import type { GroupIdentities } from '../controllers/endpoint-group/identity/identities.ts';
 import { createGpuInstanceController } from '../controllers/gpu-instance/controller.ts';
 import { createMarketplaceAccountController } from '../controllers/marketplace-account/controller.ts';
 import { KeyChecks } from '../controllers/marketplace-account/key-checks.ts';
@@ -16,8 +17,11 @@ import { KEPT } from './caches.ts';
 import { listAll, type Wiring } from './wiring.ts';
 
 /** Every controller, in the order in which they start. */
-export function createControllers(wiring: Wiring): readonly Controller[] {
-  return [accountController(wiring), instanceController(wiring), orphanSweep(wiring)];
+export function createControllers(
+  wiring: Wiring,
+  identities: Pick<GroupIdentities, 'issue'>,
+): readonly Controller[] {
+  return [accountController(wiring), instanceController(wiring, identities), orphanSweep(wiring)];
 }
 
 function accountController(wiring: Wiring): Controller {
@@ -54,7 +58,7 @@ function accountController(wiring: Wiring): Controller {
   });
 }
 
-function instanceController(wiring: Wiring): Controller {
+function instanceController(wiring: Wiring, identities: Pick<GroupIdentities, 'issue'>): Controller {
   const { env, constants, events, metrics, prober, config, kube, caches, registry, installation } = wiring;
   return createGpuInstanceController({
     env,
@@ -67,6 +71,7 @@ function instanceController(wiring: Wiring): Controller {
     instances: caches.instances,
     accounts: registry,
     identity: () => installation.identity(),
+    issueIdentity: (worker) => identities.issue(worker),
     lease: wiring.election ?? ALWAYS_LEADING,
     workers: config.gpuInstanceWorkers,
     instanceMetrics: wiring.rentalMetrics,

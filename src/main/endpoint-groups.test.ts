@@ -6,6 +6,7 @@ import { type JsonObject, objectAt } from '../../test/simulation/memory-kube/jso
 import { NAMESPACE } from '../../test/simulation/world.ts';
 import { annotations, connectionKeys, connectionSecretName, labels } from '../api/v1alpha1/names.ts';
 import type { RawOptions } from '../config.ts';
+import { GroupIdentities } from '../controllers/endpoint-group/identity/identities.ts';
 import { workerToken } from '../ownership/worker-token.ts';
 import { createEndpointGroups } from './endpoint-groups.ts';
 
@@ -105,7 +106,11 @@ async function reportedBy(
   { leads = true }: { readonly leads?: boolean } = {},
 ): Promise<number> {
   const { wiring, memory, create, sync, end } = wiredUnder({});
-  const { intake } = createEndpointGroups({ ...wiring, isLeading: () => leads });
+  const { intake } = createEndpointGroups({
+    identities: new GroupIdentities({ cluster: wiring.kube, clock: wiring.env.clock }),
+    ...wiring,
+    isLeading: () => leads,
+  });
   await wiring.installation.resolve();
   const uidOf = (plural: string, name: string) =>
     String(

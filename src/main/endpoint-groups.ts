@@ -10,6 +10,7 @@ import {
   createEndpointGroupController,
   type EndpointGroupController,
 } from '../controllers/endpoint-group/controller.ts';
+import type { GroupIdentities } from '../controllers/endpoint-group/identity/identities.ts';
 import { GatewayIntake } from '../controllers/endpoint-group/load/gateway-intake.ts';
 import type { Prometheus } from '../controllers/endpoint-group/load/prometheus.ts';
 import { PushIntake } from '../controllers/endpoint-group/load/push.ts';
@@ -40,6 +41,7 @@ export interface EndpointGroupWiring {
   /** To Prometheus; without one, it is not asked. */
   readonly prometheusTransport?: Transport;
   readonly isLeading: () => boolean;
+  readonly identities: GroupIdentities;
 }
 
 /** The controller of groups, and where the reports of workers and pickers arrive. */
@@ -68,6 +70,7 @@ export function createEndpointGroups(wiring: EndpointGroupWiring): EndpointGroup
   });
   const controller = createEndpointGroupController({
     ...{ loadStore: load, readers, times, allowPrivateAddresses },
+    identities: wiring.identities,
     gatewayUrl: config.gatewayUrl,
     env: { clock, random, log },
     cluster: wiring.kube,

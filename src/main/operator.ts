@@ -1,6 +1,7 @@
 import { InUseRecord } from '../accounts/installation/in-use.ts';
 import type { Installation } from '../accounts/installation/installation.ts';
 import type { AccountRegistry } from '../accounts/registry.ts';
+import { GroupIdentities } from '../controllers/endpoint-group/identity/identities.ts';
 import type { GatewayIntake } from '../controllers/endpoint-group/load/gateway-intake.ts';
 import type { PushIntake } from '../controllers/endpoint-group/load/push.ts';
 import { withDeadline } from '../lib/deadline.ts';
@@ -35,8 +36,9 @@ export interface Operator {
 /** Wires the operator. Nothing runs before `manager.run()`. */
 export function createOperator(options: OperatorOptions): Operator {
   const wiring = wire(options);
-  const groups = createEndpointGroups({ ...wiring, isLeading: () => isLeading(wiring) });
-  const controllers = [...createControllers(wiring), groups.controller];
+  const identities = new GroupIdentities({ cluster: wiring.kube, clock: options.env.clock });
+  const groups = createEndpointGroups({ ...wiring, identities, isLeading: () => isLeading(wiring) });
+  const controllers = [...createControllers(wiring, identities), groups.controller];
   const { kube, caches, registry, installation, election } = wiring;
   const manager = createManager({
     sources: Object.values(caches),

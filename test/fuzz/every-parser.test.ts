@@ -11,6 +11,8 @@ const NO_TARGET: Readonly<Record<string, string>> = {
   'src/cli/doctor/cluster-checks.ts: JSON.parse':
     'one field, and any failure of a check is told as its finding',
   'src/cli/output/output.ts: JSON.parse': 'of what was just written',
+  'src/controllers/endpoint-group/identity/identities.ts: Buffer.from':
+    'of a Secret of the operator; what is no pair of key and certificate is left out',
   'src/controllers/endpoint-group/load/gateway-intake.ts: .safeParse':
     'by a schema; its properties are tested with reports of any content',
   'src/gateway/report-client.ts: JSON.parse': 'guarded beside it, and read by a schema',
@@ -20,6 +22,8 @@ const NO_TARGET: Readonly<Record<string, string>> = {
   'src/server/report-server.ts: JSON.parse': 'guarded beside it; its result is what worker-report reads',
   'src/simulator/faults/call-faults.ts: JSON.parse': "the simulator's own answer",
   'src/simulator/faults/reply-faults.ts: JSON.parse': "the simulator's own answer",
+  'src/simulator/instances/machine-servers.ts: Buffer.from':
+    'certificates that Node reads when the machine begins to serve',
   'src/simulator/routes/deployments.ts: Buffer.from': 'bytes that are kept and never read',
   'src/simulator/world/world-document.ts: .safeParse':
     'by shapes that world-fuzz.test.ts puts odd documents through',

@@ -48,7 +48,7 @@ async function scene(): Promise<{ bench: OperatorBench; simulator: Simulator; ur
 function groupIn(namespace: string): KubeObject {
   const ports = [{ name: 'http', containerPort: 8000 }];
   const template = { spec: { image: 'example/worker:1', offers: [{ maxPricePerHour: '100' }], ports } };
-  const spec = { gateway: {}, coldWorkers: 0, expectedPerf: '100', template };
+  const spec = { gateway: { link: 'TLS' }, coldWorkers: 0, expectedPerf: '100', template };
   return {
     apiVersion: API_VERSION,
     kind: 'EndpointGroup',

@@ -21,6 +21,10 @@ export const gatewaySpec = z
       description:
         'What a request counts as, in units of expectedPerf. Requests: 1. Header: the decimal in its header x-gpurental-work, and 1 without it.',
     }).default('Requests'),
+    link: choice(['TLS', 'Plain'], {
+      description:
+        'How requests travel to a worker. TLS: each proves to the other who it is, by a certificate that the operator issues; the worker gets its own in GPURENTAL_TLS_CERT, _KEY and _CA. Plain: without encryption. Workers made for another link are replaced.',
+    }).default('Plain'),
     keys: z
       .object({
         secretName: objectName(

@@ -84,6 +84,8 @@ export const annotations = {
   rentalIntent: `${GROUP}/rental-intent`,
   /** The hash of the template that a worker was made from. Written by the operator only. */
   templateHash: `${GROUP}/template-hash`,
+  /** On a worker of a group, `TLS`: its machine serves by mutual TLS. Written by the operator only. */
+  link: `${GROUP}/link`,
   /** What a group wants of a worker: `Hot`, `Cold` or `Gone`. Written by the operator only. */
   desiredRole: `${GROUP}/desired-role`,
   /** Since when a worker finishes its work before it is stopped or destroyed. Written by the operator only. */
@@ -99,6 +101,8 @@ export const labels = {
   /** On a Service, slice or Secret: uid of the GpuInstance that it was made for, also when its owner reference is gone. */
   instanceUid: `${GROUP}/instance-uid`,
   endpointGroup: `${GROUP}/endpoint-group`,
+  /** On a slice of a worker that serves by mutual TLS: `TLS`. */
+  link: `${GROUP}/link`,
   endpointName: `${GROUP}/endpoint-name`,
   account: `${GROUP}/account`,
   /** On what an operator runs on and by: the namespace that it runs in. Set by the chart and `deploy/`. */

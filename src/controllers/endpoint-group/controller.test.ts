@@ -15,6 +15,7 @@ import { controllerReference, objectKey, refOf, uidOf } from '../../runtime/kube
 import type { Change, Informer } from '../../runtime/list-watch/informer.ts';
 import { defaultTimes } from './autoscale/times.ts';
 import { createEndpointGroupController } from './controller.ts';
+import { GroupIdentities } from './identity/identities.ts';
 import { LoadSources } from './load/sources.ts';
 import { GROUP_REPORTER, groupRecord, LoadStore } from './load/state.ts';
 
@@ -73,6 +74,7 @@ async function bench(
     groups: groups.informer,
     instances: copyOf([], { isCurrent: !setting.workers }).informer as never,
     events: { record: () => {} } as never,
+    identities: new GroupIdentities({ cluster: kube, clock }),
     readers: new LoadSources({
       ...{
         clock,

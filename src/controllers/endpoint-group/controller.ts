@@ -24,6 +24,7 @@ import { changesBy, eventsFor } from './actions.ts';
 import type { ScalingTimes } from './autoscale/times.ts';
 import { decide } from './decide.ts';
 import { GroupState, recordedMaxima } from './group-state.ts';
+import type { GroupIdentities } from './identity/identities.ts';
 import type { LoadSources } from './load/sources.ts';
 import { type LoadStore, notAhead, onlyReporters } from './load/state.ts';
 import type { LoadSpeaker } from './load/view.ts';
@@ -43,6 +44,7 @@ export interface EndpointGroupControllerOptions {
   readonly readers: LoadSources;
   readonly times: ScalingTimes;
   readonly allowPrivateAddresses: boolean;
+  readonly identities: GroupIdentities;
   /** Where clients reach the gateway. */
   readonly gatewayUrl?: string | undefined;
   /** Whether this process holds the lease for long enough to act. */
@@ -111,6 +113,7 @@ class GroupLoop {
     const uid = uidOf(group);
     this.#keptByUid.delete(uid);
     this.#options.loadStore.forget(uid);
+    this.#options.identities.forget(uid);
     this.#children.forget(uid);
   }
 
@@ -138,6 +141,7 @@ class GroupLoop {
     if (await this.#publish(snapshot, observed, decision)) return requeueAfter(0);
     const receipt = await this.#record(snapshot, decision);
     if (!receipt) return conflict();
+    snapshot.kept.identityProblem = await this.#options.identities.ensure(group);
     const outcome = await this.#execute(snapshot, decision, receipt);
     if (outcome.done.length > 0) log.info('workers changed', summaryOf(decision, outcome));
     const haveRefusalsChanged = this.#emitEvents(snapshot, decision, outcome);
@@ -245,7 +249,9 @@ class GroupLoop {
     for (const event of eventsFor(changesBy(outcome.done, changes), because))
       this.#options.events.record({ regarding: group, ...event });
     const before = kept.refused;
-    kept.refused = [...waiting, ...outcome.refused];
+    const problem = kept.identityProblem;
+    const ofIdentity = problem === undefined ? [] : [{ action: 'identity', detail: problem.slice(0, 1024) }];
+    kept.refused = [...waiting, ...outcome.refused, ...ofIdentity];
     return !sameJson(before, kept.refused);
   }
 

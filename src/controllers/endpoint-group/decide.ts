@@ -272,7 +272,7 @@ function isRenting({ isRented, isStopped, isDeleting, isStalled, isOverdue }: Wo
 /** What was refused and is still to be done. */
 export function standing(refused: readonly Refusal[], decided: readonly Action[]): readonly Refusal[] {
   const keys = new Set(decided.map(actionKey));
-  return refused.filter(({ action }) => keys.has(action));
+  return refused.filter(({ action }) => action === 'identity' || keys.has(action));
 }
 
 /** Whether this very deed was refused the last time. */

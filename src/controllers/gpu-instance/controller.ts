@@ -23,7 +23,14 @@ import { Watches } from './watches.ts';
 export interface GpuInstanceControllerOptions
   extends Pick<
     SharedDeps,
-    'cluster' | 'instances' | 'accounts' | 'identity' | 'constants' | 'events' | 'allowPrivateAddresses'
+    | 'cluster'
+    | 'instances'
+    | 'accounts'
+    | 'identity'
+    | 'constants'
+    | 'events'
+    | 'allowPrivateAddresses'
+    | 'issueIdentity'
   > {
   readonly env: Pick<Env, 'clock' | 'random' | 'log'>;
   readonly lease: { leaseRemainingMs(): number };
@@ -87,6 +94,7 @@ class InstanceLoop {
       index: new MachineIndex(constants),
       withoutStart: new Set(),
       allowPrivateAddresses,
+      issueIdentity: options.issueIdentity,
     };
     this.#probes = new ProbeSchedules({
       clock,

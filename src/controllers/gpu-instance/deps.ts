@@ -14,6 +14,7 @@ import type { AccessReviews } from '../../runtime/kube/access-review.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import type { Informer } from '../../runtime/list-watch/informer.ts';
 import type { MachineIndex, ObjectMemory, SteadyClock } from './memory.ts';
+import type { IssueIdentity } from './rental-inputs.ts';
 
 /** What the reconciles of all objects share. */
 export interface SharedDeps {
@@ -26,6 +27,8 @@ export interface SharedDeps {
   readonly constants: PurchaseConstants;
   /** This installation's identity; undefined while it is not known. */
   readonly identity: () => Identity | undefined;
+  /** Issues what the machine of a worker proves itself by. */
+  readonly issueIdentity?: IssueIdentity | undefined;
   readonly leaseRemainingMs: () => number;
   readonly events: EventRecorder;
   readonly reviews: AccessReviews;

@@ -8,7 +8,7 @@ import { EXPLAINED_MS } from './memory.ts';
 import { readInputs } from './rental-inputs.ts';
 import type { Decision, InputsView, Observed, OffersView, Publication, ReadRequest } from './types.ts';
 
-export type ReadDeps = Pick<Deps, 'cluster' | 'session' | 'wake' | 'aside' | 'log'>;
+export type ReadDeps = Pick<Deps, 'cluster' | 'session' | 'wake' | 'aside' | 'log' | 'issueIdentity'>;
 
 /** Where rules' requests are answered: by the operator from caches, queue and marketplace, by `explain` directly. */
 export interface Reader {
@@ -121,9 +121,9 @@ async function rowOrFailure(instanceId: string, reader: Reader): Promise<Instanc
 }
 
 /** The operator's own reader. Whatever asks the marketplace waits without occupying a worker slot. */
-export function readerOf({ cluster, session, wake, aside, log }: ReadDeps): Reader {
+export function readerOf({ cluster, session, wake, aside, log, issueIdentity }: ReadDeps): Reader {
   return {
-    inputs: async ({ object }) => readInputs(object, cluster),
+    inputs: async ({ object }) => readInputs(object, cluster, issueIdentity),
     async offers(observed, request) {
       const found = await aside(() => searchOffers(observed, request, { session, wake }));
       if (found.type !== 'found') return found;

@@ -14,6 +14,15 @@ import { wholeObject } from '../../runtime/kube/whole-object.ts';
 import { imageLogin, wrongOfferFields } from './rental.ts';
 import type { InputsView } from './types.ts';
 
+/** What the machine of a worker proves itself by; undefined for an object that needs no such thing. */
+export type IssueIdentity = (
+  worker: GpuInstance,
+) => Promise<
+  | { readonly type: 'issued'; readonly env: Readonly<Record<string, string>> }
+  | { readonly type: 'problem'; readonly detail: string }
+  | undefined
+>;
+
 interface SecretObject extends KubeObject {
   readonly type?: string;
   readonly data?: Readonly<Record<string, string>>;
@@ -33,7 +42,11 @@ type SecretValue = { readonly type: 'value'; readonly text: string | undefined }
  * have at most {@link MAX_INPUT_BYTES} together, counted before anything is decoded; of each Secret only the keys that the
  * object names are held, each decoded once. Rejects with a `conflict` if a trimmed copy is of another generation.
  */
-export async function readInputs(copy: GpuInstance, cluster: KubeClient): Promise<InputsView> {
+export async function readInputs(
+  copy: GpuInstance,
+  cluster: KubeClient,
+  issueIdentity?: IssueIdentity,
+): Promise<InputsView> {
   const trimmed = trimmedOf(copy.spec);
   if (trimmed?.offerBytes !== undefined) {
     const detail = `spec.offers has ${trimmed.offerBytes} bytes; the limit is ${MAX_OFFER_BYTES}. Use fewer or shorter filters.`;
@@ -45,7 +58,12 @@ export async function readInputs(copy: GpuInstance, cluster: KubeClient): Promis
   try {
     const reader = new InputReader(object, cluster);
     const inputs = await reader.read();
-    return (await reader.refused()) ?? inputs;
+    const refused = await reader.refused();
+    if (refused || inputs.type === 'problem') return refused ?? inputs;
+    const identity = await issueIdentity?.(object);
+    if (identity?.type === 'problem')
+      return { type: 'problem', reason: 'SecretMissing', detail: identity.detail };
+    return identity ? { ...inputs, env: { ...inputs.env, ...identity.env } } : inputs;
   } catch (error) {
     if (!isKubeError(error, 'forbidden')) throw error;
     return {

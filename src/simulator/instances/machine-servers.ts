@@ -1,4 +1,5 @@
 import { createServer as createHttpServer, type RequestListener } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import type { Clock, Timer } from '../../lib/clock.ts';
 import type { Contract } from '../tables/contracts.ts';
@@ -90,7 +91,7 @@ function listenOn(options: Options, port: MachinePort): Listener {
   const server =
     port.containerPort === '22/tcp'
       ? createServer((socket) => socket.write(SSH_GREETING))
-      : createHttpServer(options.http(port) ?? greet(port));
+      : httpServerOf(port, options.http(port) ?? greet(port));
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
     sockets.add(socket);
@@ -106,6 +107,21 @@ function listenOn(options: Options, port: MachinePort): Listener {
       server.close();
     },
   };
+}
+
+/** A machine that was given a certificate serves by TLS, to callers that its authorities signed for alone. */
+function httpServerOf({ contract: { env } }: MachinePort, answer: RequestListener): Server {
+  const [cert, key, ca] = ['CERT', 'KEY', 'CA'].map((name) => env[`GPURENTAL_TLS_${name}`]);
+  if (cert === undefined || key === undefined || ca === undefined) return createHttpServer(answer);
+  const pem = (text: string) => Buffer.from(text, 'base64');
+  const options = {
+    cert: pem(cert),
+    key: pem(key),
+    ca: pem(ca),
+    requestCert: true,
+    rejectUnauthorized: true,
+  };
+  return createHttpsServer(options, answer);
 }
 
 function listenElsewhere(options: Options, server: Server, port: MachinePort): void {

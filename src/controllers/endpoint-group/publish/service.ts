@@ -1,5 +1,6 @@
 import type { EndpointGroup } from '../../../api/v1alpha1/endpoint-group.ts';
 import { endpointGroupResource, labels, OPERATOR_NAME } from '../../../api/v1alpha1/names.ts';
+import { linkOfWorker } from '../../../api/v1alpha1/worker-link.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { sameJson } from '../../../lib/json.ts';
 import type { OwnerReference } from '../../../lib/object-meta.ts';
@@ -113,6 +114,7 @@ export function workerSlice(
         [labels.sliceManagedBy]: OPERATOR_NAME,
         [labels.managedBy]: OPERATOR_NAME,
         [labels.endpointGroup]: group.metadata.name,
+        ...(linkOfWorker(worker) === 'TLS' && { [labels.link]: 'TLS' }),
       },
       ownerReferences: [controllerReference(worker)],
     },

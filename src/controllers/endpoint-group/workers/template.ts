@@ -5,6 +5,7 @@ import { driftOf, specHash } from '../../../api/v1alpha1/machine-drift.ts';
 import { API_VERSION, annotations, labels, OPERATOR_NAME } from '../../../api/v1alpha1/names.ts';
 import type { OfferRequirements } from '../../../api/v1alpha1/offer-requirements.ts';
 import { trimmedOf } from '../../../api/v1alpha1/trimmed-spec.ts';
+import { linkOfGroup, linkOfWorker } from '../../../api/v1alpha1/worker-link.ts';
 import { canonicalJson, canonicalSha256 } from '../../../lib/json.ts';
 import { formatDollars, highestCap, type MicroDollars, parseDollars } from '../../../lib/money.ts';
 import { controllerReference, type KubeObject } from '../../../runtime/kube/kube-object.ts';
@@ -34,14 +35,16 @@ function hasOtherText(hash: string | undefined, current: string): boolean {
 /** What a worker is compared with. */
 export interface Template {
   readonly templateHash: string;
-  readonly spec: Pick<EndpointGroup['spec'], 'template'>;
+  readonly spec: Pick<EndpointGroup['spec'], 'template' | 'gateway'>;
 }
 
 /**
- * Whether the worker must be replaced: by the template its machine would be rented by another request, it satisfies no
- * alternative of the template, or it belongs to another account. A worker without a machine is compared by its spec.
+ * Whether the worker must be replaced: it is reached by another link, by the template its machine would be rented by
+ * another request, it satisfies no alternative of the template, or it belongs to another account. A worker without a
+ * machine is compared by its spec.
  */
 export function isOutdated(worker: Pick<Worker, 'templateHash' | 'object'>, current: Template): boolean {
+  if (linkOfWorker(worker.object) !== linkOfGroup(current)) return true;
   return hasOtherText(worker.templateHash, current.templateHash) && needsReplacement(worker.object, current);
 }
 
@@ -97,6 +100,7 @@ export function workerManifest(group: EndpointGroup, worker: NewWorker): GpuInst
         ...template.metadata?.annotations,
         [annotations.templateHash]: worker.hash,
         [annotations.desiredRole]: worker.desiredRole,
+        ...(linkOfGroup(group) === 'TLS' && { [annotations.link]: 'TLS' }),
       },
       ownerReferences: [controllerReference(group as KubeObject)],
     },

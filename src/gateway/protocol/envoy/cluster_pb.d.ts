@@ -6,7 +6,7 @@
 
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { ConfigSource, TypedExtensionConfig } from "./core_pb.js";
+import type { ConfigSource, TransportSocket, TypedExtensionConfig } from "./core_pb.js";
 import type { Duration } from "@bufbuild/protobuf/wkt";
 
 /**
@@ -127,6 +127,11 @@ export declare type Cluster = Message<"envoy.config.cluster.v3.Cluster"> & {
    * @generated from field: envoy.config.cluster.v3.CircuitBreakers circuit_breakers = 10;
    */
   circuitBreakers?: CircuitBreakers | undefined;
+
+  /**
+   * @generated from field: envoy.config.core.v3.TransportSocket transport_socket = 24;
+   */
+  transportSocket?: TransportSocket | undefined;
 
   /**
    * @generated from field: envoy.config.cluster.v3.LoadBalancingPolicy load_balancing_policy = 41;

@@ -227,6 +227,55 @@ export declare type TypedExtensionConfig = Message<"envoy.config.core.v3.TypedEx
 export declare const TypedExtensionConfigSchema: GenMessage<TypedExtensionConfig>;
 
 /**
+ * @generated from message envoy.config.core.v3.DataSource
+ */
+export declare type DataSource = Message<"envoy.config.core.v3.DataSource"> & {
+  /**
+   * @generated from oneof envoy.config.core.v3.DataSource.specifier
+   */
+  specifier: {
+    /**
+     * @generated from field: bytes inline_bytes = 2;
+     */
+    value: Uint8Array;
+    case: "inlineBytes";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message envoy.config.core.v3.DataSource.
+ * Use `create(DataSourceSchema)` to create a new message.
+ */
+export declare const DataSourceSchema: GenMessage<DataSource>;
+
+/**
+ * @generated from message envoy.config.core.v3.TransportSocket
+ */
+export declare type TransportSocket = Message<"envoy.config.core.v3.TransportSocket"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * @generated from oneof envoy.config.core.v3.TransportSocket.config_type
+   */
+  configType: {
+    /**
+     * @generated from field: google.protobuf.Any typed_config = 3;
+     */
+    value: Any;
+    case: "typedConfig";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message envoy.config.core.v3.TransportSocket.
+ * Use `create(TransportSocketSchema)` to create a new message.
+ */
+export declare const TransportSocketSchema: GenMessage<TransportSocket>;
+
+/**
  * @generated from enum envoy.config.core.v3.ApiVersion
  */
 export enum ApiVersion {

@@ -18,6 +18,11 @@ export declare const file_envoy_endpoint: GenFile;
  */
 export declare type Endpoint = Message<"envoy.config.endpoint.v3.Endpoint"> & {
   /**
+   * @generated from field: string hostname = 3;
+   */
+  hostname: string;
+
+  /**
    * @generated from field: envoy.config.core.v3.Address address = 1;
    */
   address?: Address | undefined;
