@@ -133,7 +133,8 @@ export function groupOfSlice({ metadata }: WorkerSlice): string {
 
 /**
  * The workers of a group that take requests or finish them, in the order of their names. Those without the port of the
- * gateway cannot be served through it and are left out, as are those that were made for another link. `dialled` says where an address is reached from Envoy.
+ * gateway cannot be served through it and are left out, as are those that were made for another link. `dialled` says
+ * where an address is reached from Envoy.
  */
 export function workersOf(
   group: GatewayGroup,

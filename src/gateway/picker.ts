@@ -1,16 +1,17 @@
 import type { GatewayGroupReport, GatewayReply } from '../api/gateway-report.ts';
 import { annotations, endpointGroupResource } from '../api/v1alpha1/names.ts';
+import { clientKeys, clientSecretName } from '../api/v1alpha1/worker-link.ts';
 import { inBackground } from '../lib/background.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
+import { Secret } from '../lib/secret.ts';
 import { formatExactTime } from '../lib/time.ts';
 import type { KubeClient } from '../runtime/kube/kube-client.ts';
 import { type ObjectRef, objectKey, refOf } from '../runtime/kube/kube-object.ts';
 import type { Informer } from '../runtime/list-watch/informer.ts';
 import { accessLogService, type EndedRequest } from './access-log.ts';
 import { callerKeys } from './caller-keys.ts';
-import { clientIdentity, clientSecretOf } from './client-identity.ts';
 import { type ClientIdentity, type DiscoveredGroup, Discovery } from './discovery.ts';
 import { type Answer, extProcService, type RequestHead } from './ext-proc.ts';
 import type { GatewayMetrics, GroupFigures } from './gateway-metrics.ts';
@@ -23,7 +24,7 @@ import {
   workersOf,
 } from './group-view.ts';
 import type { GrpcService } from './grpc-server.ts';
-import { NamedSecrets } from './named-secrets.ts';
+import { NamedSecrets, type SecretData } from './named-secrets.ts';
 import { errorReply } from './openai-error.ts';
 import { PickedRequests } from './picked-requests.ts';
 import { routeOf } from './request-route.ts';
@@ -63,7 +64,7 @@ export class Picker {
   constructor(options: PickerOptions) {
     this.#options = options;
     const { client, clock, log, groups, slices } = options;
-    this.#secrets = new NamedSecrets({ client, clock, log, onChange: () => this.#refreshSecrets() });
+    this.#secrets = new NamedSecrets({ client, clock, log, onChange: () => this.#takeOver() });
     this.#discovery = new Discovery({
       log,
       onAccepted: () => this.#updateAll(),
@@ -157,9 +158,7 @@ export class Picker {
     this.#secrets.follow([...served.values()].flatMap(secretsOf));
     for (const key of this.#identities.keys())
       if (served.get(key)?.link !== 'TLS') this.#identities.delete(key);
-    this.#setDiscovered();
-    this.#updateAll();
-    this.#refreshAccess();
+    this.#takeOver();
   }
 
   #serve(key: string, settings: GroupSettings): ServedGroup {
@@ -167,7 +166,8 @@ export class Picker {
     return new ServedGroup({ key, settings, clock, metrics, wake: () => this.#wake(key) });
   }
 
-  #refreshSecrets(): void {
+  /** Groups, workers and Secrets as they are known now. */
+  #takeOver(): void {
     this.#setDiscovered();
     this.#updateAll();
     this.#refreshAccess();
@@ -178,11 +178,12 @@ export class Picker {
     const discovered = [...this.#groups.keys()].toSorted().flatMap((key): readonly DiscoveredGroup[] => {
       const identity = this.#identityOf(key);
       if (identity === 'unread') return [];
-      const byAddress = new Map(this.#workersOf(key).map((worker) => [worker.address, worker]));
-      const endpoints = [...byAddress.keys()].toSorted().flatMap((address) => {
-        const worker = byAddress.get(address);
-        return worker ? [{ address, dnsName: worker.dnsName }] : [];
-      });
+      const byAddress = new Map(
+        this.#workersOf(key).map(({ address, dnsName }) => [address, { address, dnsName }]),
+      );
+      const endpoints = [...byAddress.values()].toSorted((one, other) =>
+        one.address < other.address ? -1 : 1,
+      );
       return [{ key, endpoints, identity }];
     });
     this.#discovery.set(discovered);
@@ -258,6 +259,20 @@ function secretsOf(settings: GroupSettings): readonly ObjectRef[] {
     ...(name === undefined ? [] : [{ namespace, name }]),
     ...(link === 'TLS' ? [clientSecretOf(settings)] : []),
   ];
+}
+
+/** The Secret that the operator writes for those who call the workers of a group. */
+function clientSecretOf({ namespace, name }: GroupSettings): ObjectRef {
+  return { namespace, name: clientSecretName(name) };
+}
+
+/** Undefined where a part is missing. */
+function clientIdentity(data: SecretData): ClientIdentity | undefined {
+  const certificate = data.get(clientKeys.certificate);
+  const key = data.get(clientKeys.key);
+  const authorities = data.get(clientKeys.authorities);
+  if (certificate === undefined || key === undefined || authorities === undefined) return undefined;
+  return { certificate, key: new Secret(key), authorities };
 }
 
 const UNKNOWN_GROUP = {

@@ -4,6 +4,7 @@ import { connect as connectTls, createServer } from 'node:tls';
 import { afterEach, describe, expect, test } from 'vitest';
 import {
   CLOCK_SKEW_MS,
+  isPair,
   isSignedBy,
   issueAuthority,
   issueLeaf,
@@ -61,6 +62,7 @@ describe('a certificate', () => {
     const ca = authority();
     const [one, other] = [leaf(ca, 'server'), leaf(ca, 'server')];
     expect(one.key.equals(other.key)).toBe(false);
+    expect([isPair(one), isPair({ ...one, key: other.key })]).toEqual([true, false]);
     const serials = [one, other].map(({ certificate }) => new X509Certificate(certificate).serialNumber);
     expect(new Set(serials).size).toBe(2);
     expect(serials.every((serial) => /^[4-7][0-9A-F]{31}$/.test(serial))).toBe(true);

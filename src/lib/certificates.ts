@@ -62,7 +62,7 @@ export interface AuthorityRequest extends Period {
 export interface LeafRequest extends Period {
   /** DNS names of whom it is issued to; the first is the common name as well, as far as that is short enough. */
   readonly names: readonly string[];
-  /** Nobody may use it the other way round: a server cannot call another one by it. */
+  /** The other end refuses it for the other use: a server cannot call another one by its certificate. */
   readonly use: 'server' | 'client';
 }
 

@@ -1,5 +1,5 @@
-import { createServer, type Server } from 'node:https';
-import { type AddressInfo, connect, createServer as createRelay } from 'node:net';
+import { createServer } from 'node:https';
+import { type AddressInfo, connect, createServer as createRelay, type Server } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { accessLogService } from '../../src/gateway/access-log.ts';
 import { Discovery } from '../../src/gateway/discovery.ts';
@@ -60,7 +60,7 @@ afterAll(async () => {
 
 const servers: { close(): unknown }[] = [];
 
-async function listening(server: Pick<Server, 'listen' | 'address' | 'close'>): Promise<number> {
+async function listening(server: Server): Promise<number> {
   servers.push(server);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return (server.address() as AddressInfo).port;
@@ -105,7 +105,7 @@ test('Envoy and a worker of its group take each other, and no one on the way rea
     for (const end of [socket, onward]) end.on('error', () => {});
     socket.pipe(onward).pipe(socket);
   });
-  const at = await listening(relay as never);
+  const at = await listening(relay);
   const canary = 'canary-in-the-prompt';
   expect(await asked(at, { uid: 'u1', client: gatewayOf(ca), authorities: ca.certificate }, canary)).toBe(
     '200 served',

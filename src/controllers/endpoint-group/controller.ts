@@ -22,7 +22,7 @@ import { type Receipt, record } from '../../runtime/writes.ts';
 import { act, execute, type GroupEffects, type Outcome } from './act.ts';
 import { changesBy, eventsFor } from './actions.ts';
 import type { ScalingTimes } from './autoscale/times.ts';
-import { decide } from './decide.ts';
+import { decide, identityRefusal } from './decide.ts';
 import { GroupState, recordedMaxima } from './group-state.ts';
 import type { GroupIdentities } from './identity/identities.ts';
 import type { LoadSources } from './load/sources.ts';
@@ -141,10 +141,11 @@ class GroupLoop {
     if (await this.#publish(snapshot, observed, decision)) return requeueAfter(0);
     const receipt = await this.#record(snapshot, decision);
     if (!receipt) return conflict();
-    snapshot.kept.identityProblem = await this.#options.identities.ensure(group);
+    const problem = await this.#options.identities.ensure(group);
     const outcome = await this.#execute(snapshot, decision, receipt);
     if (outcome.done.length > 0) log.info('workers changed', summaryOf(decision, outcome));
-    const haveRefusalsChanged = this.#emitEvents(snapshot, decision, outcome);
+    const refused = [...outcome.refused, ...(problem === undefined ? [] : [identityRefusal(problem)])];
+    const haveRefusalsChanged = this.#emitEvents(snapshot, decision, { ...outcome, refused });
     if (outcome.failures.length > 0) throw outcome.failures[0];
     if (outcome.isCut) return requeueAfter(CUT_RETRY_MS);
     return requeueAfter(haveRefusalsChanged ? 0 : decision.requeueAfterMs);
@@ -249,9 +250,7 @@ class GroupLoop {
     for (const event of eventsFor(changesBy(outcome.done, changes), because))
       this.#options.events.record({ regarding: group, ...event });
     const before = kept.refused;
-    const problem = kept.identityProblem;
-    const ofIdentity = problem === undefined ? [] : [{ action: 'identity', detail: problem.slice(0, 1024) }];
-    kept.refused = [...waiting, ...outcome.refused, ...ofIdentity];
+    kept.refused = [...waiting, ...outcome.refused];
     return !sameJson(before, kept.refused);
   }
 

@@ -272,7 +272,15 @@ function isRenting({ isRented, isStopped, isDeleting, isStalled, isOverdue }: Wo
 /** What was refused and is still to be done. */
 export function standing(refused: readonly Refusal[], decided: readonly Action[]): readonly Refusal[] {
   const keys = new Set(decided.map(actionKey));
-  return refused.filter(({ action }) => action === 'identity' || keys.has(action));
+  return refused.filter(({ action }) => action === IDENTITY || keys.has(action));
+}
+
+/** No action of a decision: it stands as long as each pass says so again. */
+const IDENTITY = 'identity';
+
+/** Why the machines of the group cannot be given certificates, beside what else was refused. */
+export function identityRefusal(problem: string): Refusal {
+  return { action: IDENTITY, detail: problem.slice(0, 1024) };
 }
 
 /** Whether this very deed was refused the last time. */

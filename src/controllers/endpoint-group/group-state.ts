@@ -31,8 +31,6 @@ export class GroupState {
   memory: GroupMemory | undefined;
   /** Writes that the API server refused when they were last tried. */
   refused: readonly Refusal[] = [];
-  /** Why the machines of the group cannot be given certificates. */
-  identityProblem: string | undefined;
   /** A report or command wants a worker now. */
   readonly wake = new PendingRequest();
   /** Figures came after the decision of the tick they belong to. */

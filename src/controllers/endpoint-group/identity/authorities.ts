@@ -25,7 +25,7 @@ export interface AuthorityPlan<T> {
 }
 
 /**
- * Rotation without an interruption: a new authority is believed for as long as any certificate lasts before it signs the
+ * Rotation without an interruption: a new authority is believed for as long as a certificate lasts before it signs the
  * first, so that every machine that runs then was given it; the old one is believed until its last certificate ended.
  */
 export function planAuthorities<T extends Authority>(all: readonly T[], now: number): AuthorityPlan<T> {

@@ -42,7 +42,7 @@ interface KeptAuthority extends Authority {
 /** Of the certificate of gateway and operator; it is renewed when a third of it is left. */
 const CLIENT_VALID_MS = 30 * 86_400_000;
 const RENEW_MS = CLIENT_VALID_MS / 3;
-/** Somebody may have changed what was written: it is looked at again after this time. */
+/** What was written may be changed by hand: it is read again after this time. */
 const RECHECK_MS = 600_000;
 
 /** What a machine is given, or why it cannot be issued now. */
@@ -84,7 +84,7 @@ export class GroupIdentities {
     } catch (error) {
       if (isKubeError(error, 'forbidden', 'invalid'))
         return `The Secrets of its gateway cannot be written: ${error.message}`;
-      // Somebody wrote it just then; the next pass looks at what it is now.
+      // Another client wrote it just then; the next pass reads what it is now.
       if (isKubeError(error, 'conflict', 'alreadyExists')) return undefined;
       throw error;
     }
@@ -118,7 +118,7 @@ export class GroupIdentities {
     return undefined;
   }
 
-  /** Undefined where a Secret of that name is somebody else's. */
+  /** Undefined where a Secret of that name has another owner. */
   async #authorities(group: EndpointGroup, now: number): Promise<readonly KeptAuthority[] | undefined> {
     const { namespace = '', name } = group.metadata;
     const ref = { namespace, name: authoritySecretName(name) };
@@ -224,7 +224,7 @@ function textOf({ data }: SecretObject, key: string): string | undefined {
   return value === undefined ? undefined : Buffer.from(value, 'base64').toString('utf8');
 }
 
-/** What is no certificate, or has no key of its own, is left out: somebody has changed it. */
+/** A certificate without the key of its own is left out, as is what is no certificate: it was changed by hand. */
 function authoritiesIn(secret: SecretObject): readonly KeptAuthority[] {
   return Object.keys(secret.data ?? {}).flatMap((key): readonly KeptAuthority[] => {
     const generation = Number(/^(\d+)\.crt$/.exec(key)?.[1] ?? Number.NaN);
