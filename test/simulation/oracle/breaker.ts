@@ -249,10 +249,13 @@ class AccountBreaker {
     if (!this.#isSettled(JSON.stringify(maxUnhealthy))) return false;
     const objects = this.#objects();
     const unsure = objects.filter((object) => !isKnown(object)).length;
-    const ids = objects
+    const recorded = objects
       .filter((object) => isKnown(object) && isReplaceable(object))
-      .flatMap((object) => recordedBy(object) ?? [])
-      .filter((id) => shown.has(id) || (before.has(id) && !this.#destroyed.has(id)));
+      .flatMap((object) => recordedBy(object) ?? []);
+    // Someone may have written the id of one machine into the status of two objects.
+    const ids = [...new Set(recorded)].filter(
+      (id) => shown.has(id) || (before.has(id) && !this.#destroyed.has(id)),
+    );
     const bad = ids.filter((id) => !shown.has(id) || BAD.has(shown.get(id)));
     const allowed = allowedBadOf(maxUnhealthy, ids.length + unsure);
     if (allowed === undefined || bad.length === 0) return false;

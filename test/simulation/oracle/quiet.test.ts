@@ -414,6 +414,16 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
     },
   ],
   [
+    'the machine whose host is silent is given up although a person wrote its id into the status of another object',
+    new Bench(),
+    async (bench) => {
+      const [first = 0] = await silentFor(bench, { machines: 6, silent: 1, seconds: 30 });
+      bench.invariants.byPerson(() => bench.users.editStatus('m-5', first));
+      for (let passed = 0; passed < 120; passed += 10) await bench.poll(10);
+      bench.sendDestroy(first);
+    },
+  ],
+  [
     'all machines are silent, and one of them is given up every eleven minutes after the hold',
     new Bench(),
     async (bench) => {
