@@ -197,6 +197,8 @@ const ANNOTATION_MEANINGS: Readonly<Record<keyof typeof annotations, string>> = 
   link: 'GpuInstance of a group: `TLS` if its machine serves by mutual TLS. Written by the operator only.',
   drainSince:
     'GpuInstance of a group: since when it finishes its work before it is stopped or destroyed. Written by the operator only.',
+  pricePerHour:
+    'EndpointSlice of a worker behind a gateway: what its machine costs an hour, in dollars. Written by the operator only.',
   wokenAt: 'GpuInstance of a group: when it was last asked to wake. Written by the operator only.',
 };
 

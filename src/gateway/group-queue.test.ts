@@ -132,6 +132,143 @@ describe('the choice of a worker', () => {
   });
 });
 
+describe('the speed of workers', () => {
+  /** A queue with `w1`, which has done `perf` units per second for 11 s while it had more to do. */
+  function measured(perf: number, settings: Partial<QueueSettings> = {}): GroupQueue {
+    const queue = queueWith({ maxQueueTimeMs: 2_000, ...settings });
+    queue.setWorkers(ready('w1'), 0);
+    for (let each = 0; each < 20; each += 1) queue.arrive({ id: `m${each}`, work: perf }, 0);
+    for (let each = 0; each < 20; each += 1)
+      queue.end(`m${each}`, { worker: 'w1', failed: false }, each * 1000);
+    return queue;
+  }
+
+  test('is reported once it was measured, also while a worker has no requests', () => {
+    expect(measured(3).report(20_000).workers).toEqual([{ name: 'w1', requests: 0, work: 0, perf: 3 }]);
+  });
+
+  test('is not measured by requests that were refused or broken off', () => {
+    const queue = queueWith({ maxQueueTimeMs: 2_000 });
+    queue.setWorkers(ready('w1'), 0);
+    for (let each = 0; each < 20; each += 1) queue.arrive({ id: `m${each}`, work: 3 }, 0);
+    for (let each = 0; each < 20; each += 1)
+      queue.end(`m${each}`, { worker: 'w1', failed: false, isComplete: false }, each * 1000);
+    expect(queue.report(20_000).workers).toEqual([]);
+  });
+
+  test('decides who has done a request first, whoever has less work', () => {
+    const queue = measured(10, { expectedPerf: 1, maxQueueTimeMs: 60_000, maxHeld: 100 });
+    queue.setWorkers(ready('w1', 'w2'), 100_000);
+    queue.setWorkers(ready('w1', 'w2'), 200_000);
+    expect(picksOf(queue.arrive({ id: 'a', work: 5 }, 200_000))).toEqual([['a', 'w1', 'w2']]);
+    expect(picksOf(queue.arrive({ id: 'b', work: 1 }, 200_000))).toEqual([['b', 'w1', 'w2']]);
+  });
+
+  test('limits a worker in place of expectedPerf', () => {
+    const queue = measured(3, { expectedPerf: 1_000 });
+    queue.arrive({ id: 'a', work: 7 }, 100_000);
+    expect(queue.arrive({ id: 'b', work: 1 }, 100_000)).toEqual([]);
+  });
+
+  test('is that of the others for a worker that was not measured, where nothing is expected', () => {
+    const queue = measured(3);
+    queue.setWorkers([...ready('w2'), { name: 'w1', ready: false }], 100_000);
+    queue.arrive({ id: 'a', work: 7 }, 100_000);
+    expect(queue.arrive({ id: 'b', work: 1 }, 100_000)).toEqual([]);
+  });
+
+  test('is forgotten with the worker', () => {
+    const queue = measured(3);
+    queue.setWorkers([], 100_000);
+    queue.setWorkers(ready('w1'), 100_001);
+    expect(queue.report(100_001).workers).toEqual([]);
+  });
+});
+
+describe('workers of different prices', () => {
+  test('are taken from the cheapest where they are equal otherwise, those without a price last', () => {
+    const queue = queueWith();
+    const priced = [
+      { name: 'w1', ready: true },
+      { name: 'w2', ready: true, pricePerHour: 700_000 },
+      { name: 'w3', ready: true, pricePerHour: 400_000 },
+    ];
+    queue.setWorkers(priced, 0);
+    expect(picksOf(queue.arrive({ id: 'a', work: 1 }, 0))).toEqual([['a', 'w3', 'w2', 'w1']]);
+    expect(picksOf(queue.arrive({ id: 'b', work: 1 }, 0))).toEqual([['b', 'w2', 'w1', 'w3']]);
+  });
+});
+
+describe('a worker that became ready', () => {
+  /** How many of 22 requests that come at once `w2` gets beside `w1`. */
+  function shareOf(queue: GroupQueue, now: number): number {
+    const first = Array.from({ length: 22 }, (_, each) =>
+      picksOf(queue.arrive({ id: `r${each}`, work: 1 }, now)).map(([, worker]) => worker),
+    );
+    return first.flat().filter((name) => name === 'w2').length;
+  }
+  const joined = (): GroupQueue => {
+    const queue = queueWith({ maxHeld: 100 });
+    queue.setWorkers(ready('w1'), 0);
+    queue.setWorkers(ready('w1', 'w2'), 100_000);
+    return queue;
+  };
+
+  test.each([
+    [0, 2],
+    [3_000, 2],
+    [15_000, 7],
+    [30_000, 11],
+    [90_000, 11],
+  ])('takes its share %s ms later: %s of 22', (age, share) => {
+    expect(shareOf(joined(), 100_000 + age)).toBe(share);
+  });
+
+  test('takes all of them where the others are full', () => {
+    const queue = queueWith({ expectedPerf: 1, maxQueueTimeMs: 0 });
+    queue.setWorkers(ready('w1'), 0);
+    queue.arrive({ id: 'a', work: 1 }, 50_000);
+    queue.setWorkers(ready('w1', 'w2'), 100_000);
+    expect(picksOf(queue.arrive({ id: 'b', work: 1 }, 100_000))).toEqual([['b', 'w2']]);
+  });
+
+  test('is any worker that was not ready, or failed', () => {
+    const drained = joined();
+    drained.setWorkers([...ready('w1'), { name: 'w2', ready: false }], 200_000);
+    drained.setWorkers(ready('w1', 'w2'), 200_000);
+    expect(shareOf(drained, 203_000)).toBe(2);
+    const failed = joined();
+    failed.setOthers({ count: 1, work: new Map([['w1', 5]]) }, 200_000);
+    failed.arrive({ id: 'f', work: 1 }, 200_000);
+    failed.end('f', { worker: 'w2', failed: true }, 200_000);
+    failed.setOthers({ count: 0, work: new Map() }, 200_000);
+    expect(shareOf(failed, 213_000)).toBe(2);
+  });
+});
+
+describe('a worker that fails', () => {
+  test('is reported with what it did, until it serves again or for 10 s', () => {
+    const queue = queueWith();
+    queue.setWorkers(ready('w1'), 0);
+    for (const id of ['a', 'b']) queue.arrive({ id, work: 1 }, 0);
+    queue.end('a', { worker: 'w1', failed: true, failure: 'it answered 503' }, 100);
+    const failing = { name: 'w1', failing: 'it answered 503' };
+    expect(queue.report(10_099).workers).toMatchObject([failing]);
+    expect(queue.report(10_100).workers).toEqual([{ name: 'w1', requests: 1, work: 1 }]);
+    queue.end('b', { worker: 'w1', failed: false }, 200);
+    expect(queue.report(201).workers).toEqual([]);
+  });
+
+  test('still fails where a client has left before it was reached', () => {
+    const queue = queueWith();
+    queue.setWorkers(ready('w1'), 0);
+    for (const id of ['a', 'b']) queue.arrive({ id, work: 1 }, 0);
+    queue.end('a', { worker: 'w1', failed: true }, 100);
+    queue.end('b', { worker: undefined, failed: false }, 200);
+    expect(queue.report(201).workers).toMatchObject([{ failing: 'a request to it failed' }]);
+  });
+});
+
 describe('what a queue reports', () => {
   test('counts the work of requests that came, of those that left while held, and of those refused', () => {
     const queue = queueWith({ maxHeld: 2 });
@@ -139,7 +276,7 @@ describe('what a queue reports', () => {
     queue.arrive({ id: 'held', work: 5 }, 0);
     queue.arrive({ id: 'too many', work: 7 }, 0);
     queue.leave('left');
-    expect(queue.report()).toEqual({
+    expect(queue.report(1)).toEqual({
       ...{ arrivedWork: 15, overestimatedWork: 3, refusedWork: 7 },
       ...{ heldRequests: 1, heldWork: 5, workers: [] },
     });
@@ -155,7 +292,7 @@ describe('what a queue reports', () => {
     const queue = queueWith();
     queue.arrive({ id: 'a', work: 2 }, 0);
     refuse(queue);
-    expect(queue.report()).toMatchObject({
+    expect(queue.report(1)).toMatchObject({
       arrivedWork: 2,
       overestimatedWork: 0,
       refusedWork: 2,
@@ -175,7 +312,7 @@ describe('what a queue reports', () => {
       queue.setWorkers(ready('w1'), 0);
       queue.arrive({ id: 'a', work: 10 }, 0);
       queue.end('a', { worker: 'w1', failed: false, work }, 1);
-      expect(queue.report()).toMatchObject({ arrivedWork, overestimatedWork, workers: [] });
+      expect(queue.report(1)).toMatchObject({ arrivedWork, overestimatedWork, workers: [] });
     },
   );
 
@@ -183,12 +320,12 @@ describe('what a queue reports', () => {
     const queue = queueWith();
     queue.setWorkers(ready('w1', 'w2'), 0);
     for (const [id, work] of Object.entries({ a: 4, b: 1, c: 1 })) queue.arrive({ id, work }, 0);
-    expect(queue.report().workers).toEqual([
+    expect(queue.report(1).workers).toEqual([
       { name: 'w1', requests: 1, work: 4 },
       { name: 'w2', requests: 2, work: 2 },
     ]);
     queue.end('a', { worker: 'w1', failed: false }, 1);
-    expect(queue.report()).toMatchObject({ arrivedWork: 6, workers: [{ name: 'w2', requests: 2 }] });
+    expect(queue.report(1)).toMatchObject({ arrivedWork: 6, workers: [{ name: 'w2', requests: 2 }] });
   });
 });
 
@@ -196,15 +333,27 @@ describe('workers that other pickers use as well', () => {
   test('are chosen by the work that they have from all of them', () => {
     const queue = queueWith();
     queue.setWorkers(ready('w1', 'w2'), 0);
-    queue.setOthers(new Map([['w1', 10]]), 0);
+    queue.setOthers({ count: 1, work: new Map([['w1', 10]]) }, 0);
     expect(picksOf(queue.arrive({ id: 'a', work: 1 }, 1))).toEqual([['a', 'w2', 'w1']]);
+  });
+
+  test('are left a part for each of the others, until it is known what they take', () => {
+    const queue = queueWith({ expectedPerf: 1, maxQueueTimeMs: 7_000, maxHeld: 100 });
+    queue.setWorkers(ready('w1'), 0);
+    queue.setOthers({ count: 1, work: new Map() }, 0);
+    for (let each = 0; each < 20; each += 1) queue.arrive({ id: `r${each}`, work: 1 }, 1);
+    expect(queue.inFlightRequests()).toBe(4);
+    queue.setOthers({ count: 1, work: new Map() }, 1_000);
+    expect(queue.inFlightRequests()).toBe(6);
+    queue.setOthers({ count: 0, work: new Map() }, 2_000);
+    expect(queue.inFlightRequests()).toBe(8);
   });
 
   test('accept nothing while all of it takes longer than maxQueueTime, and again when it is less', () => {
     const queue = queueWith({ expectedPerf: 1, maxQueueTimeMs: 5_000 });
     queue.setWorkers(ready('w1'), 0);
-    queue.setOthers(new Map([['w1', 6]]), 0);
+    queue.setOthers({ count: 1, work: new Map([['w1', 6]]) }, 0);
     expect(queue.arrive({ id: 'a', work: 1 }, 1)).toEqual([]);
-    expect(picksOf(queue.setOthers(new Map(), 2))).toEqual([['a', 'w1']]);
+    expect(picksOf(queue.setOthers({ count: 1, work: new Map() }, 2))).toEqual([['a', 'w1']]);
   });
 });

@@ -1,8 +1,13 @@
+import type { MicroDollars } from '../lib/money.ts';
+import { WorkerSpeed } from './worker-speed.ts';
+
 /** A worker as the queue sees it. */
 export interface WorkerView {
   readonly name: string;
   /** False: it finishes what it has, and gets nothing new. */
   readonly ready: boolean;
+  /** Undefined where it is not known. */
+  readonly pricePerHour?: MicroDollars | undefined;
 }
 
 /** How requests of a group wait. */
@@ -11,7 +16,7 @@ export interface QueueSettings {
   readonly maxHeld: number;
   /** The longest that a request may wait in a worker. */
   readonly maxQueueTimeMs: number;
-  /** Work per second of one worker; undefined: any number of requests fits into one. */
+  /** Work per second of a worker that was not measured; undefined: what the others do, and without any no limit. */
   readonly expectedPerf: number | undefined;
 }
 
@@ -19,6 +24,13 @@ export interface QueueSettings {
 export interface Blocked {
   readonly reason: string;
   readonly message: string;
+}
+
+/** What is known of the other pickers of a group. */
+export interface OtherPickers {
+  readonly count: number;
+  /** Work that workers have through them, by name; a worker that has none is left out. */
+  readonly work: ReadonlyMap<string, number>;
 }
 
 export interface Arrival {
@@ -54,6 +66,10 @@ export interface Ending {
   readonly worker: string | undefined;
   /** A worker that was tried did not do what it should: it answered 5xx or could not be reached. */
   readonly failed: boolean;
+  /** What it did instead, for people. */
+  readonly failure?: string | undefined;
+  /** False where it was refused or broken off: how long that took says nothing of the worker's speed. */
+  readonly isComplete?: boolean | undefined;
   /** Units of work that it was in the end; left out where that is what it counted as at its arrival. */
   readonly work?: number | undefined;
 }
@@ -65,8 +81,16 @@ export interface QueueReport {
   readonly refusedWork: number;
   readonly heldRequests: number;
   readonly heldWork: number;
-  /** Those that have requests. */
-  readonly workers: readonly { readonly name: string; readonly requests: number; readonly work: number }[];
+  /** Those that have requests, that fail, or whose speed was measured. */
+  readonly workers: readonly {
+    readonly name: string;
+    readonly requests: number;
+    readonly work: number;
+    /** Units of work per second, where it was measured. */
+    readonly perf?: number;
+    /** Why requests to it fail, where they do. */
+    readonly failing?: string;
+  }[];
 }
 
 interface Held {
@@ -84,27 +108,57 @@ interface InFlight {
 const MAX_CANDIDATES = 3;
 /** A worker that failed comes after all others for so long. */
 const SHUNNED_MS = 10_000;
+/** From then on, and from when it became ready, its share of the requests grows for so long. */
+const SLOW_START_MS = 30_000;
+/** What it begins with. */
+const FIRST_SHARE = 0.1;
 /** Where requests still wait and none is ready, the wake is repeated: what was started may have failed. */
 const WAKE_AGAIN_MS = 30_000;
+
+/** A worker with what it has. */
+interface WorkerState {
+  readonly name: string;
+  readonly speed: WorkerSpeed;
+  /** From this picker. */
+  requests: number;
+  work: number;
+  /** Work that it had from other pickers when that was last known, and from this one then. */
+  others: number;
+  sharedWork: number;
+  isReady: boolean;
+  isListed: boolean;
+  /** From when on its share grows. */
+  startsAt: number;
+  failure: { readonly at: number; readonly why: string } | undefined;
+}
+
+interface Choice {
+  readonly worker: WorkerState;
+  readonly isShunned: boolean;
+  readonly wait: number;
+}
 
 /**
  * The requests of one group: each is given a worker in the order of arrival, or waits until one accepts it. Pure: the
  * time is an argument, in milliseconds, and each event returns what is to be done.
  *
- * A worker accepts a request if the work that it has, from all pickers, is done within `maxQueueTime`. The one with the
- * least work is taken; of equal ones the first by name. One that failed within 10 s comes last, and is still taken before
- * nothing.
+ * A worker accepts a request if the work that it has, from all pickers, is done within `maxQueueTime`. The one that has
+ * done the request first is taken, by the speed that was measured or is expected; of equal ones the cheapest, then the
+ * first by name. One that became ready counts as slower for 30 s, the less so the longer it is. One that failed within
+ * 10 s comes last, is still taken before nothing, and begins slowly as well.
  */
 export class GroupQueue {
   #settings: QueueSettings;
-  #workers: readonly WorkerView[] = [];
+  /** Those that are there, and those that are gone and still have requests. */
+  readonly #workers = new Map<string, WorkerState>();
+  /** In the order in which equal ones are taken. */
+  #ready: readonly WorkerState[] = [];
   #blocked: Blocked | undefined;
   readonly #held = new Map<string, Held>();
   readonly #inFlight = new Map<string, InFlight>();
-  readonly #workOf = new Map<string, number>();
-  readonly #failedAt = new Map<string, number>();
-  /** Work that the workers have from other pickers. */
-  #others: ReadonlyMap<string, number> = new Map();
+  #others: OtherPickers = { count: 0, work: new Map() };
+  /** Of workers that were not measured. */
+  #typicalPerf: number | undefined;
   #arrivedWork = 0;
   #overestimatedWork = 0;
   #refusedWork = 0;
@@ -112,18 +166,38 @@ export class GroupQueue {
 
   constructor(settings: QueueSettings) {
     this.#settings = settings;
+    this.#setTypicalPerf();
   }
 
   configure(settings: QueueSettings, now: number): readonly Effect[] {
     this.#settings = settings;
-    return this.#advance(now);
+    this.#setTypicalPerf();
+    return this.#advanceAll(now);
   }
 
   setWorkers(workers: readonly WorkerView[], now: number): readonly Effect[] {
-    this.#workers = workers;
-    const names = new Set(workers.map(({ name }) => name));
-    for (const name of this.#failedAt.keys()) if (!names.has(name)) this.#failedAt.delete(name);
-    return this.#advance(now);
+    const former = new Map(this.#workers);
+    this.#workers.clear();
+    for (const { name, ready } of workers) {
+      const state = former.get(name);
+      former.delete(name);
+      this.#workers.set(name, this.#listed(name, state, ready, now));
+    }
+    for (const [name, state] of former) {
+      if (state.requests > 0) this.#workers.set(name, { ...state, isReady: false, isListed: false });
+    }
+    const prices = new Map(
+      workers.map(({ name, pricePerHour = Number.POSITIVE_INFINITY }) => [name, pricePerHour]),
+    );
+    const priceOf = ({ name }: WorkerState) => prices.get(name) ?? 0;
+    this.#ready = [...this.#workers.values()]
+      .filter(({ isReady }) => isReady)
+      .toSorted((one, other) => {
+        if (priceOf(one) !== priceOf(other)) return priceOf(one) < priceOf(other) ? -1 : 1;
+        return one.name < other.name ? -1 : 1;
+      });
+    this.#setTypicalPerf();
+    return this.#advanceAll(now);
   }
 
   /** Undefined: workers can be started. */
@@ -132,10 +206,15 @@ export class GroupQueue {
     return this.#advance(now);
   }
 
-  /** Work that workers have through other pickers, by their names: the limits of a worker are shared. */
-  setOthers(work: ReadonlyMap<string, number>, now: number): readonly Effect[] {
-    this.#others = work;
-    return this.#advance(now);
+  /** What is known of other pickers from now on: the limits of a worker are shared. */
+  setOthers(others: OtherPickers, now: number): readonly Effect[] {
+    this.#others = others;
+    for (const worker of this.#workers.values()) {
+      pass(worker, now);
+      worker.others = others.work.get(worker.name) ?? 0;
+      worker.sharedWork = worker.work;
+    }
+    return this.#advanceAll(now);
   }
 
   arrive({ id, work }: Arrival, now: number): readonly Effect[] {
@@ -159,25 +238,22 @@ export class GroupQueue {
   }
 
   /** A request that was picked for has ended. What it was estimated at is corrected to what it was, up or down. */
-  end(id: string, { worker, failed, work }: Ending, now: number): readonly Effect[] {
+  end(id: string, ending: Ending, now: number): readonly Effect[] {
     const one = this.#inFlight.get(id);
     if (!one) return [];
     this.#inFlight.delete(id);
-    const excess = one.work - (work ?? one.work);
+    const work = ending.work ?? one.work;
+    const excess = one.work - work;
     if (excess > 0) this.#overestimatedWork += excess;
     else this.#arrivedWork -= excess;
-    const rest = (this.#workOf.get(one.worker) ?? 0) - one.work;
-    if (rest > 0) this.#workOf.set(one.worker, rest);
-    else this.#workOf.delete(one.worker);
-    // A first choice that another one had to stand in for has failed as well.
-    const failing = failed
-      ? (worker ?? one.worker)
-      : worker !== undefined && worker !== one.worker
-        ? one.worker
-        : undefined;
-    if (failing === undefined) this.#failedAt.delete(one.worker);
-    else this.#failedAt.set(failing, now);
-    return this.#advance(now);
+    this.#judge(one.worker, ending, now);
+    const worker = this.#workers.get(one.worker);
+    if (!worker) return this.#advance(now);
+    this.#release(worker, one.work, now);
+    if (isDoneBy(worker.name, ending)) this.#measure(worker, work, now);
+    const effects = this.#advance(now);
+    this.#rest(worker);
+    return effects;
   }
 
   tick(now: number): readonly Effect[] {
@@ -200,26 +276,103 @@ export class GroupQueue {
     return this.#inFlight.size;
   }
 
-  report(): QueueReport {
+  report(now: number): QueueReport {
     const held = [...this.#held.values()];
-    const requests = new Map<string, number>();
-    for (const { worker } of this.#inFlight.values()) requests.set(worker, (requests.get(worker) ?? 0) + 1);
+    const workers = [...this.#workers.values()].flatMap((worker) => {
+      const { name, requests, work, speed, failure } = worker;
+      const perf = speed.perf();
+      const isFailing = isShunned(worker, now);
+      if (requests === 0 && perf === undefined && !isFailing) return [];
+      return [
+        {
+          ...{ name, requests, work },
+          ...(perf !== undefined && { perf }),
+          ...(isFailing && failure && { failing: failure.why }),
+        },
+      ];
+    });
     return {
       arrivedWork: this.#arrivedWork,
       overestimatedWork: this.#overestimatedWork,
       refusedWork: this.#refusedWork,
       heldRequests: held.length,
       heldWork: held.reduce((sum, { work }) => sum + work, 0),
-      workers: [...requests].map(([name, count]) => ({
-        name,
-        requests: count,
-        work: this.#workOf.get(name) ?? 0,
-      })),
+      workers,
     };
   }
 
   readyWorkers(): number {
-    return this.#workers.filter(({ ready }) => ready).length;
+    return this.#ready.length;
+  }
+
+  /** A worker that comes back may have another machine: what was known of it is forgotten. */
+  #listed(name: string, state: WorkerState | undefined, isReady: boolean, now: number): WorkerState {
+    const isKnown = state?.isListed === true;
+    const startsAt = isKnown && (state.isReady || !isReady) ? state.startsAt : now;
+    if (isKnown) return { ...state, isReady, startsAt };
+    const { requests = 0, work = 0 } = state ?? {};
+    const others = this.#others.work.get(name) ?? 0;
+    return {
+      ...{ name, requests, work, others, isReady, startsAt },
+      ...{ speed: new WorkerSpeed(), sharedWork: work, isListed: true, failure: undefined },
+    };
+  }
+
+  /** Whether what came of a request says that a worker fails, or that it does so no more. */
+  #judge(chosen: string, ending: Ending, now: number): void {
+    const { worker, failed, failure = 'a request to it failed' } = ending;
+    if (failed) this.#fail(worker ?? chosen, failure, now);
+    // A first choice that another one had to stand in for has failed as well.
+    else if (worker !== undefined && worker !== chosen)
+      this.#fail(chosen, 'another worker had to stand in for it', now);
+    else if (worker === chosen) this.#recover(chosen, now);
+  }
+
+  #fail(name: string, why: string, now: number): void {
+    const worker = this.#workers.get(name);
+    if (!worker?.isListed) return;
+    worker.failure = { at: now, why };
+    worker.startsAt = now + SHUNNED_MS;
+    worker.speed.fail();
+  }
+
+  #recover(name: string, now: number): void {
+    const worker = this.#workers.get(name);
+    if (!worker) return;
+    worker.failure = undefined;
+    worker.startsAt = Math.min(worker.startsAt, now);
+  }
+
+  #release(worker: WorkerState, work: number, now: number): void {
+    pass(worker, now);
+    worker.requests -= 1;
+    // Sums of fractions leave a rest.
+    worker.work = worker.requests === 0 ? 0 : Math.max(0, worker.work - work);
+    if (worker.requests === 0 && !worker.isListed) this.#workers.delete(worker.name);
+  }
+
+  #measure({ speed }: WorkerState, work: number, now: number): void {
+    if (speed.done(work, this.#settings.maxQueueTimeMs, now)) this.#setTypicalPerf();
+  }
+
+  #setTypicalPerf(): void {
+    const { expectedPerf } = this.#settings;
+    const isExpected = expectedPerf !== undefined && expectedPerf > 0;
+    const measured = isExpected ? [] : [...this.#workers.values()].flatMap(measuredPerf);
+    const mean = measured.reduce((sum, perf) => sum + perf, 0) / measured.length;
+    this.#typicalPerf = isExpected ? expectedPerf : measured.length > 0 ? mean : undefined;
+  }
+
+  /** After what may change all workers. */
+  #advanceAll(now: number): readonly Effect[] {
+    const effects = this.#advance(now);
+    for (const worker of this.#workers.values()) this.#rest(worker);
+    return effects;
+  }
+
+  #rest(worker: WorkerState): void {
+    const { requests, speed } = worker;
+    speed.rest({ requests, work: knownWorkOf(worker), isFull: !this.#accepts(worker) });
   }
 
   #advance(now: number): readonly Effect[] {
@@ -237,41 +390,56 @@ export class GroupQueue {
   #picks(now: number): readonly Effect[] {
     const picks: Effect[] = [];
     for (const { id, work, since } of this.#held.values()) {
-      const candidates = this.#candidates(now);
-      const [worker] = candidates;
+      const choices = this.#choices(work, now);
+      const [worker] = choices;
       if (worker === undefined) break;
       this.#held.delete(id);
-      this.#inFlight.set(id, { work, worker });
-      this.#workOf.set(worker, (this.#workOf.get(worker) ?? 0) + work);
-      picks.push({ type: 'pick', id, candidates, waitMs: now - since });
+      this.#inFlight.set(id, { work, worker: worker.name });
+      pass(worker, now);
+      worker.requests += 1;
+      worker.work += work;
+      picks.push({ type: 'pick', id, candidates: choices.map(({ name }) => name), waitMs: now - since });
     }
     return picks;
   }
 
-  #candidates(now: number): readonly string[] {
-    const order = this.#workers
-      .filter(({ name, ready }) => ready && this.#accepts(name))
-      .map(({ name }) => ({ name, work: this.#allWorkOf(name), shunned: this.#isShunned(name, now) }))
-      .toSorted((one, other) => {
-        if (one.shunned !== other.shunned) return one.shunned ? 1 : -1;
-        return one.work - other.work || (one.name < other.name ? -1 : 1);
-      });
-    return order.slice(0, MAX_CANDIDATES).map(({ name }) => name);
+  /** The best few of those that accept a request, the best first. */
+  #choices(work: number, now: number): readonly WorkerState[] {
+    const best: Choice[] = [];
+    for (const worker of this.#ready) {
+      if (!this.#accepts(worker)) continue;
+      const choice = { worker, isShunned: isShunned(worker, now), wait: this.#waitOf(worker, work, now) };
+      const place = best.findIndex((other) => isBetter(choice, other));
+      if (place >= 0) best.splice(place, 0, choice);
+      else best.push(choice);
+      if (best.length > MAX_CANDIDATES) best.pop();
+    }
+    return best.map(({ worker }) => worker);
   }
 
-  #accepts(name: string): boolean {
-    const { expectedPerf, maxQueueTimeMs } = this.#settings;
-    if (expectedPerf === undefined || expectedPerf <= 0) return true;
-    return (this.#allWorkOf(name) / expectedPerf) * 1000 <= maxQueueTimeMs;
+  #accepts(worker: WorkerState): boolean {
+    const perf = this.#perfOf(worker);
+    if (perf === undefined) return true;
+    return (this.#allWorkOf(worker) / perf) * 1000 <= this.#settings.maxQueueTimeMs;
   }
 
-  #allWorkOf(name: string): number {
-    return (this.#workOf.get(name) ?? 0) + (this.#others.get(name) ?? 0);
+  /** Seconds until it has done what it has and this as well; by work alone where no speed is known. */
+  #waitOf(worker: WorkerState, work: number, now: number): number {
+    const perf = this.#perfOf(worker) ?? 1;
+    return (this.#allWorkOf(worker) + work) / (perf * shareOf(worker, now));
   }
 
-  #isShunned(name: string, now: number): boolean {
-    const failedAt = this.#failedAt.get(name);
-    return failedAt !== undefined && now - failedAt < SHUNNED_MS;
+  /**
+   * What a worker has from all pickers. Each of the others is taken to have given it as much as this one since their work
+   * was known: so all of them together keep its limit, also when requests come to all of them at once.
+   */
+  #allWorkOf(worker: WorkerState): number {
+    const given = Math.max(0, worker.work - worker.sharedWork);
+    return knownWorkOf(worker) + given * this.#others.count;
+  }
+
+  #perfOf({ speed }: WorkerState): number | undefined {
+    return speed.perf() ?? this.#typicalPerf;
   }
 
   /** Where a worker is ready they wait for it: it comes free. */
@@ -302,6 +470,39 @@ export class GroupQueue {
     this.#wokenAt = now;
     return [{ type: 'wake' }];
   }
+}
+
+function isBetter(one: Choice, other: Choice): boolean {
+  return one.isShunned === other.isShunned ? one.wait < other.wait : other.isShunned;
+}
+
+function knownWorkOf({ work, others }: WorkerState): number {
+  return work + others;
+}
+
+/** Counts the time until now for the work that a worker has had; it is about to change. */
+function pass(worker: WorkerState, now: number): void {
+  const all = knownWorkOf(worker);
+  worker.speed.pass(all > 0 ? worker.work / all : 1, now);
+}
+
+function measuredPerf({ isListed, speed }: WorkerState): readonly number[] {
+  const perf = isListed ? speed.perf() : undefined;
+  return perf === undefined ? [] : [perf];
+}
+
+/** Whether a request was done by the worker that it was given to, so that it tells of its speed. */
+function isDoneBy(name: string, { worker, failed, isComplete = true }: Ending): boolean {
+  return isComplete && !failed && worker === name;
+}
+
+function isShunned({ failure }: WorkerState, now: number): boolean {
+  return failure !== undefined && now - failure.at < SHUNNED_MS;
+}
+
+/** The part of its speed that a worker counts with. */
+function shareOf({ startsAt }: WorkerState, now: number): number {
+  return Math.min(1, Math.max(FIRST_SHARE, (now - startsAt) / SLOW_START_MS));
 }
 
 const RETRY_AFTER_S = { queue_full: 5, hold_expired: 10, workers_blocked: 60 } as const;

@@ -30,7 +30,7 @@ function group(spec: Record<string, unknown> = {}, conditions: readonly object[]
   } as never);
 }
 
-function slice(worker: string, ready: boolean, address = '203.0.113.7') {
+function slice(worker: string, ready: boolean, address = '203.0.113.7', annotations = {}) {
   return keptSlice({
     apiVersion: 'discovery.k8s.io/v1',
     kind: 'EndpointSlice',
@@ -38,6 +38,7 @@ function slice(worker: string, ready: boolean, address = '203.0.113.7') {
       namespace: 'default',
       name: `${worker}-endpoint`,
       labels: { [labels.endpointGroup]: 'llm', other: 'label' },
+      annotations: { note: 'other', ...annotations },
       ownerReferences: [{ apiVersion: 'v', kind: 'GpuInstance', name: worker, uid: 'u', controller: true }],
     },
     endpoints: [{ addresses: [address], conditions: { ready } }],
@@ -81,6 +82,14 @@ test('orders workers by name, dials them as it is set, and knows which only fini
   expect(workersOf(group(), slices, dialled)).toEqual([
     { name: 'w1', address: '127.0.0.1:40001', ready: true },
     { name: 'w2', address: '[2001:db8::7]:40001', ready: false },
+  ]);
+});
+
+test('knows what a worker costs where the operator has written it', () => {
+  const priced = slice('w1', true, undefined, { 'gpurental.dev/price-per-hour': '0.45' });
+  expect(workersOf(group(), [priced, slice('w2', true)], same)).toMatchObject([
+    { name: 'w1', pricePerHour: 450_000 },
+    { name: 'w2', pricePerHour: undefined },
   ]);
 });
 

@@ -1,7 +1,8 @@
 import type { EndpointGroupCondition } from '../api/v1alpha1/conditions.ts';
 import type { EndpointGroup } from '../api/v1alpha1/endpoint-group.ts';
-import { labels } from '../api/v1alpha1/names.ts';
+import { annotations, labels } from '../api/v1alpha1/names.ts';
 import { type Link, linkOfGroup, workerDnsName } from '../api/v1alpha1/worker-link.ts';
+import { type MicroDollars, parseDollars } from '../lib/money.ts';
 import type { ObjectMeta } from '../lib/object-meta.ts';
 import { parseDuration } from '../lib/time.ts';
 import type { Condition, KubeObject } from '../runtime/kube/kube-object.ts';
@@ -63,6 +64,8 @@ export interface PublishedWorker {
   readonly dnsName: string | undefined;
   /** False: it finishes what it has. */
   readonly ready: boolean;
+  /** Of its machine; undefined where the operator has not written it. */
+  readonly pricePerHour: MicroDollars | undefined;
 }
 
 /** Labels by which the slices of workers are found. */
@@ -86,7 +89,11 @@ export function keptGroup(object: KubeObject): GatewayGroup {
 /** The same of a slice. */
 export function keptSlice(object: KubeObject): WorkerSlice {
   const { endpoints, ports, ...rest } = object as WorkerSlice;
-  const metadata = keptMeta(object.metadata, [labels.endpointGroup, labels.instance, labels.link]);
+  const price = object.metadata.annotations?.[annotations.pricePerHour];
+  const metadata = {
+    ...keptMeta(object.metadata, [labels.endpointGroup, labels.instance, labels.link]),
+    ...(price !== undefined && { annotations: { [annotations.pricePerHour]: price } }),
+  };
   return { apiVersion: rest.apiVersion, kind: rest.kind, metadata, endpoints, ports };
 }
 
@@ -157,6 +164,7 @@ export function workersOf(
         dnsName: link === 'TLS' ? dnsNameOf(group, ownerOf(slice)?.uid ?? '') : undefined,
         address: `${host.includes(':') ? `[${host}]` : host}:${number}`,
         ready: endpoint.conditions?.ready !== false,
+        pricePerHour: parseDollars(slice.metadata.annotations?.[annotations.pricePerHour]),
       },
     ];
   });

@@ -100,10 +100,11 @@ export class Picker {
   }
 
   /** What the operator knows of other pickers, which share the workers. A group that it leaves out has none of theirs. */
-  shareWorkers({ groups }: GatewayReply): void {
+  shareWorkers({ pickers, groups }: GatewayReply): void {
     const replied = new Map(groups.map((group) => [objectKey(group), group.workers]));
     for (const [key, group] of this.#groups) {
-      group.setOthers(new Map((replied.get(key) ?? []).map(({ name, work }) => [name, work])));
+      const work = new Map((replied.get(key) ?? []).map((worker) => [worker.name, worker.work]));
+      group.setOthers({ count: pickers - 1, work });
     }
   }
 

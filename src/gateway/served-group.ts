@@ -5,7 +5,7 @@ import type { CallerKeys } from './caller-keys.ts';
 import { CLUSTER_HEADER, DESTINATION_HEADER, REQUEST_ID_HEADER } from './envoy-config.ts';
 import type { Answer, RequestHead } from './ext-proc.ts';
 import type { GatewayMetrics, GroupFigures } from './gateway-metrics.ts';
-import { type Blocked, type Effect, GroupQueue } from './group-queue.ts';
+import { type Blocked, type Effect, GroupQueue, type OtherPickers } from './group-queue.ts';
 import type { GroupSettings, PublishedWorker } from './group-view.ts';
 import { errorReply } from './openai-error.ts';
 
@@ -59,6 +59,8 @@ export class ServedGroup {
   #settings: GroupSettings;
   #access: Access = { type: 'unknown', problem: 'The keys of this group have not been read yet.' };
   #workers: readonly PublishedWorker[] = [];
+  /** Their names by their addresses: shared by all that are picked for until they change. */
+  #names: ReadonlyMap<string, string> = new Map();
   #timer: Timer | undefined;
 
   constructor(options: ServedGroupOptions) {
@@ -75,6 +77,7 @@ export class ServedGroup {
   update(settings: GroupSettings, workers: readonly PublishedWorker[], blocked: Blocked | undefined): void {
     this.#settings = settings;
     this.#workers = workers;
+    this.#names = new Map(workers.map(({ name, address }) => [address, name]));
     const now = this.#options.clock.monotonic();
     this.#carryOut(this.#queue.configure(settings, now));
     this.#carryOut(this.#queue.setWorkers(workers, now));
@@ -114,7 +117,9 @@ export class ServedGroup {
       ...{ caller: picked.caller, work: picked.work },
       ...{ unit, status, retries, firstByteMs },
     });
-    this.#carryOut(this.#queue.end(id, { worker, failed: status >= 500 }, clock.monotonic()));
+    const ending = { worker, failed: status >= 500, failure: `it answered ${status}` };
+    const isComplete = status < 400 && status > 0;
+    this.#carryOut(this.#queue.end(id, { ...ending, isComplete }, clock.monotonic()));
     return true;
   }
 
@@ -129,13 +134,13 @@ export class ServedGroup {
   /** What the operator is to know of this group. */
   report(): GatewayGroupReport {
     const { namespace, name } = this.#settings;
-    const { workers, ...work } = this.#queue.report();
+    const { workers, ...work } = this.#queue.report(this.#options.clock.monotonic());
     return { namespace, name, ...work, workers: [...workers] };
   }
 
-  /** Work that workers have through other pickers, by their names. */
-  setOthers(work: ReadonlyMap<string, number>): void {
-    this.#carryOut(this.#queue.setOthers(work, this.#options.clock.monotonic()));
+  /** What the operator knows of other pickers. */
+  setOthers(others: OtherPickers): void {
+    this.#carryOut(this.#queue.setOthers(others, this.#options.clock.monotonic()));
   }
 
   figures(): GroupFigures {
@@ -221,8 +226,7 @@ export class ServedGroup {
   }
 
   #route({ caller, work, request }: Waiting, candidates: readonly string[]): Answer {
-    const workers = new Map(this.#workers.map(({ name, address }) => [address, name]));
-    this.#picked.set(request.id, { caller, work, workers });
+    this.#picked.set(request.id, { caller, work, workers: this.#names });
     const addresses = candidates.flatMap(
       (candidate) => this.#workers.find(({ name }) => name === candidate)?.address ?? [],
     );

@@ -90,6 +90,8 @@ export const annotations = {
   desiredRole: `${GROUP}/desired-role`,
   /** Since when a worker finishes its work before it is stopped or destroyed. Written by the operator only. */
   drainSince: `${GROUP}/drain-since`,
+  /** On the slice of a worker: what its machine costs an hour, in dollars. Written by the operator only. */
+  pricePerHour: `${GROUP}/price-per-hour`,
   /** When a cold worker was last asked to run. Written by the operator only. */
   wokenAt: `${GROUP}/woken-at`,
 } as const;

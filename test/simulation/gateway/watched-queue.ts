@@ -4,6 +4,7 @@ import {
   type Effect,
   type Ending,
   GroupQueue,
+  type OtherPickers,
   type QueueSettings,
   type WorkerView,
 } from '../../../src/gateway/group-queue.ts';
@@ -32,6 +33,7 @@ export interface Running {
 const MAX_CANDIDATES = 3;
 const WAKE_AGAIN_MS = 30_000;
 const SHUNNED_MS = 10_000;
+const SLOW_START_MS = 30_000;
 
 /** A queue beside books of its own: each event is judged by what the queue was given so far, never by what it holds. */
 export class WatchedQueue {
@@ -40,9 +42,13 @@ export class WatchedQueue {
   readonly #running = new Map<string, Running>();
   readonly #answered = new Set<string>();
   readonly #failedAt = new Map<string, number>();
+  readonly #startsAt = new Map<string, number>();
+  readonly #sharedWork = new Map<string, number>();
+  /** Measured speeds are judged by the world, which knows how fast its workers are; here they are taken as given. */
+  #speeds: ReadonlyMap<string, number> = new Map();
   #settings: QueueSettings;
   #workers: readonly WorkerView[] = [];
-  #others: ReadonlyMap<string, number> = new Map();
+  #others: OtherPickers = { count: 0, work: new Map() };
   #blocked: Blocked | undefined;
   #done = 0;
   #refused = 0;
@@ -59,9 +65,15 @@ export class WatchedQueue {
   }
 
   setWorkers(workers: readonly WorkerView[], now: number): void {
+    const former = new Map(this.#workers.map((worker) => [worker.name, worker]));
     this.#workers = workers;
     const names = workers.map(({ name }) => name);
     for (const name of this.#failedAt.keys()) if (!names.includes(name)) this.#failedAt.delete(name);
+    for (const { name, ready } of workers) {
+      const before = former.get(name);
+      if (!before || (ready && !before.ready)) this.#startsAt.set(name, now);
+      if (!before) this.#sharedWork.set(name, this.#ownWork(name));
+    }
     this.#judge(this.#queue.setWorkers(workers, now), now);
   }
 
@@ -70,9 +82,10 @@ export class WatchedQueue {
     this.#judge(this.#queue.setBlocked(blocked, now), now);
   }
 
-  setOthers(work: ReadonlyMap<string, number>, now: number): void {
-    this.#others = work;
-    this.#judge(this.#queue.setOthers(work, now), now);
+  setOthers(others: OtherPickers, now: number): void {
+    this.#others = others;
+    for (const { name } of this.#workers) this.#sharedWork.set(name, this.#ownWork(name));
+    this.#judge(this.#queue.setOthers(others, now), now);
   }
 
   arrive(arrival: Arrival, now: number): void {
@@ -116,19 +129,32 @@ export class WatchedQueue {
 
   /** What the other pickers are to know of it. */
   workOfWorkers(): ReadonlyMap<string, number> {
-    return new Map(this.#queue.report().workers.map(({ name, work }) => [name, work]));
+    return new Map(this.#queue.report(0).workers.map(({ name, work }) => [name, work]));
+  }
+
+  /** Of workers that were measured. */
+  speeds(): ReadonlyMap<string, number> {
+    return this.#speeds;
   }
 
   #settle({ work: estimate, candidates: [first] }: Running, { worker, failed, work }: Ending, now: number) {
     this.#done += work ?? estimate;
     if (first === undefined) return;
     const stoodIn = worker !== undefined && worker !== first;
-    if (failed) this.#failedAt.set(worker ?? first, now);
-    else if (stoodIn) this.#failedAt.set(first, now);
-    else this.#failedAt.delete(first);
+    const failing = failed ? (worker ?? first) : stoodIn ? first : undefined;
+    if (failing !== undefined && this.#workers.some(({ name }) => name === failing)) {
+      this.#failedAt.set(failing, now);
+      this.#startsAt.set(failing, now + SHUNNED_MS);
+    }
+    if (failing === undefined && worker === first) {
+      this.#failedAt.delete(first);
+      this.#startsAt.set(first, Math.min(now, this.#startsAt.get(first) ?? now));
+    }
   }
 
   #judge(effects: readonly Effect[], now: number, arrived?: string): void {
+    const { workers } = this.#queue.report(now);
+    this.#speeds = new Map(workers.flatMap(({ name, perf }) => (perf === undefined ? [] : [[name, perf]])));
     for (const effect of effects) {
       if (effect.type === 'wake') this.#judgeWake(now);
       else this.#judgeAnswer(effect, now, arrived);
@@ -162,7 +188,7 @@ export class WatchedQueue {
     this.#demand('hold', waitMs < this.#settings.holdMs, `${id} was picked for after ${waitMs} ms`);
     const best = this.#ready()
       .filter((name) => this.#accepts(name))
-      .sort((a, b) => this.#compare(a, b, now))
+      .sort((a, b) => this.#compare(a, b, work, now))
       .slice(0, MAX_CANDIDATES);
     const known = new Set(this.#ready());
     this.#demand(
@@ -219,7 +245,7 @@ export class WatchedQueue {
     const isAwake = isIdle || (this.#wokenAt !== undefined && now - this.#wokenAt < WAKE_AGAIN_MS);
     this.#demand('woken', isAwake, 'no wake is on its way');
     this.#demand('dueTime', this.nextAt() === this.#dueAt(oldest), `${this.nextAt()}`);
-    this.#checkSums();
+    this.#checkSums(now);
   }
 
   #dueAt(oldest: Asked | undefined): number | undefined {
@@ -228,8 +254,8 @@ export class WatchedQueue {
     return Math.min(oldest.since + this.#settings.holdMs, wake);
   }
 
-  #checkSums(): void {
-    const report = this.#queue.report();
+  #checkSums(now: number): void {
+    const report = this.#queue.report(now);
     const held = sum([...this.#held.values()]);
     const running = sum(this.running());
     const real = this.#done + this.#refused + held + running;
@@ -238,7 +264,9 @@ export class WatchedQueue {
     this.#demand('sums', report.refusedWork === this.#refused, `refused: ${report.refusedWork}`);
     const isHeld = report.heldRequests === this.#held.size && report.heldWork === held;
     this.#demand('sums', isHeld, `held: ${report.heldRequests}, ${report.heldWork}`);
-    const shares = report.workers.map(({ name, requests, work }) => `${name}:${requests}:${work}`);
+    const shares = report.workers
+      .filter(({ requests }) => requests > 0)
+      .map(({ name, requests, work }) => `${name}:${requests}:${work}`);
     this.#demand('sums', shares.sort().join() === this.#shares().join(), shares.join());
     const inFlight = this.#queue.inFlightRequests();
     this.#demand('sums', inFlight === this.#running.size, `in flight: ${inFlight}`);
@@ -258,19 +286,45 @@ export class WatchedQueue {
   }
 
   #accepts(name: string): boolean {
-    const { expectedPerf, maxQueueTimeMs } = this.#settings;
-    return expectedPerf === undefined || (1000 * this.#load(name)) / expectedPerf <= maxQueueTimeMs;
+    const speed = this.#speed(name);
+    return speed === undefined || (this.#load(name) / speed) * 1000 <= this.#settings.maxQueueTimeMs;
   }
 
+  /** Of those without a speed of their own: what is expected of them, else what the others do on average. */
+  #speed(name: string): number | undefined {
+    const own = this.#speeds.get(name);
+    if (own !== undefined) return own;
+    if (this.#settings.expectedPerf !== undefined) return this.#settings.expectedPerf;
+    const known = this.#workers.flatMap((worker) => this.#speeds.get(worker.name) ?? []);
+    return known.length > 0 ? known.reduce((total, speed) => total + speed, 0) / known.length : undefined;
+  }
+
+  #ownWork(name: string): number {
+    return sum(this.running().filter(({ candidates: [first] }) => first === name));
+  }
+
+  /** Each of the others may have given it as much as this one since theirs was known. */
   #load(name: string): number {
-    const own = this.running().filter(({ candidates: [first] }) => first === name);
-    return sum(own) + (this.#others.get(name) ?? 0);
+    const own = this.#ownWork(name);
+    const given = Math.max(0, own - (this.#sharedWork.get(name) ?? 0));
+    return own + (this.#others.work.get(name) ?? 0) + given * this.#others.count;
   }
 
-  #compare(one: string, other: string, now: number): number {
-    const shunned = (name: string): number => (now - (this.#failedAt.get(name) ?? -1e9) < SHUNNED_MS ? 1 : 0);
-    const byFailure = shunned(one) - shunned(other);
-    return byFailure || this.#load(one) - this.#load(other) || (one < other ? -1 : 1);
+  #isShunned(name: string, now: number): boolean {
+    return now - (this.#failedAt.get(name) ?? -1e9) < SHUNNED_MS;
+  }
+
+  #wait(name: string, work: number, now: number): number {
+    const age = now - (this.#startsAt.get(name) ?? now);
+    const share = Math.min(1, Math.max(0.1, age / SLOW_START_MS));
+    return (this.#load(name) + work) / ((this.#speed(name) ?? 1) * share);
+  }
+
+  #compare(one: string, other: string, work: number, now: number): number {
+    const byFailure = Number(this.#isShunned(one, now)) - Number(this.#isShunned(other, now));
+    const byWait = this.#wait(one, work, now) - this.#wait(other, work, now);
+    const priceOf = (name: string) => this.#workers.find((each) => each.name === name)?.pricePerHour ?? 1e12;
+    return byFailure || byWait || priceOf(one) - priceOf(other) || (one < other ? -1 : 1);
   }
 
   #demand(invariant: string, holds: boolean, detail: string): void {

@@ -1,4 +1,4 @@
-import type { QueueSettings, WorkerView } from '../../../src/gateway/group-queue.ts';
+import type { OtherPickers, QueueSettings, WorkerView } from '../../../src/gateway/group-queue.ts';
 import { seededRandom } from '../../../src/lib/random.ts';
 import { Chance } from '../chance.ts';
 import { BrokenPromise, WatchedQueue } from './watched-queue.ts';
@@ -10,7 +10,7 @@ const ROUNDS_TO_END = 1000;
 interface Letter {
   readonly at: number;
   readonly picker: WatchedQueue;
-  readonly others: ReadonlyMap<string, number>;
+  readonly others: OtherPickers;
 }
 
 /** Some pickers of one group, its workers and its callers, all drawn from a seed, under a clock of its own. */
@@ -116,7 +116,9 @@ class GatewayWorld {
 
   #come(): void {
     this.#count += 1;
-    if (this.#workers.length < 6) this.#publish([...this.#workers, { name: `w${this.#count}`, ready: true }]);
+    const pricePerHour = this.#chance.oneOf([undefined, 400_000, 700_000]);
+    const worker = { name: `w${this.#count}`, ready: true, pricePerHour };
+    if (this.#workers.length < 6) this.#publish([...this.#workers, worker]);
   }
 
   #drain(): void {
@@ -137,12 +139,14 @@ class GatewayWorld {
   /** What the others have now arrives some time later. */
   #exchange(): void {
     const picker = this.#picker();
-    const others = new Map<string, number>();
-    for (const other of this.#pickers.filter((each) => each !== picker)) {
-      for (const [name, work] of other.workOfWorkers()) others.set(name, (others.get(name) ?? 0) + work);
+    const work = new Map<string, number>();
+    const others = this.#pickers.filter((each) => each !== picker);
+    for (const other of others) {
+      for (const [name, its] of other.workOfWorkers())
+        if (its > 0) work.set(name, (work.get(name) ?? 0) + its);
     }
     const at = this.#now + this.#chance.oneOf([50, 1_000, 6_000]);
-    this.#letters = [...this.#letters, { at, picker, others }];
+    this.#letters = [...this.#letters, { at, picker, others: { count: others.length, work } }];
   }
 
   #block(): void {

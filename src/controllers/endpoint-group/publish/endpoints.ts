@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import type { EndpointGroup } from '../../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
+import type { MicroDollars } from '../../../lib/money.ts';
 import { type AddressPolicy, machineAddressProblem } from '../../../lib/networks.ts';
 import type { ServicePort } from '../../../runtime/kube/core-resources.ts';
 import type { Worker } from '../workers/worker.ts';
@@ -15,6 +16,8 @@ export interface Endpoint {
   readonly address: string;
   readonly addressType: 'IPv4' | 'IPv6';
   readonly ports: readonly ServicePort[];
+  /** Of its machine; undefined where it is not known. */
+  readonly pricePerHour: MicroDollars | undefined;
 }
 
 /** A ready worker that cannot be reached in the way a Service leads. */
@@ -82,7 +85,7 @@ function isFinishing({ desiredRole, drainSince, isUp }: Worker): boolean {
 }
 
 function endpointOf(
-  { object }: Worker,
+  { object, pricePerHour }: Worker,
   declared: readonly ServicePort[],
   policy: AddressPolicy,
 ): Omit<Endpoint, 'isDraining'> | string {
@@ -92,7 +95,8 @@ function endpointOf(
   if (problem !== undefined) return `has the address ${address}, which ${problem}`;
   const mapped = mappedPorts(declared, ports);
   if (mapped.length === 0) return 'has none of the declared ports mapped';
-  return { worker: object, address, addressType: isIP(address) === 6 ? 'IPv6' : 'IPv4', ports: mapped };
+  const addressType = isIP(address) === 6 ? 'IPv6' : 'IPv4';
+  return { worker: object, address, addressType, ports: mapped, pricePerHour };
 }
 
 /**

@@ -18,7 +18,7 @@ test.each<[string, Record<string, string> | undefined, boolean]>([
 test('Service and slice are of the versions that the API server takes', () => {
   const ports = [{ name: 'http', port: 20_007, protocol: 'TCP' as const }];
   const place = { address: '203.0.113.7', addressType: 'IPv4' as const, ports };
-  const endpoint = { worker: workerObject('w'), isDraining: false, ...place };
+  const endpoint = { worker: workerObject('w'), isDraining: false, pricePerHour: undefined, ...place };
   expect(groupService(groupObject())).toMatchObject({ apiVersion: 'v1', kind: 'Service' });
   expect(workerSlice(groupObject(), endpoint)).toMatchObject({
     ...{ apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice', addressType: 'IPv4', ports },

@@ -1,8 +1,9 @@
 import type { EndpointGroup } from '../../../api/v1alpha1/endpoint-group.ts';
-import { endpointGroupResource, labels, OPERATOR_NAME } from '../../../api/v1alpha1/names.ts';
+import { annotations, endpointGroupResource, labels, OPERATOR_NAME } from '../../../api/v1alpha1/names.ts';
 import { linkOfWorker } from '../../../api/v1alpha1/worker-link.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { sameJson } from '../../../lib/json.ts';
+import { formatDollars } from '../../../lib/money.ts';
 import type { OwnerReference } from '../../../lib/object-meta.ts';
 import { type ChildChange, ensureChild } from '../../../runtime/ensure-child.ts';
 import {
@@ -15,7 +16,7 @@ import type { KubeClient } from '../../../runtime/kube/kube-client.ts';
 import { isKubeError } from '../../../runtime/kube/kube-error.ts';
 import { controllerReference, type KubeObject, type ObjectRef } from '../../../runtime/kube/kube-object.ts';
 import type { Published } from '../types.ts';
-import { type Endpoint, endpointNameOf, servicePorts } from './endpoints.ts';
+import { type Endpoint, endpointNameOf, hasGateway, servicePorts } from './endpoints.ts';
 
 /** Where it is written. */
 export interface PublishPorts {
@@ -100,7 +101,7 @@ export function sliceName(workerName: string): string {
 /** The slice that leads the Service to one worker. It goes with the worker. */
 export function workerSlice(
   group: EndpointGroup,
-  { worker, isDraining, ...endpoint }: Endpoint,
+  { worker, isDraining, pricePerHour, ...endpoint }: Endpoint,
 ): EndpointSliceObject {
   const conditions = isDraining ? { ready: false, serving: true, terminating: true } : { ready: true };
   return {
@@ -116,6 +117,10 @@ export function workerSlice(
         [labels.endpointGroup]: group.metadata.name,
         ...(linkOfWorker(worker) === 'TLS' && { [labels.link]: 'TLS' }),
       },
+      ...(hasGateway(group) &&
+        pricePerHour !== undefined && {
+          annotations: { [annotations.pricePerHour]: formatDollars(pricePerHour) },
+        }),
       ownerReferences: [controllerReference(worker)],
     },
     addressType: endpoint.addressType,

@@ -6,7 +6,7 @@ import {
   workerInDefault,
 } from '../../../../test/builders/group-publisher.ts';
 import { refusedBy } from '../../../../test/builders/memory-cluster.ts';
-import { labels } from '../../../api/v1alpha1/names.ts';
+import { annotations, labels } from '../../../api/v1alpha1/names.ts';
 import { type EndpointSliceObject, endpointSliceResource } from '../../../runtime/kube/core-resources.ts';
 import { endpointsOf } from './endpoints.ts';
 
@@ -27,6 +27,35 @@ function namingBench() {
   const names = async () => (await bench.slices()).map(({ metadata }) => metadata.name);
   return { ...bench, names };
 }
+
+describe('the price of a worker', () => {
+  const behindGateway = groupInDefault({ gateway: {} });
+  const at = (pricePerHour: number | undefined) => [{ ...a, pricePerHour }];
+  const priceIn = ([slice]: readonly EndpointSliceObject[]) =>
+    slice?.metadata.annotations?.[annotations.pricePerHour];
+
+  test('is on its slice behind a gateway, and is written when it changes only', async () => {
+    const { publish, slices, requests, clock } = publisherBench();
+    await publish(behindGateway, at(400_000));
+    expect(priceIn(await slices())).toBe('0.40');
+    requests();
+    await publish(behindGateway, at(400_000));
+    expect(requests()).toEqual([]);
+    clock.advance(600_000);
+    await publish(behindGateway, at(400_000));
+    expect(requests().filter((line) => !line.startsWith('GET'))).toEqual([]);
+    await publish(behindGateway, at(450_000));
+    expect(priceIn(await slices())).toBe('0.45');
+  });
+
+  test('is left out without a gateway, and while it is not known', async () => {
+    const { publish, slices } = publisherBench();
+    await publish(group, at(400_000));
+    expect(priceIn(await slices())).toBeUndefined();
+    await publish(behindGateway, at(undefined));
+    expect(priceIn(await slices())).toBeUndefined();
+  });
+});
 
 describe('a worker that is the group’s no more', () => {
   /** Both workers are led to. */

@@ -142,8 +142,11 @@ function changeOf(present: PresentSlice, slice: EndpointSliceObject): ChildChang
   if (isSameSlice(present, slice)) return { type: 'none' };
   if (present.addressType !== slice.addressType) return { type: 'recreate' };
   const { endpoints, ports, metadata } = slice;
-  const { labels: marks, ownerReferences } = metadata;
-  return { type: 'patch', body: { metadata: { labels: marks, ownerReferences }, endpoints, ports } };
+  const { labels: marks, annotations, ownerReferences } = metadata;
+  return {
+    type: 'patch',
+    body: { metadata: { labels: marks, annotations, ownerReferences }, endpoints, ports },
+  };
 }
 
 const ownerOf = ({ metadata }: KubeObject): string | undefined => metadata.ownerReferences?.[0]?.uid;
@@ -167,9 +170,12 @@ function nameTaken({ metadata }: KubeObject): Published {
   return { type: 'problem', reason: 'NameTaken', detail };
 }
 
-/** The Service that a slice belongs to stands in a label. */
-function hasLabels({ metadata }: KubeObject, desired: KubeObject['metadata']['labels'] = {}): boolean {
-  return Object.entries(desired).every(([name, value]) => metadata.labels?.[name] === value);
+/** The Service that a slice belongs to stands in a label, the price in an annotation. Others may add their own. */
+function hasAll(
+  present: Readonly<Record<string, string>> = {},
+  desired: Readonly<Record<string, string>> = {},
+): boolean {
+  return Object.entries(desired).every(([name, value]) => present[name] === value);
 }
 
 /** What the API server fills in does not matter, nor does what is left out: one that is ready serves, and none terminates. */
@@ -183,7 +189,8 @@ function isSameSlice(present: PresentSlice, desired: EndpointSliceObject): boole
   return (
     present.addressType === desired.addressType &&
     ownerOf(present) === ownerOf(desired) &&
-    hasLabels(present, desired.metadata.labels) &&
+    hasAll(present.metadata.labels, desired.metadata.labels) &&
+    hasAll(present.metadata.annotations, desired.metadata.annotations) &&
     sameJson(plainEndpoints(present), plainEndpoints(desired)) &&
     samePorts(present.ports, desired.ports)
   );
