@@ -40,6 +40,15 @@ export function envoyBootstrap({ listen, picker }: BootstrapOptions): string {
       listeners: [listener(listen)],
       clusters: [pickerCluster(picker)],
     },
+    layered_runtime: {
+      layers: [
+        {
+          name: 'static',
+          // A stream to the picker is closed where it would be reset: the HTTP/2 server of the picker bears few resets.
+          static_layer: { 'envoy.reloadable_features.ext_proc_graceful_grpc_close': true },
+        },
+      ],
+    },
     overload_manager: {
       resource_monitors: [
         {

@@ -1,3 +1,4 @@
+import type { ServerOptions } from 'node:http2';
 import type { DescMessage, DescService, MessageShape } from '@bufbuild/protobuf';
 import { fromBinary, toBinary } from '@bufbuild/protobuf';
 import {
@@ -27,12 +28,19 @@ export interface GrpcListening {
 /** Each held request is a stream of one connection. */
 const MAX_STREAMS = 100_000;
 
+/**
+ * How many streams a client may reset. Envoy resets one for each request that is answered or whose client left; an HTTP/2
+ * server of Node takes 1,000 and then 33 a second, and ends the connection, with all that wait in it, at the next.
+ */
+const STREAM_RESETS = { streamResetBurst: 1_000_000_000, streamResetRate: 1_000_000_000 };
+
 /** Serves these services without TLS: Envoy is beside it, on loopback. Rejects if the address cannot be taken. */
 export function serveGrpc(
   services: readonly GrpcService[],
   { host, port }: { readonly host: string; readonly port: number },
 ): Promise<GrpcListening> {
   const server = new Server({ 'grpc.max_concurrent_streams': MAX_STREAMS });
+  takeResets(server);
   for (const { service, handlers } of services)
     server.addService(definitionOf(service), handlers as Record<string, Handler>);
   const bound = host === '' ? '[::]' : host.includes(':') ? `[${host}]` : host;
@@ -42,6 +50,14 @@ export function serveGrpc(
       else resolve({ port: taken, close: () => server.forceShutdown() });
     });
   });
+}
+
+/** The library has no option for it, and makes its HTTP/2 server when it binds. */
+function takeResets(server: Server): void {
+  const { commonServerOptions } = server as unknown as { readonly commonServerOptions?: ServerOptions };
+  if (!commonServerOptions)
+    throw new TypeError('this release of @grpc/grpc-js keeps its HTTP/2 options elsewhere');
+  Object.assign(commonServerOptions, STREAM_RESETS);
 }
 
 function definitionOf(service: DescService): ServiceDefinition {

@@ -42,6 +42,21 @@ test('holds requests at zero, wakes the group once, and serves them all when a w
   expect(await bench.wakes('zero')).toHaveLength(1);
 });
 
+test('serves thousands of requests one after the other', async () => {
+  const url = await created('many');
+  await bench.publish('many', 'many-a', greets('many-a'));
+  const statuses = new Map<number, number>();
+  const client = async (): Promise<void> => {
+    for (let sent = 0; sent < 300; sent += 1) {
+      const reply = await fetch(url);
+      await reply.text();
+      statuses.set(reply.status, (statuses.get(reply.status) ?? 0) + 1);
+    }
+  };
+  await Promise.all(Array.from({ length: 10 }, client));
+  expect(Object.fromEntries(statuses)).toEqual({ 200: 3_000 });
+}, 60_000);
+
 test('forgets a request whose client leaves while it is held', async () => {
   const url = await created('left');
   const leaving = new AbortController();

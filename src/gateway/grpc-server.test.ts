@@ -1,0 +1,55 @@
+import { type ClientHttp2Session, connect, constants } from 'node:http2';
+import { afterEach, expect, test } from 'vitest';
+import { silentLogger } from '../lib/logger.ts';
+import { extProcService } from './ext-proc.ts';
+import { serveGrpc } from './grpc-server.ts';
+
+/** More than an HTTP/2 server of Node takes by default. */
+const RESETS = 2_000;
+const AT_ONCE = 100;
+
+const closing: (() => void)[] = [];
+afterEach(() => {
+  for (const close of closing.splice(0).toReversed()) close();
+});
+
+async function session(): Promise<ClientHttp2Session> {
+  const service = extProcService(() => new Promise(() => {}), silentLogger);
+  const { port, close } = await serveGrpc([service], { host: '127.0.0.1', port: 0 });
+  closing.push(close);
+  const client = connect(`http://127.0.0.1:${port}`);
+  client.on('error', () => {});
+  await new Promise((resolve) => client.once('connect', resolve));
+  closing.push(() => client.destroy());
+  return client;
+}
+
+function open(client: ClientHttp2Session) {
+  const stream = client.request({
+    ':method': 'POST',
+    ':path': '/envoy.service.ext_proc.v3.ExternalProcessor/Process',
+    'content-type': 'application/grpc',
+    te: 'trailers',
+  });
+  stream.on('error', () => {});
+  return stream;
+}
+
+/** Resolves when all that was sent before has been read. */
+function answered(client: ClientHttp2Session): Promise<void> {
+  return new Promise((resolve, reject) => {
+    client.ping((error) => (error ? reject(error) : resolve()));
+  });
+}
+
+test('a request that waits is kept when thousands of others are given up', async () => {
+  const client = await session();
+  const waiting = open(client);
+  for (let reset = 0; reset < RESETS; reset += AT_ONCE) {
+    const streams = Array.from({ length: AT_ONCE }, () => open(client));
+    await answered(client);
+    for (const stream of streams) stream.close(constants.NGHTTP2_CANCEL);
+    await answered(client);
+  }
+  expect({ client: client.closed, waiting: waiting.closed }).toEqual({ client: false, waiting: false });
+});
