@@ -19,6 +19,11 @@ export const catalog: readonly CatalogGroup[] = [
         load: async () => (await import('./commands/status.ts')).statusCommand,
       },
       {
+        name: 'top',
+        summary: 'Watch EndpointGroups: requests, load, workers and cost.',
+        load: async () => (await import('./commands/top.ts')).topCommand,
+      },
+      {
         name: 'explain',
         summary: "Run the operator's own decision on an object and show the rule that fires.",
         load: async () => (await import('./commands/explain.ts')).explainCommand,

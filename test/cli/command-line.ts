@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { catalog } from '../../src/cli/catalog.ts';
+import { Interrupted } from '../../src/cli/failures/command-error.ts';
 import { runToEnd } from '../../src/cli/program.ts';
 
 /** How a command line ended. */
@@ -21,6 +22,12 @@ export interface RunOptions {
   readonly signal?: AbortSignal;
 }
 
+export interface TerminalOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  /** Its size, if it tells one. */
+  readonly size?: { readonly columns: number; readonly rows: number };
+}
+
 /** What a person sees and types at a terminal. */
 export interface Terminal {
   /** Everything that was shown so far, on stdout and stderr. */
@@ -29,6 +36,8 @@ export interface Terminal {
   until(text: string): Promise<void>;
   /** Types a line. */
   type(line: string): void;
+  /** Ctrl-C. */
+  interrupt(): void;
   /** Ctrl-D: nothing more will be typed. */
   hangUp(): void;
   /** Whether what is typed is kept from the screen at this moment. */
@@ -40,7 +49,7 @@ export interface Terminal {
 export interface CommandLine {
   readonly home: string;
   run(args: readonly string[], options?: RunOptions): Promise<Ran>;
-  atTerminal(args: readonly string[], env?: Readonly<Record<string, string>>): Terminal;
+  atTerminal(args: readonly string[], options?: TerminalOptions): Terminal;
   leave(): void;
 }
 
@@ -65,18 +74,23 @@ export function commandLine(always: Readonly<Record<string, string>> = {}): Comm
       const [said, complained] = await Promise.all([text(stdout.end()), text(stderr.end())]);
       return { exitCode, stdout: said, stderr: complained };
     },
-    atTerminal: (args, env) => terminal(args, envOf(env)),
+    atTerminal: (args, { env, size } = {}) => terminal(args, envOf(env), size),
     leave: () => rmSync(home, { recursive: true }),
   };
 }
 
-function terminal(args: readonly string[], env: Readonly<Record<string, string>>): Terminal {
+function terminal(
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+  size: TerminalOptions['size'],
+): Terminal {
   let seen = '';
   let hidden = false;
   const shown = new PassThrough().on('data', (chunk) => {
     seen += String(chunk);
   });
-  const screen = Object.assign(shown, { isTTY: true });
+  const screen = Object.assign(shown, { isTTY: true, ...size });
+  const interruption = new AbortController();
   const setRawMode = (raw: boolean) => {
     hidden = raw;
   };
@@ -86,7 +100,7 @@ function terminal(args: readonly string[], env: Readonly<Record<string, string>>
     stderr: screen,
     stdin: keyboard,
     env,
-    signal: new AbortController().signal,
+    signal: interruption.signal,
   };
   const ended = runToEnd(program, args, context);
   return {
@@ -99,6 +113,7 @@ function terminal(args: readonly string[], env: Readonly<Record<string, string>>
       }
     },
     type: (line) => void keyboard.write(`${line}\r`),
+    interrupt: () => interruption.abort(new Interrupted()),
     hangUp: () => void keyboard.end(),
     isHidden: () => hidden,
     ended,

@@ -74,6 +74,15 @@ const replacement = z.object({
   count: count('Replacements in a row, without a new worker that serves for long.'),
 });
 
+const gatewayWorker = z.object({
+  name: text({ description: 'Its name.', maxLength: 253 }),
+  requests: count('Requests that it has through the gateway.'),
+  work: decimal({ description: 'Work that these requests count as.' }),
+  perf: decimal({
+    description: 'Work per second that it can do, as measured; left out while unknown.',
+  }).optional(),
+});
+
 const gatewayStatus = z.object({
   url: text({
     description: 'Where clients reach the group, if the operator has `--gateway-url`.',
@@ -81,6 +90,12 @@ const gatewayStatus = z.object({
   }).optional(),
   pickers: count('Pickers that reported within 15 s.'),
   heldRequests: count('Requests that wait for a worker.'),
+  inFlightRequests: count('Requests that workers have.').optional(),
+  workers: list(gatewayWorker, {
+    description: 'The workers that have most of them; one of which nothing is known is left out.',
+    max: 128,
+    list: { type: 'atomic' },
+  }).optional(),
   reportedAt: timestamp({ description: 'When the last of their reports came that is on record.' }).optional(),
 });
 
@@ -128,7 +143,7 @@ export const endpointGroupStatus = z
       .meta(
         notes({
           description:
-            'What the gateway of the group tells; `heldRequests` and `reportedAt` are written with the load.',
+            'What the gateway of the group tells; all but `url` and `pickers` is written with the load.',
         }),
       )
       .optional(),

@@ -453,6 +453,35 @@ describe('the status of a gateway', () => {
     expect(second).toEqual(first);
   });
 
+  test('says what workers of the group have by all pickers, the busiest first', () => {
+    const rows = (requests: number, perf: number) => [
+      { name: 'a', requests: 1, work: 1.5 },
+      { name: 'b', requests, work: 2, perf },
+      { name: 'stranger', requests: 9, work: 9 },
+    ];
+    const loadState = reported([
+      ...steady({ workers: rows(2, 4) }),
+      ...steady({ workers: rows(3, 5.5) }, 'b'),
+    ]);
+    expect(decided({ loadState, workers: [worker('a'), worker('b')] }).status.gateway).toMatchObject({
+      inFlightRequests: 7,
+      workers: [
+        { name: 'b', requests: 5, work: '4', perf: '5.5' },
+        { name: 'a', requests: 2, work: '3' },
+      ],
+    });
+  });
+
+  test('is not written for requests that workers get and finish', () => {
+    const floor = groupObject({ gateway: {}, minLoad: '50' });
+    const given = { workers: [worker('a')], memory: calm(1) };
+    const loadState = (requests: number) => reported(steady({ workers: inFlight(requests) }));
+    const { status } = decided({ ...given, group: floor, loadState: loadState(1) });
+    const next = decided({ ...given, group: { ...floor, status }, loadState: loadState(5) });
+    expect(status.gateway).toMatchObject({ inFlightRequests: 1 });
+    expect(next.status.gateway).toEqual(status.gateway);
+  });
+
   test('is written when another picker reports', () => {
     const [, second] = rewritten({}, [...steady({ heldRequests: 7 }), ...steady({}, 'b')]);
     expect(second).toMatchObject({ pickers: 2, heldRequests: 7 });

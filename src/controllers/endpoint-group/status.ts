@@ -8,7 +8,7 @@ import { setConditions } from '../../runtime/conditions.ts';
 import type { Change } from './autoscale/plan.ts';
 import { conditionsOf, type Situation, workersAre } from './conditions.ts';
 import { sentenceOf } from './explain.ts';
-import { gatewayHeld, livePickers } from './load/pickers.ts';
+import { gatewayHeld, gatewayWorkers, livePickers } from './load/pickers.ts';
 import { isOfLongWindow } from './load/state.ts';
 import { endpointNameOf, hasGateway, servicePorts } from './publish/endpoints.ts';
 import type { Observed } from './types.ts';
@@ -53,7 +53,9 @@ function quietGateway(previous: GatewayStatus, next: GatewayStatus): GatewayStat
 }
 
 /** What pickers said of the group at last. */
-function gatewayStatus({ group, loadState: { pickers }, now, gatewayUrl }: Observed): GatewayStatus {
+function gatewayStatus(observed: Observed): GatewayStatus {
+  const { group, loadState, now, gatewayUrl } = observed;
+  const { pickers } = loadState;
   if (!hasGateway(group)) return undefined;
   const { namespace, name } = group.metadata;
   const live = livePickers(pickers, now);
@@ -62,7 +64,29 @@ function gatewayStatus({ group, loadState: { pickers }, now, gatewayUrl }: Obser
     ...(gatewayUrl !== undefined && { url: `${gatewayUrl.replace(/\/$/, '')}/${namespace}/${name}` }),
     pickers: live.length,
     heldRequests: gatewayHeld(pickers, now).requests,
+    ...requestsInWorkers(observed),
     ...(last > 0 && { reportedAt: formatTime(Math.min(now, last)) }),
+  };
+}
+
+/** The schema takes no more workers. */
+const MAX_WORKERS_SHOWN = 128;
+
+/** What pickers say of workers that the group has, the busiest first; nothing where none of them is known. */
+function requestsInWorkers({ workers, loadState, now }: Observed): Partial<GatewayStatus> {
+  const reported = gatewayWorkers(loadState.pickers, now);
+  const known = workers.flatMap(({ name }) => {
+    const figures = reported.get(name);
+    return figures ? [{ name, ...figures }] : [];
+  });
+  if (known.length === 0) return {};
+  const busiest = known.toSorted((a, b) => b.requests - a.requests || (a.name < b.name ? -1 : 1));
+  return {
+    inFlightRequests: known.reduce((sum, { requests }) => sum + requests, 0),
+    workers: busiest.slice(0, MAX_WORKERS_SHOWN).map(({ name, requests, work, perf }) => ({
+      ...{ name, requests, work: decimal(work) },
+      ...(perf !== undefined && { perf: decimal(perf) }),
+    })),
   };
 }
 
