@@ -76,6 +76,126 @@ describe('a group without a ready worker', () => {
   });
 });
 
+describe('callers', () => {
+  /** Ids of requests in the order in which a worker takes them, one at a time; each is in the end what `done` says. */
+  function order(queue: GroupQueue, done: (id: string) => number | undefined = () => undefined): string[] {
+    let picks = picksOf(queue.setWorkers(ready('w1'), 100));
+    const taken: string[] = [];
+    while (picks.length > 0) {
+      const ids = picks.map(([id = '']) => id);
+      taken.push(...ids);
+      picks = ids.flatMap((id) =>
+        picksOf(queue.end(id, { worker: 'w1', failed: false, work: done(id) }, 200)),
+      );
+    }
+    return taken;
+  }
+  const oneAtATime = { expectedPerf: 1, maxQueueTimeMs: 0 };
+  function waiting(settings: Partial<QueueSettings>, ...requests: readonly (readonly [string, number])[]) {
+    const queue = queueWith({ ...oneAtATime, ...settings });
+    const refused = requests.flatMap(([id, work]) =>
+      refusalsOf(queue.arrive({ id, work, caller: id.charAt(0) }, 0)),
+    );
+    return { queue, refused };
+  }
+
+  test('take turns, and requests of one go in the order in which they came', () => {
+    const { queue } = waiting({}, ['a1', 1], ['a2', 1], ['a3', 1], ['b1', 1], ['b2', 1], ['c1', 1]);
+    expect(order(queue)).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'a3']);
+  });
+
+  test('get the same work, whatever it is split into', () => {
+    const { queue } = waiting({}, ['a1', 3], ['a2', 3], ['b1', 1], ['b2', 1], ['b3', 1], ['b4', 1]);
+    expect(order(queue)).toEqual(['a1', 'b1', 'b2', 'b3', 'a2', 'b4']);
+  });
+
+  test('are charged for what a request was in the end', () => {
+    const { queue } = waiting({}, ['a1', 1], ['a2', 1], ['b1', 1], ['b2', 1], ['b3', 1], ['b4', 1]);
+    expect(order(queue, (id) => (id === 'a1' ? 3 : undefined))).toEqual(['a1', 'b1', 'b2', 'b3', 'a2', 'b4']);
+  });
+
+  test('save up no turns while they send nothing', () => {
+    const { queue } = waiting({}, ['a1', 1], ['a2', 1], ['a3', 1], ['a4', 1], ['a5', 1]);
+    queue.setWorkers(ready('w1'), 1);
+    for (const id of ['a1', 'a2', 'a3']) queue.end(id, { worker: 'w1', failed: false }, 2);
+    for (const id of ['b1', 'b2', 'b3']) queue.arrive({ id, work: 1, caller: 'b' }, 3);
+    const taken = ['a4', 'b1', 'a5'].flatMap((id) =>
+      picksOf(queue.end(id, { worker: 'w1', failed: false }, 4)),
+    );
+    expect(taken.map(([id]) => id)).toEqual(['b1', 'a5', 'b2']);
+  });
+
+  test('lose their newest request to others where they have the most and too many wait', () => {
+    const { queue, refused } = waiting({ maxHeld: 3 }, ['a1', 1], ['a2', 1], ['a3', 1], ['b1', 1], ['b2', 1]);
+    expect(refused).toEqual([
+      ['a3', 'queue_full'],
+      ['b2', 'queue_full'],
+    ]);
+    queue.leave('a1');
+    queue.arrive({ id: 'c1', work: 1, caller: 'c' }, 0);
+    expect(order(queue)).toEqual(['a2', 'b1', 'c1']);
+  });
+
+  test('leave from the middle of what they have waiting', () => {
+    const { queue } = waiting({}, ['a1', 1], ['a2', 1], ['a3', 1], ['b1', 1]);
+    expect([queue.leave('a2'), queue.leave('a2'), queue.leave('b1')]).toEqual([true, false, true]);
+    expect(order(queue)).toEqual(['a1', 'a3']);
+  });
+});
+
+describe('a session', () => {
+  const many = ready('w1', 'w2', 'w3', 'w4', 'w5');
+  const sessions = Array.from({ length: 40 }, (_, each) => `session ${each}`);
+  const first = (queue: GroupQueue, id: string, session: string): string | undefined =>
+    picksOf(queue.arrive({ id, work: 1, session }, 0))[0]?.[1];
+  const homes = (queue: GroupQueue, round: string) =>
+    sessions.map((session) => first(queue, `${round} ${session}`, session));
+
+  test('goes to one worker, the same by every picker, and sessions are spread', () => {
+    const [one, other] = [queueWith(), queueWith()];
+    one.setWorkers(many, 0);
+    other.setWorkers(many.toReversed(), 0);
+    const found = homes(one, 'first');
+    expect(homes(one, 'again')).toEqual(found);
+    expect(homes(other, 'first')).toEqual(found);
+    for (const { name } of many) expect(found.filter((each) => each === name).length).toBeGreaterThan(2);
+  });
+
+  test('keeps its worker when others come, and leaves no other than one that goes', () => {
+    const queue = queueWith();
+    queue.setWorkers(many, 0);
+    const found = homes(queue, 'first');
+    queue.setWorkers([...many, ...ready('w6')], 1);
+    expect(homes(queue, 'more')).toEqual(found);
+    const fresh = queueWith();
+    fresh.setWorkers(many.slice(1), 0);
+    const left = homes(fresh, 'first');
+    expect(left.filter((name, each) => name !== found[each]).length).toBe(
+      found.filter((name) => name === 'w1').length,
+    );
+  });
+
+  test('gets another worker, and keeps that, when its own accepts no more', () => {
+    const queue = queueWith({ expectedPerf: 1, maxQueueTimeMs: 0 });
+    queue.setWorkers(many, 0);
+    const own = first(queue, 'a', 'one');
+    const other = first(queue, 'b', 'one');
+    expect(other).not.toBe(own);
+    queue.end('a', { worker: own, failed: false }, 1);
+    queue.end('b', { worker: other, failed: false }, 1);
+    expect(first(queue, 'c', 'one')).toBe(other);
+  });
+
+  test('waits for no worker that fails, and tries others after its own', () => {
+    const queue = queueWith();
+    queue.setWorkers(many, 0);
+    const picked = picksOf(queue.arrive({ id: 'a', work: 1, session: 'one' }, 0))[0] ?? [];
+    expect(new Set(picked).size).toBe(4);
+    queue.end('a', { worker: picked[1], failed: true }, 1);
+    expect(first(queue, 'b', 'one')).not.toBe(picked[1]);
+  });
+});
+
 describe('the choice of a worker', () => {
   test('is the one with the least work, and two more for retries', () => {
     const queue = queueWith();

@@ -1,4 +1,6 @@
 import type { MicroDollars } from '../lib/money.ts';
+import { type Charge, type Held, HeldRequests } from './held-requests.ts';
+import { hashOf, SessionWorkers } from './session-workers.ts';
 import { WorkerSpeed } from './worker-speed.ts';
 
 /** A worker as the queue sees it. */
@@ -37,6 +39,10 @@ export interface Arrival {
   readonly id: string;
   /** Units of work; 1 for a group that counts requests. */
   readonly work: number;
+  /** Callers take turns; left out where all are one. */
+  readonly caller?: string | undefined;
+  /** Requests of one session go to one worker; left out where it may be any. */
+  readonly session?: string | undefined;
 }
 
 /** A refusal of the picker, by its code in the body. */
@@ -93,15 +99,10 @@ export interface QueueReport {
   }[];
 }
 
-interface Held {
-  readonly id: string;
-  readonly work: number;
-  readonly since: number;
-}
-
 interface InFlight {
   readonly work: number;
   readonly worker: string;
+  readonly charge: Charge;
 }
 
 /** The first choice, and two for retries. */
@@ -118,6 +119,7 @@ const WAKE_AGAIN_MS = 30_000;
 /** A worker with what it has. */
 interface WorkerState {
   readonly name: string;
+  readonly hash: number;
   readonly speed: WorkerSpeed;
   /** From this picker. */
   requests: number;
@@ -139,13 +141,15 @@ interface Choice {
 }
 
 /**
- * The requests of one group: each is given a worker in the order of arrival, or waits until one accepts it. Pure: the
- * time is an argument, in milliseconds, and each event returns what is to be done.
+ * The requests of one group: each is given a worker, or waits until one accepts it. Callers take turns by the work that
+ * was served to them, and requests of one caller go in the order of arrival. Pure: the time is an argument, in milliseconds,
+ * and each event returns what is to be done.
  *
  * A worker accepts a request if the work that it has, from all pickers, is done within `maxQueueTime`. The one that has
  * done the request first is taken, by the speed that was measured or is expected; of equal ones the cheapest, then the
  * first by name. One that became ready counts as slower for 30 s, the less so the longer it is. One that failed within
- * 10 s comes last, is still taken before nothing, and begins slowly as well.
+ * 10 s comes last, is still taken before nothing, and begins slowly as well. A session goes to its worker while that
+ * accepts and does not fail, else to the one that is taken, which is its worker from then on.
  */
 export class GroupQueue {
   #settings: QueueSettings;
@@ -154,7 +158,8 @@ export class GroupQueue {
   /** In the order in which equal ones are taken. */
   #ready: readonly WorkerState[] = [];
   #blocked: Blocked | undefined;
-  readonly #held = new Map<string, Held>();
+  readonly #held = new HeldRequests();
+  readonly #sessions = new SessionWorkers();
   readonly #inFlight = new Map<string, InFlight>();
   #others: OtherPickers = { count: 0, work: new Map() };
   /** Of workers that were not measured. */
@@ -217,21 +222,22 @@ export class GroupQueue {
     return this.#advanceAll(now);
   }
 
-  arrive({ id, work }: Arrival, now: number): readonly Effect[] {
-    const arrived = { id, work, since: now };
-    this.#held.set(id, arrived);
+  arrive({ id, work, caller = '', session }: Arrival, now: number): readonly Effect[] {
+    this.#held.add({ id, work, since: now, caller, session });
     this.#arrivedWork += work;
     const effects = this.#advance(now);
-    if (!this.#held.has(id) || this.#held.size <= this.#settings.maxHeld) return effects;
-    const message = `${this.#settings.maxHeld} requests wait already, as many as spec.gateway.maxHeld allows.`;
-    return [...effects, this.#refuse(arrived, 'queue_full', message)];
+    const { maxHeld } = this.#settings;
+    if (!this.#held.has(id) || this.#held.size <= maxHeld) return effects;
+    // Who sends much keeps nobody else out.
+    const refused = this.#held.mostOf(id);
+    const message = `${maxHeld} requests wait, as many as spec.gateway.maxHeld allows.`;
+    return refused ? [...effects, this.#refuse(refused, 'queue_full', message)] : effects;
   }
 
   /** The client left while its request was held. False where it was not. */
   leave(id: string): boolean {
-    const held = this.#held.get(id);
+    const held = this.#held.remove(id);
     if (!held) return false;
-    this.#held.delete(id);
     this.#overestimatedWork += held.work;
     if (this.#held.size === 0) this.#wokenAt = undefined;
     return true;
@@ -246,6 +252,7 @@ export class GroupQueue {
     const excess = one.work - work;
     if (excess > 0) this.#overestimatedWork += excess;
     else this.#arrivedWork -= excess;
+    this.#held.correct(one.charge, -excess);
     this.#judge(one.worker, ending, now);
     const worker = this.#workers.get(one.worker);
     if (!worker) return this.#advance(now);
@@ -262,7 +269,7 @@ export class GroupQueue {
 
   /** When {@link tick} is due; undefined while nothing waits. */
   nextAt(): number | undefined {
-    const [oldest] = this.#held.values();
+    const oldest = this.#held.oldest();
     if (!oldest) return undefined;
     const expiry = oldest.since + this.#settings.holdMs;
     return this.#wokenAt === undefined ? expiry : Math.min(expiry, this.#wokenAt + WAKE_AGAIN_MS);
@@ -277,7 +284,6 @@ export class GroupQueue {
   }
 
   report(now: number): QueueReport {
-    const held = [...this.#held.values()];
     const workers = [...this.#workers.values()].flatMap((worker) => {
       const { name, requests, work, speed, failure } = worker;
       const perf = speed.perf();
@@ -295,8 +301,8 @@ export class GroupQueue {
       arrivedWork: this.#arrivedWork,
       overestimatedWork: this.#overestimatedWork,
       refusedWork: this.#refusedWork,
-      heldRequests: held.length,
-      heldWork: held.reduce((sum, { work }) => sum + work, 0),
+      heldRequests: this.#held.size,
+      heldWork: this.#held.work(),
       workers,
     };
   }
@@ -313,7 +319,7 @@ export class GroupQueue {
     const { requests = 0, work = 0 } = state ?? {};
     const others = this.#others.work.get(name) ?? 0;
     return {
-      ...{ name, requests, work, others, isReady, startsAt },
+      ...{ name, hash: hashOf(name), requests, work, others, isReady, startsAt },
       ...{ speed: new WorkerSpeed(), sharedWork: work, isListed: true, failure: undefined },
     };
   }
@@ -377,11 +383,11 @@ export class GroupQueue {
 
   #advance(now: number): readonly Effect[] {
     const effects: Effect[] = [];
-    // In the order of arrival: the first that may still wait ends the search.
-    for (const held of this.#held.values()) {
-      if (now - held.since < this.#settings.holdMs) break;
+    for (;;) {
+      const oldest = this.#held.oldest();
+      if (!oldest || now - oldest.since < this.#settings.holdMs) break;
       const message = 'No worker became free while the request waited (spec.gateway.hold).';
-      effects.push(this.#refuse(held, 'hold_expired', message));
+      effects.push(this.#refuse(oldest, 'hold_expired', message));
     }
     effects.push(...this.#picks(now), ...this.#refusedByBlock(), ...this.#wakes(now));
     return effects;
@@ -389,18 +395,28 @@ export class GroupQueue {
 
   #picks(now: number): readonly Effect[] {
     const picks: Effect[] = [];
-    for (const { id, work, since } of this.#held.values()) {
-      const choices = this.#choices(work, now);
+    while (this.#held.size > 0 && this.#ready.some((worker) => this.#accepts(worker))) {
+      const held = this.#held.next();
+      const choices = held ? this.#choicesFor(held, now) : [];
       const [worker] = choices;
-      if (worker === undefined) break;
-      this.#held.delete(id);
-      this.#inFlight.set(id, { work, worker: worker.name });
+      if (!held || !worker) break;
+      const { id, work, since, session } = held;
+      const charge = this.#held.serve(held);
+      this.#inFlight.set(id, { work, worker: worker.name, charge });
       pass(worker, now);
       worker.requests += 1;
       worker.work += work;
+      if (session !== undefined) this.#sessions.set(session, worker.name);
       picks.push({ type: 'pick', id, candidates: choices.map(({ name }) => name), waitMs: now - since });
     }
     return picks;
+  }
+
+  #choicesFor({ work, session }: Held, now: number): readonly WorkerState[] {
+    const choices = this.#choices(work, now);
+    const own = session === undefined ? undefined : this.#sessions.of(session, this.#ready);
+    if (!own || !this.#accepts(own) || isShunned(own, now)) return choices;
+    return [own, ...choices.filter((worker) => worker !== own)].slice(0, MAX_CANDIDATES);
   }
 
   /** The best few of those that accept a request, the best first. */
@@ -446,14 +462,12 @@ export class GroupQueue {
   #refusedByBlock(): readonly Effect[] {
     if (!this.#blocked || this.readyWorkers() > 0) return [];
     const { reason, message } = this.#blocked;
-    return [...this.#held.values()].map((held) =>
-      this.#refuse(held, 'workers_blocked', `${reason}: ${message}`),
-    );
+    return this.#held.all().map((held) => this.#refuse(held, 'workers_blocked', `${reason}: ${message}`));
   }
 
   /** Work that is turned away was asked for all the same. */
   #refuse({ id, work }: Held, code: Refusal['code'], message: string): Effect {
-    this.#held.delete(id);
+    this.#held.remove(id);
     this.#refusedWork += work;
     const retryAfterSeconds = RETRY_AFTER_S[code];
     return { type: 'refuse', id, refusal: { status: 503, code, message, retryAfterSeconds } };

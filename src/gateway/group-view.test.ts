@@ -10,7 +10,14 @@ import {
   workersOf,
 } from './group-view.ts';
 
-const GATEWAY = { enabled: true, hold: '90s', maxHeld: 5, work: 'Requests', link: 'Plain' } as const;
+const GATEWAY = {
+  enabled: true,
+  hold: '90s',
+  maxHeld: 5,
+  work: 'Requests',
+  routing: 'LeastWait',
+  link: 'Plain',
+} as const;
 
 function group(spec: Record<string, unknown> = {}, conditions: readonly object[] = []): GatewayGroup {
   const ports = [
@@ -54,7 +61,7 @@ const same = (address: string): string => address;
 test('reads how a group is served, and no group without an enabled gateway', () => {
   expect(settingsOf(group())).toEqual({
     ...{ namespace: 'default', name: 'llm', holdMs: 90_000, maxHeld: 5, maxQueueTimeMs: 30_000 },
-    ...{ expectedPerf: 2.5, work: 'Requests', link: 'Plain', keysSecret: undefined },
+    ...{ expectedPerf: 2.5, work: 'Requests', routing: 'LeastWait', link: 'Plain', keysSecret: undefined },
   });
   expect(settingsOf(group({ gateway: { ...GATEWAY, enabled: false } }))).toBeUndefined();
   expect(settingsOf(group({ gateway: undefined }))).toBeUndefined();

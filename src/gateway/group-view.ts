@@ -50,6 +50,7 @@ export interface GroupSettings extends QueueSettings {
   readonly namespace: string;
   readonly name: string;
   readonly work: GatewaySpec['work'];
+  readonly routing: GatewaySpec['routing'];
   readonly link: Link;
   /** The Secret of the callers' keys; undefined where everyone may call. */
   readonly keysSecret: string | undefined;
@@ -119,6 +120,7 @@ export function settingsOf({ metadata, spec }: GatewayGroup): GroupSettings | un
     maxQueueTimeMs: parseDuration(spec.maxQueueTime) ?? 0,
     expectedPerf: spec.expectedPerf === undefined ? undefined : Number(spec.expectedPerf),
     work: gateway.work,
+    routing: gateway.routing,
     link: gateway.link,
     keysSecret: gateway.keys?.secretName,
   };

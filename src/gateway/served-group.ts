@@ -46,6 +46,11 @@ interface Picked {
   readonly workers: ReadonlyMap<string, string>;
 }
 
+/** What names the session of a request, the first of them that is there. */
+const SESSION_HEADERS = ['x-gpurental-session', 'x-session-id'];
+/** What follows tells no sessions apart. */
+const MAX_SESSION = 256;
+
 /** The header that says what a request counts as. */
 const WORK_HEADER = 'x-gpurental-work';
 const MAX_WORK = 1e9;
@@ -99,7 +104,8 @@ export class ServedGroup {
       if (left.aborted) return;
       this.#waiting.set(id, { caller, work, request, resolve });
       left.addEventListener('abort', () => this.#leave(id), { once: true });
-      this.#carryOut(this.#queue.arrive({ id, work }, this.#options.clock.monotonic()));
+      const session = this.#sessionOf(headers);
+      this.#carryOut(this.#queue.arrive({ id, work, caller, session }, this.#options.clock.monotonic()));
     });
   }
 
@@ -186,6 +192,12 @@ export class ServedGroup {
     if (this.#settings.work !== 'Header' || header === undefined) return 1;
     const work = /^\d+(\.\d+)?$/.test(header) ? Number(header) : 1;
     return Math.min(work, MAX_WORK);
+  }
+
+  #sessionOf(headers: RequestHead['headers']): string | undefined {
+    if (this.#settings.routing !== 'Session') return undefined;
+    const named = SESSION_HEADERS.map((header) => headers.get(header)).find((session) => session);
+    return named?.slice(0, MAX_SESSION);
   }
 
   #leave(id: string): void {

@@ -102,6 +102,19 @@ test('tries another worker when the first one refuses, and the client sees its a
   expect(refused).toBe(1);
 });
 
+test('sends the requests of a session to one worker, by either header', async () => {
+  const url = await created('session', { routing: 'Session' });
+  const workers = ['session-a', 'session-b', 'session-c'];
+  for (const worker of workers) await bench.publish('session', worker, greets(worker));
+  await until('all are known', () => figuresOf('session')?.readyWorkers === 3);
+  const asked = async (headers: Record<string, string>) => (await fetch(url, { headers })).text();
+  const sessions = Array.from({ length: 12 }, (_, at) => `session ${at}`);
+  const own = await Promise.all(sessions.map((session) => asked({ 'x-gpurental-session': session })));
+  const again = await Promise.all(sessions.map((session) => asked({ 'x-session-id': session })));
+  expect(again).toEqual(own);
+  expect(new Set(own).size).toBeGreaterThan(1);
+});
+
 test('passes a stream on as it comes', async () => {
   const url = await created('stream');
   const gates = Promise.withResolvers<void>();

@@ -21,6 +21,10 @@ export const gatewaySpec = z
       description:
         'What a request counts as, in units of expectedPerf. Requests: 1. Header: the decimal in its header x-gpurental-work, and 1 without it.',
     }).default('Requests'),
+    routing: choice(['LeastWait', 'Session'], {
+      description:
+        'Which worker a request goes to. LeastWait: the one that will have done it first. Session: the one that had the session before, which is named by the header x-gpurental-session, else x-session-id, while it accepts requests; then another one becomes its worker.',
+    }).default('LeastWait'),
     link: choice(['TLS', 'Plain'], {
       description:
         'How requests travel to a worker. TLS: each proves to the other who it is, by a certificate that the operator issues; the worker gets its own in GPURENTAL_TLS_CERT, _KEY and _CA. Plain: without encryption. Workers made for another link are replaced.',

@@ -24,10 +24,16 @@ interface Asked extends Arrival {
   readonly since: number;
 }
 
+/** What a caller has been served while requests waited. */
+interface Share {
+  served: number;
+}
+
 export interface Running {
   readonly id: string;
   readonly work: number;
   readonly candidates: readonly string[];
+  readonly share: Share;
 }
 
 const MAX_CANDIDATES = 3;
@@ -46,16 +52,23 @@ export class WatchedQueue {
   readonly #sharedWork = new Map<string, number>();
   /** Measured speeds are judged by the world, which knows how fast its workers are; here they are taken as given. */
   #speeds: ReadonlyMap<string, number> = new Map();
+  readonly #homes: Map<string, string>;
   #settings: QueueSettings;
   #workers: readonly WorkerView[] = [];
   #others: OtherPickers = { count: 0, work: new Map() };
   #blocked: Blocked | undefined;
+  /** From a common start; new ones whenever none waits. */
+  #served = new Map<string, Share>();
+  #turn = 0;
+  readonly #sessions = new Map<string, string>();
   #done = 0;
   #refused = 0;
   #wokenAt: number | undefined;
 
-  constructor(settings: QueueSettings) {
+  /** `homes`: what is known of sessions, shared by all pickers. */
+  constructor(settings: QueueSettings, homes: Map<string, string>) {
     this.#settings = settings;
+    this.#homes = homes;
     this.#queue = new GroupQueue(settings);
   }
 
@@ -89,6 +102,10 @@ export class WatchedQueue {
   }
 
   arrive(arrival: Arrival, now: number): void {
+    const { caller = '' } = arrival;
+    const share = this.#served.get(caller) ?? { served: this.#turn };
+    if (this.#heldOf(caller).length === 0) share.served = Math.max(share.served, this.#turn);
+    this.#served.set(caller, share);
     this.#held.set(arrival.id, { ...arrival, since: now });
     this.#judge(this.#queue.arrive(arrival, now), now, arrival.id);
     this.#demand('maxHeld', this.#held.size <= this.#settings.maxHeld, `${this.#held.size} wait`);
@@ -97,6 +114,7 @@ export class WatchedQueue {
   leave(id: string, now: number): void {
     const isHeld = this.#held.delete(id);
     this.#demand('leave', this.#queue.leave(id) === isHeld, `${id} waited: ${isHeld}`);
+    this.#settleShares();
     this.#checkRest(now);
   }
 
@@ -137,8 +155,13 @@ export class WatchedQueue {
     return this.#speeds;
   }
 
-  #settle({ work: estimate, candidates: [first] }: Running, { worker, failed, work }: Ending, now: number) {
+  #settle(
+    { work: estimate, candidates: [first], share }: Running,
+    { worker, failed, work }: Ending,
+    now: number,
+  ) {
     this.#done += work ?? estimate;
+    share.served += (work ?? estimate) - estimate;
     if (first === undefined) return;
     const stoodIn = worker !== undefined && worker !== first;
     const failing = failed ? (worker ?? first) : stoodIn ? first : undefined;
@@ -179,11 +202,38 @@ export class WatchedQueue {
     else this.#judgeRefusal(one, effect.refusal, now, arrived);
     this.#held.delete(id);
     this.#answered.add(id);
+    this.#settleShares();
+  }
+
+  /** Where none waits, nobody owes anything. */
+  #settleShares(): void {
+    if (this.#held.size > 0) return;
+    this.#served = new Map();
+    this.#turn = 0;
+  }
+
+  #heldOf(caller: string): readonly Asked[] {
+    return [...this.#held.values()].filter((each) => (each.caller ?? '') === caller);
+  }
+
+  /** Whose turn it is: the first request of who was served the least. */
+  #next(): { readonly id: string | undefined; readonly share: Share } {
+    const waiting = [...new Set([...this.#held.values()].map(({ caller = '' }) => caller))];
+    const order = waiting
+      .map((caller) => ({
+        id: this.#heldOf(caller)[0]?.id,
+        share: this.#served.get(caller) ?? { served: 0 },
+      }))
+      .sort((one, other) => one.share.served - other.share.served);
+    return order[0] ?? { id: undefined, share: { served: 0 } };
   }
 
   #judgePick(one: Asked, { candidates, waitMs }: Extract<Effect, { type: 'pick' }>, now: number): void {
     const { id, work, since } = one;
-    this.#demand('order', this.held()[0] === id, `${id} before ${this.held()[0]}`);
+    const next = this.#next();
+    this.#demand('turns', next.id === id, `${id} before ${next.id}`);
+    this.#turn = Math.max(this.#turn, next.share.served);
+    next.share.served += work;
     this.#demand('waitOfPick', waitMs === now - since, `${waitMs} ms`);
     this.#demand('hold', waitMs < this.#settings.holdMs, `${id} was picked for after ${waitMs} ms`);
     const best = this.#ready()
@@ -201,8 +251,29 @@ export class WatchedQueue {
       candidates.every((name) => this.#accepts(name)),
       candidates.join(),
     );
-    this.#demand('choice', candidates.join() === best.join(), `${candidates.join()}; best: ${best.join()}`);
-    this.#running.set(id, { id, work, candidates });
+    const own = one.session === undefined ? undefined : this.#ownOf(one.session, candidates[0], now);
+    const order = own === undefined ? best : [own, ...best.filter((name) => name !== own)];
+    const right = order.slice(0, MAX_CANDIDATES).join();
+    this.#demand('choice', candidates.join() === right, `${candidates.join()}; best: ${right}`);
+    if (one.session !== undefined) this.#sessions.set(one.session, candidates[0] ?? '');
+    this.#running.set(id, { id, work, candidates, share: next.share });
+  }
+
+  /** Where a session has to go: where it went before, else where all pickers send it that know the same workers. */
+  #ownOf(session: string, picked: string | undefined, now: number): string | undefined {
+    const ready = this.#ready();
+    const before = this.#sessions.get(session);
+    const key = `${session} ${ready.toSorted().join()}`;
+    const isKnown = before !== undefined && ready.includes(before);
+    const own = isKnown ? before : (this.#homes.get(key) ?? picked);
+    if (own === undefined || !this.#accepts(own) || this.#isShunned(own, now)) return undefined;
+    if (!isKnown && this.#isSurelyHome(ready, now)) this.#homes.set(key, own);
+    return own;
+  }
+
+  /** Another one is picked where the home accepts nothing. */
+  #isSurelyHome(ready: readonly string[], now: number): boolean {
+    return ready.every((name) => this.#accepts(name) && !this.#isShunned(name, now));
   }
 
   #judgeRefusal(
@@ -218,7 +289,7 @@ export class WatchedQueue {
         this.#demand('hold', now - since >= holdMs, `${id} expired after ${now - since} ms`);
         return;
       case 'queue_full':
-        this.#demand('lastIn', id === arrived, `${id} for ${arrived}`);
+        this.#judgeFull(id, arrived);
         this.#demand('maxHeld', this.#held.size > maxHeld, `full with ${this.#held.size}`);
         return;
       case 'workers_blocked': {
@@ -227,6 +298,17 @@ export class WatchedQueue {
         this.#demand('blocked', isBlocked && isNamed, `${id}: ${message}`);
       }
     }
+  }
+
+  /** The newest of who has the most; of equal ones of who came last. */
+  #judgeFull(id: string, arrived: string | undefined): void {
+    const own = this.#held.get(arrived ?? '')?.caller ?? '';
+    const counts = [...this.#served.keys()].map((caller) => ({ caller, count: this.#heldOf(caller).length }));
+    const most = Math.max(...counts.map(({ count }) => count));
+    const named =
+      this.#heldOf(own).length === most ? own : counts.find(({ count }) => count === most)?.caller;
+    const newest = this.#heldOf(named ?? '').at(-1)?.id;
+    this.#demand('lastIn', newest === id, `${id}, and not ${newest}`);
   }
 
   /** What holds between events. */

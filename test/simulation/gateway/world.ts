@@ -19,6 +19,8 @@ class GatewayWorld {
   readonly #pickers: readonly WatchedQueue[];
   readonly #asked = new Map<WatchedQueue, Set<string>>();
   readonly #left = new Set<string>();
+  readonly #callers: number;
+  readonly #sessions: number;
   #settings: QueueSettings;
   #workers: readonly WorkerView[] = [];
   #letters: readonly Letter[] = [];
@@ -33,8 +35,11 @@ class GatewayWorld {
       maxQueueTimeMs: this.#chance.oneOf([0, 2_000, 10_000]),
       expectedPerf: this.#chance.oneOf([undefined, 1, 4]),
     };
+    this.#callers = this.#chance.upTo(4);
+    this.#sessions = this.#chance.oneOf([0, 0, 3]);
+    const homes = new Map<string, string>();
     const count = this.#chance.upTo(3);
-    this.#pickers = Array.from({ length: count }, () => new WatchedQueue(this.#settings));
+    this.#pickers = Array.from({ length: count }, () => new WatchedQueue(this.#settings, homes));
     for (const picker of this.#pickers) this.#asked.set(picker, new Set());
   }
 
@@ -79,7 +84,10 @@ class GatewayWorld {
     this.#count += 1;
     const id = `r${this.#count}`;
     this.#asked.get(picker)?.add(id);
-    picker.arrive({ id, work: this.#chance.upTo(6) }, this.#now);
+    const session = this.#sessions > 0 ? `s${this.#chance.upTo(this.#sessions)}` : undefined;
+    // Most requests are of the first caller.
+    const caller = `c${this.#chance.upTo(this.#chance.upTo(this.#callers))}`;
+    picker.arrive({ id, work: this.#chance.upTo(6), caller, session }, this.#now);
   }
 
   #burst(): void {
@@ -93,7 +101,8 @@ class GatewayWorld {
     const [first] = one.candidates;
     const worker = this.#chance.oneOf([first, first, first, this.#any(one.candidates), undefined]);
     const work = this.#chance.isWithin(0.5) ? this.#chance.below(12) : undefined;
-    picker.end(one.id, { worker, failed: this.#chance.isWithin(0.2), work }, this.#now);
+    const isComplete = this.#chance.isWithin(0.9);
+    picker.end(one.id, { worker, failed: this.#chance.isWithin(0.2), work, isComplete }, this.#now);
   }
 
   #leave(): void {
