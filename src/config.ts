@@ -161,6 +161,10 @@ const PICKER_CONTRADICTIONS: readonly Contradiction<PickerConfig>[] = [
     isBroken: ({ bindAddress, printEnvoyConfig }) => bindAddress.port === 0 && printEnvoyConfig,
     message: '--bind-address: write a port that Envoy can be configured with, not 0',
   },
+  {
+    isBroken: ({ envoy, envoyAdminSocket }) => envoy !== undefined && envoyAdminSocket !== undefined,
+    message: '--envoy-admin-socket: leave it out with --envoy, which has a socket of its own',
+  },
 ];
 
 function contradictions(config: Config): readonly string[] {

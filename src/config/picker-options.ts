@@ -53,14 +53,27 @@ export const PICKER_OPTIONS = {
     description: 'print the bootstrap configuration of Envoy for these addresses, and end: `envoy -c FILE`',
     defaultValue: 'false',
   },
+  envoyAdminSocket: {
+    value: path,
+    placeholder: 'path',
+    description:
+      'Unix socket for the admin interface of an Envoy that runs elsewhere, for --print-envoy-config and to ask that Envoy to close its connections before this process ends; not with --envoy, whose own socket nobody else reaches',
+  },
   addressMap: {
     ...OPTIONS.addressMap,
     description: 'where Envoy dials for addresses of simulated machines, repeatable',
   },
+  drainDelay: {
+    value: durationValue(0, 600_000),
+    placeholder: 'duration',
+    description:
+      'how long new requests are taken after SIGTERM, so that whatever leads clients here learns of it from /readyz or the endpoints of a Service',
+    defaultValue: '5s',
+  },
   shutdownGrace: {
     value: durationValue(0, 3_600_000),
     placeholder: 'duration',
-    description: 'how long requests that wait or are served may go on after SIGTERM',
+    description: 'how long requests that wait or are served may go on after SIGTERM, --drain-delay included',
     defaultValue: '10m',
   },
   logLevel,

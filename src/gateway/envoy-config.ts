@@ -16,6 +16,8 @@ export interface BootstrapOptions {
   readonly listen: SocketPlace;
   /** The gRPC services of the picker. */
   readonly picker: SocketPlace;
+  /** The path of a Unix socket for the admin interface, which has no password; none where absent. */
+  readonly adminSocket?: string;
 }
 
 /** Longer than any hold (55 min), in seconds; a message_timeout may be one hour at most. */
@@ -23,15 +25,19 @@ const MAX_WAIT_S = 3660;
 /** Of a body that waits with its request, and is sent again by a retry. */
 const BODY_BYTES = 1_048_576;
 const MAX_REQUESTS = 100_000;
+const OWNER_ONLY = 0o600;
 
 /**
  * The bootstrap configuration of an Envoy that asks this picker, as JSON: one listener, whose requests the picker holds
  * and routes; clusters and endpoints by discovery from the picker; the end of each request to its access log. A request
  * is tried at most twice more, on the next worker of the picker's list, and never after its response began.
  */
-export function envoyBootstrap({ listen, picker }: BootstrapOptions): string {
+export function envoyBootstrap({ listen, picker, adminSocket }: BootstrapOptions): string {
   const config = {
     node: { id: 'gpu-rent-gateway', cluster: 'gpu-rent-gateway' },
+    ...(adminSocket !== undefined && {
+      admin: { address: { pipe: { path: adminSocket, mode: OWNER_ONLY } } },
+    }),
     dynamic_resources: {
       ads_config: { api_type: 'GRPC', transport_api_version: 'V3', grpc_services: [pickerService] },
       cds_config: { ads: {}, resource_api_version: 'V3' },

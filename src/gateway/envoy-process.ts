@@ -10,8 +10,8 @@ import type { Logger } from '../lib/logger.ts';
 export interface EnvoyProcessOptions {
   /** The binary. */
   readonly path: string;
-  /** Its bootstrap configuration, JSON. */
-  readonly config: string;
+  /** Its bootstrap configuration, JSON; it may name files of a folder that this user alone reads, and that goes with it. */
+  readonly config: string | ((folder: string) => string);
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -63,7 +63,8 @@ export async function startEnvoy(options: EnvoyProcessOptions): Promise<EnvoyPro
   const folder = await mkdtemp(join(tmpdir(), 'gpu-rent-envoy-'));
   try {
     const configPath = join(folder, 'envoy.json');
-    await writeFile(configPath, options.config, { mode: 0o600 });
+    const { config } = options;
+    await writeFile(configPath, typeof config === 'string' ? config : config(folder), { mode: 0o600 });
     await validate(options.path, configPath);
     return new SupervisedEnvoy(options, { folder, configPath });
   } catch (error) {

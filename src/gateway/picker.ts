@@ -60,6 +60,7 @@ export class Picker {
   readonly #discovery: Discovery;
   /** By what workers of a group are called, by its key. */
   readonly #identities = new Map<string, ClientIdentity>();
+  #refusesAll = false;
 
   constructor(options: PickerOptions) {
     this.#options = options;
@@ -85,8 +86,14 @@ export class Picker {
   }
 
   /** Answers every request that waits, and those that come later, with 503. */
+  refuseAll(): void {
+    this.#refusesAll = true;
+    for (const group of this.#groups.values()) group.close(ENDS.message);
+  }
+
+  /** Refuses all, and reads no Secret any more. */
   close(): void {
-    for (const group of this.#groups.values()) group.close('The gateway ends; try again.');
+    this.refuseAll();
     this.#secrets.stop();
   }
 
@@ -120,6 +127,7 @@ export class Picker {
     const route = routeOf({ path, authority }, (key) => this.#groups.has(key));
     const group = route && this.#groups.get(route.group);
     if (!group) return errorReply(UNKNOWN_GROUP);
+    if (this.#refusesAll) return errorReply(ENDS);
     const id = this.#options.random.uuid();
     const answer = await group.answer({ id, head, path: route.path });
     if (answer.type === 'route') this.#picked.add(id, head.headers.get('x-request-id') ?? '');
@@ -276,6 +284,12 @@ function clientIdentity(data: SecretData): ClientIdentity | undefined {
   return { certificate, key: new Secret(key), authorities };
 }
 
+const ENDS = {
+  status: 503,
+  code: 'gateway_ending',
+  message: 'The gateway ends; try again.',
+  retryAfterSeconds: 1,
+} as const;
 const UNKNOWN_GROUP = {
   status: 404,
   code: 'group_not_found',

@@ -1,9 +1,11 @@
 import { hostname } from 'node:os';
+import { join } from 'node:path';
 import nodeProcess from 'node:process';
 import { endpointGroupResource, INSTALL_DEFINITIONS, OPERATOR_NAME } from '../api/v1alpha1/names.ts';
 import type { PickerConfig } from '../config/picker-options.ts';
 import { mapAddress } from '../config/values.ts';
 import { ConfigError } from '../config.ts';
+import { type EnvoyAdmin, envoyAdmin } from '../gateway/envoy-admin.ts';
 import { envoyBootstrap, type SocketPlace } from '../gateway/envoy-config.ts';
 import { type EnvoyProcess, EnvoyStartError, startEnvoy } from '../gateway/envoy-process.ts';
 import {
@@ -17,6 +19,7 @@ import {
 import { type GrpcListening, serveGrpc } from '../gateway/grpc-server.ts';
 import { BY_GROUP, Picker } from '../gateway/picker.ts';
 import { ReportClient } from '../gateway/report-client.ts';
+import { inBackground } from '../lib/background.ts';
 import { type Clock, sleep, systemClock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { systemRandom } from '../lib/random.ts';
@@ -34,6 +37,7 @@ import { createLogger } from '../server/pino-logger.ts';
 import { createProcessMetrics } from '../server/runtime-metrics.ts';
 import { combineInformers } from './caches.ts';
 import { listenOn, METRICS_PATH, openMetricsPage, watchProblem } from './page-set.ts';
+import { drain } from './picker-drain.ts';
 import { applyProcessPolicy, optimizeForSize, type ProcessEvents } from './process-policy.ts';
 
 /** What the process gives the picker. */
@@ -49,14 +53,21 @@ export interface PickerProcess {
 
 /** For what follows the requests: Envoy, servers. */
 const LAST_GRACE_MS = 10_000;
-/** How often it is looked whether requests are left. */
-const DRAIN_CHECK_MS = 100;
+/** How often an Envoy that may not run yet is asked again. */
+const ASK_AGAIN_MS = 1_000;
 
 /** The configuration of an Envoy for these settings. */
-export function envoyConfigOf({ listenAddress, bindAddress }: PickerConfig, port = bindAddress.port): string {
+export function envoyConfigOf(
+  { listenAddress, bindAddress, envoyAdminSocket }: PickerConfig,
+  { port, adminSocket }: { readonly port: number; readonly adminSocket: string | undefined } = {
+    port: bindAddress.port,
+    adminSocket: envoyAdminSocket,
+  },
+): string {
   return envoyBootstrap({
     listen: listenAddress,
     picker: { host: dialledHost(bindAddress), port },
+    ...(adminSocket !== undefined && { adminSocket }),
   });
 }
 
@@ -66,7 +77,8 @@ function dialledHost({ host }: SocketPlace): string {
 }
 
 /**
- * Serves Envoy until the signal is aborted, and then until no request is left or the grace is over. Resolves to the exit
+ * Serves Envoy until the signal is aborted, and then for `drainDelay` and until no request is left, within
+ * `shutdownGrace`; what is held at its end is answered 503. Resolves to the exit
  * code: 0 after an orderly end, 1 after an exception that nothing caught. Rejects with a ConfigError if an address or the
  * binary of Envoy cannot be used, and without an API server.
  */
@@ -93,7 +105,13 @@ export async function runPicker(config: PickerConfig, process: PickerProcess): P
     const opened = await open(config, parts, { log, ending: ending.signal });
     await untilAborted(ending.signal);
     log.info('picker ends: requests that were begun go on', { requests: begunRequests(parts.picker) });
-    if (!policy.ended.aborted) await drained(parts.picker, clock, config.shutdownGrace);
+    const isInUse = parts.picker.isConnected() || begunRequests(parts.picker) > 0;
+    if (!policy.ended.aborted && isInUse) {
+      const { picker } = parts;
+      const given = { clock, log, admin: opened.admin(), begunRequests: () => begunRequests(picker) };
+      const { drainDelay: delayMs, shutdownGrace: graceMs } = config;
+      await drain({ ...given, delayMs, graceMs, refuseHeld: () => picker.refuseAll() });
+    }
     await opened.close();
   } finally {
     parts.picker.close();
@@ -198,7 +216,15 @@ function cacheOf<T>({ namespaces, ...options }: CacheOptions<T>): Informer<T> {
 }
 
 interface Opened {
+  /** Of the Envoy that asks this picker; undefined where it cannot be reached. */
+  admin(): EnvoyAdmin | undefined;
   close(): Promise<void>;
+}
+
+/** An Envoy beside this process, and how it is asked. */
+interface Beside {
+  process: EnvoyProcess | undefined;
+  admin: EnvoyAdmin | undefined;
 }
 
 /** Begins with the pages, so that a slow API server is seen; Envoy comes last, when every group is known. */
@@ -212,43 +238,74 @@ async function open(
   const close = async (): Promise<void> => {
     for (const end of closing.splice(0).toReversed()) await end();
   };
+  const { envoyAdminSocket: socket } = config;
+  const envoy: Beside = { process: undefined, admin: socket === undefined ? undefined : envoyAdmin(socket) };
+  const opened: Opened = { admin: () => envoy.admin, close };
   try {
-    const running: { envoy: EnvoyProcess | undefined } = { envoy: undefined };
-    const pages = await servePagesOf(config, parts, { ending, envoy: () => running.envoy });
+    const pages = await servePagesOf(config, parts, { ending, envoy });
     if (pages) closing.push(() => pages.close());
     groups.start();
     slices.start();
     await Promise.race([Promise.all([groups.synced, slices.synced]), untilAborted(ending)]);
-    if (ending.aborted) return { close };
+    if (ending.aborted) return opened;
     picker.start();
     const grpc = await listenOn('bindAddress', config.bindAddress, (at) => serveGrpc(picker.services, at));
     closing.push(() => grpc.close());
-    running.envoy = await envoyOf(config, grpc, log);
-    const { envoy } = running;
-    if (envoy) closing.push(() => envoy.stop());
+    if (config.envoy === undefined) keepConnections(envoy.admin, ending, log);
+    else closing.push(await startBeside(config, grpc, { envoy, log }));
     reports?.start();
     if (reports) closing.push(() => reports.end());
     log.info('picker started', {
       grpc: `${dialledHost(config.bindAddress)}:${grpc.port}`,
       metricsBindAddress: pages?.url,
-      ...(envoy && { listenAddress: `${config.listenAddress.host}:${config.listenAddress.port}` }),
+      ...(config.envoy !== undefined && {
+        listenAddress: `${config.listenAddress.host}:${config.listenAddress.port}`,
+      }),
     });
-    return { close };
+    return opened;
   } catch (error) {
     await close();
     throw error;
   }
 }
 
-async function envoyOf(
+/** One that the picker before this one has drained, and that went on, keeps connections again. */
+function keepConnections(admin: EnvoyAdmin | undefined, ending: AbortSignal, log: Logger): void {
+  if (!admin) return;
+  const untilAnswered = async (): Promise<void> => {
+    while (!ending.aborted) {
+      const answered = await admin.keepConnections().then(
+        () => true,
+        () => false,
+      );
+      if (answered) return;
+      await sleep(systemClock, ASK_AGAIN_MS, ending).catch(() => {});
+    }
+  };
+  inBackground({ task: 'envoy-admin' }, untilAnswered, (error) =>
+    log.error('Envoy is not asked any more', { error }),
+  );
+}
+
+/** Resolves to what ends it. */
+async function startBeside(
   config: PickerConfig,
   { port }: GrpcListening,
-  log: Logger,
-): Promise<EnvoyProcess | undefined> {
-  if (config.envoy === undefined) return undefined;
+  { envoy, log }: { readonly envoy: Beside; readonly log: Logger },
+): Promise<() => Promise<void>> {
   try {
-    const bootstrap = envoyConfigOf(config, port);
-    return await startEnvoy({ path: config.envoy, config: bootstrap, clock: systemClock, log });
+    const started = await startEnvoy({
+      path: config.envoy ?? '',
+      config: (folder) => {
+        const adminSocket = join(folder, 'admin.sock');
+        envoy.admin = envoyAdmin(adminSocket);
+        return envoyConfigOf(config, { port, adminSocket });
+      },
+      clock: systemClock,
+      log,
+    });
+    envoy.process = started;
+    return () => started.stop();
   } catch (error) {
     if (error instanceof EnvoyStartError) throw new ConfigError([`--envoy: ${error.message}`]);
     throw error;
@@ -257,7 +314,7 @@ async function envoyOf(
 
 interface Observed {
   readonly ending: AbortSignal;
-  readonly envoy: () => EnvoyProcess | undefined;
+  readonly envoy: Beside;
 }
 
 async function servePagesOf(
@@ -269,7 +326,7 @@ async function servePagesOf(
   const { registry } = parts;
   const pages = {
     '/healthz': () => healthPage(liveness(parts)),
-    '/readyz': () => healthPage(readiness(parts, observed)),
+    '/readyz': async () => healthPage(readiness(parts, observed, await observed.envoy.admin?.isReady())),
     [METRICS_PATH]: openMetricsPage(registry),
   };
   return listenOn('metricsBindAddress', address, (at) => servePages(pages, at));
@@ -283,7 +340,12 @@ function liveness({ groups, slices }: Parts): readonly HealthCheck[] {
   }));
 }
 
-function readiness({ groups, slices, picker }: Parts, { ending, envoy }: Observed): readonly HealthCheck[] {
+/** `isServing`: what Envoy says of itself; undefined where it is not asked. */
+function readiness(
+  { groups, slices, picker }: Parts,
+  { ending, envoy }: Observed,
+  isServing: boolean | undefined,
+): readonly HealthCheck[] {
   return [
     { name: 'ending', problem: () => (ending.aborted ? 'this process ends' : undefined) },
     {
@@ -293,19 +355,18 @@ function readiness({ groups, slices, picker }: Parts, { ending, envoy }: Observe
     },
     {
       name: 'envoy',
-      problem: () =>
-        envoy()?.problem() ?? (picker.isConnected() ? undefined : 'no Envoy has asked for its clusters'),
+      problem: () => envoy.process?.problem() ?? envoyProblem(picker.isConnected(), isServing),
     },
   ];
+}
+
+function envoyProblem(isConnected: boolean, isServing: boolean | undefined): string | undefined {
+  if (!isConnected) return 'no Envoy has asked for its clusters';
+  return isServing === false ? 'Envoy does not take requests yet' : undefined;
 }
 
 function begunRequests(picker: Picker): number {
   return picker
     .figures()
     .reduce((sum, { heldRequests, inFlightRequests }) => sum + heldRequests + inFlightRequests, 0);
-}
-
-async function drained(picker: Picker, clock: Clock, graceMs: number): Promise<void> {
-  const until = clock.monotonic() + graceMs;
-  while (begunRequests(picker) > 0 && clock.monotonic() < until) await sleep(clock, DRAIN_CHECK_MS);
 }

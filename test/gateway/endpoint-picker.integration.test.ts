@@ -1,3 +1,4 @@
+import { Agent, type RequestListener, request } from 'node:http';
 import { afterEach, beforeAll, expect, test } from 'vitest';
 import type { EndpointGroup } from '../../src/api/v1alpha1/endpoint-group.ts';
 import { API_VERSION, endpointGroupResource } from '../../src/api/v1alpha1/names.ts';
@@ -10,6 +11,7 @@ import type { ClusterAccess } from '../cluster/connect.ts';
 import { findFreePort } from '../cluster/free-port.ts';
 import { sharedCluster } from '../cluster/shared-cluster.ts';
 import { envoyBinary } from '../tools/envoy.ts';
+import { endpointBalancer } from './endpoint-balancer.ts';
 
 const API_KEY = 'key-of-the-marketplace';
 const LOOPBACK = '203.0.113.0/24=127.0.0.1';
@@ -28,11 +30,13 @@ afterEach(async () => {
 });
 
 /** A marketplace whose running machines answer HTTP, a key for it, and a group at zero. */
-async function scene(): Promise<{ bench: OperatorBench; simulator: Simulator; url: string }> {
+async function scene(
+  answer?: RequestListener,
+): Promise<{ bench: OperatorBench; simulator: Simulator; url: string }> {
   const simulator = createSimulator({
     apiKey: API_KEY,
     catalog: 60,
-    machineServer: true,
+    machineServer: answer ? () => answer : true,
     settings: { boot: { scale: 0.005 }, pauses: { scale: 0 } },
   });
   const listening = await simulator.listen(0);
@@ -73,20 +77,26 @@ function startOperator(
   );
 }
 
-async function startPicker(
-  { namespace }: OperatorBench,
-  reportsPort: number,
-): Promise<GpuRentProcess & { readonly url: string }> {
+interface PickerProcess extends GpuRentProcess {
+  /** Where Envoy takes requests. */
+  readonly port: number;
+  readonly url: string;
+  readonly readyUrl: string;
+}
+
+async function startPicker({ namespace }: OperatorBench, reportsPort: number): Promise<PickerProcess> {
   const port = await findFreePort();
   const run = gpuRent(
     ...['endpoint-picker', '--kubeconfig', cluster.kubeconfigPath, '--watch-namespace', namespace],
     ...['--envoy', envoy, '--listen-address', `127.0.0.1:${port}`, '--bind-address', '127.0.0.1:0'],
     ...['--metrics-bind-address', '127.0.0.1:0', '--address-map', LOOPBACK, '--shutdown-grace', '20s'],
+    ...['--drain-delay', '1s'],
     ...['--operator-url', `http://127.0.0.1:${reportsPort}`],
   );
   const pages = await until('the picker started', () => logged(run, 'picker started'));
-  await until('it is ready', async () => (await fetch(`${pages['metricsBindAddress']}/readyz`)).ok);
-  return { ...run, url: `http://127.0.0.1:${port}/${namespace}/llm` };
+  const readyUrl = `${pages['metricsBindAddress']}/readyz`;
+  await until('it is ready', async () => (await fetch(readyUrl)).ok);
+  return { ...run, port, readyUrl, url: `http://127.0.0.1:${port}/${namespace}/llm` };
 }
 
 test('a request to a group at zero waits, rents a worker and is served by it, also when the operator starts later', async () => {
@@ -95,12 +105,12 @@ test('a request to a group at zero waits, rents a worker and is served by it, al
   const first = await startPicker(bench, reportsPort);
   const second = await startPicker(bench, reportsPort);
   const asked = [first, second].flatMap((picker) =>
-    Array.from({ length: 10 }, async (_, at) => {
+    Array.from({ length: 50 }, async (_, at) => {
       const reply = await fetch(`${picker.url}/v1/models?n=${at}`);
       return { status: reply.status, body: (await reply.json()) as { readonly path: string } };
     }),
   );
-  const [ofFirst, ofSecond] = [asked.slice(0, 10), asked.slice(10)];
+  const [ofFirst, ofSecond] = [asked.slice(0, 50), asked.slice(50)];
   const lost = Promise.allSettled(ofFirst);
   const ref = { namespace: bench.namespace, name: 'llm' };
   const annotated = await until('the group is woken', async () => {
@@ -114,9 +124,9 @@ test('a request to a group at zero waits, rents a worker and is served by it, al
   startOperator(bench, url, reportsPort);
 
   const replies = await Promise.all(ofSecond);
-  expect(replies.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 200));
+  expect(replies.map(({ status }) => status)).toEqual(Array.from({ length: 50 }, () => 200));
   expect(replies.map(({ body }) => body.path).toSorted()).toEqual(
-    Array.from({ length: 10 }, (_, at) => `/v1/models?n=${at}`).toSorted(),
+    Array.from({ length: 50 }, (_, at) => `/v1/models?n=${at}`).toSorted(),
   );
   const connected = await until('the operator shows what the picker reports', async () => {
     const { status } = (await bench.kube.get<EndpointGroup & KubeObject>(endpointGroupResource, ref)) ?? {};
@@ -130,6 +140,72 @@ test('a request to a group at zero waits, rents a worker and is served by it, al
   expect(await second.exitCode).toBe(0);
   expect(second.output()).not.toContain('/v1/models');
 }, 120_000);
+
+/** Answers in parts, so that requests are under way whatever happens. */
+const slowAnswer: RequestListener = (_request, response) => {
+  response.writeHead(200, { 'content-type': 'text/plain' });
+  let parts = 0;
+  const timer = setInterval(() => {
+    response.write('part ');
+    if (++parts < 4) return;
+    clearInterval(timer);
+    response.end('end');
+  }, 40);
+  response.on('close', () => clearInterval(timer));
+};
+
+/** Calls one after the other on a connection that it keeps for as long as it may; resolves to the body. */
+function callOnce(agent: Agent, port: number, path: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const call = request({ agent, host: '127.0.0.1', port, path, method: 'POST' }, (response) => {
+      let body = `${response.statusCode}: `;
+      response.on('data', (chunk) => {
+        body += String(chunk);
+      });
+      response.on('end', () => resolve(body));
+      response.on('error', reject);
+    });
+    call.on('error', reject);
+    call.end('{}');
+  });
+}
+
+test('pairs of picker and Envoy are replaced one after the other under load, and no request fails', async () => {
+  const { bench, url } = await scene(slowAnswer);
+  const reportsPort = await findFreePort();
+  startOperator(bench, url, reportsPort);
+  const balancer = await endpointBalancer();
+  closing.push(async () => balancer.close());
+  const before = [await startPicker(bench, reportsPort), await startPicker(bench, reportsPort)];
+  for (const picker of before) balancer.add(picker);
+  await until('both are ready', () => balancer.ready().length === 2);
+  const path = `/${bench.namespace}/llm/v1/chat/completions`;
+  const load = { isOn: true, served: 0, failures: [] as string[] };
+  const clients = Array.from({ length: 12 }, async () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    while (load.isOn) {
+      const said = await callOnce(agent, balancer.port, path).catch((error) => String(error));
+      if (said === '200: part part part part end') load.served++;
+      else load.failures.push(said);
+    }
+    agent.destroy();
+  });
+  await until('requests are served', () => load.served > 0);
+
+  for (const picker of before) {
+    const next = await startPicker(bench, reportsPort);
+    balancer.add(next);
+    await until('the next one gets connections', () => balancer.ready().includes(next.port));
+    picker.child.kill('SIGTERM');
+    expect(await picker.exitCode).toBe(0);
+    expect(picker.output()).not.toContain('the grace is over');
+  }
+  const servedBefore = load.served;
+  await until('the new ones serve', () => load.served > servedBefore + clients.length);
+  load.isOn = false;
+  await Promise.all(clients);
+  expect(load.failures).toEqual([]);
+}, 180_000);
 
 test('a binary that is no Envoy is named with its flag', async () => {
   const run = gpuRent(
