@@ -3,11 +3,15 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { REPOSITORY } from '../../scripts/generate/artifact.ts';
 import { alerts, runbookName } from '../../scripts/generate/monitoring/alerts.ts';
-import { metricFamilies, seriesOf } from '../../scripts/generate/monitoring/metric-families.ts';
+import {
+  gatewayFamilies,
+  metricFamilies,
+  seriesOf,
+} from '../../scripts/generate/monitoring/metric-families.ts';
 import { recordingRules } from '../../scripts/generate/monitoring/recording-rules.ts';
 import { labelsIn, placedQueries, seriesIn } from './queries.ts';
 
-const families = metricFamilies();
+const families = [...metricFamilies(), ...gatewayFamilies()];
 const labelsBySeries = new Map(
   families.flatMap((family) => seriesOf(family).map((series) => [series, family.labelNames] as const)),
 );
@@ -18,7 +22,7 @@ const ADDED = ['pod', 'instance', 'le'];
 describe.each(placedQueries)('the query of $place', ({ expr }) => {
   const series = seriesIn(expr);
 
-  test('reads series that the operator exposes', () => {
+  test('reads series that the operator or a picker exposes', () => {
     expect(series).not.toEqual([]);
     expect(series.filter((name) => !labelsBySeries.has(name) && !records.has(name))).toEqual([]);
   });

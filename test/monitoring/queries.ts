@@ -1,5 +1,5 @@
 import { alerts } from '../../scripts/generate/monitoring/alerts.ts';
-import { dashboards } from '../../scripts/generate/monitoring/dashboard-panels.ts';
+import { dashboards } from '../../scripts/generate/monitoring/dashboards.ts';
 import { recordingRules } from '../../scripts/generate/monitoring/recording-rules.ts';
 
 /** A PromQL expression that people or Prometheus will run, and where it stands. */

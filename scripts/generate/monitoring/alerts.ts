@@ -78,6 +78,24 @@ export const alerts: readonly Alert[] = [
       'It has been so for {{ $value | humanizeDuration }}; no worker is taken away, and none is added for load that nobody sees.',
   },
   {
+    alert: 'GpuRentalGatewayRequestsWait',
+    expr: 'sum by (namespace, name) (gpu_rental_gateway_held_requests) > 0 unless on (namespace, name) sum by (namespace, name) (increase(gpu_rental_gateway_picks_total[10m])) > 0',
+    for: '10m',
+    severity: 'warning',
+    summary: 'Requests to EndpointGroup {{ $labels.namespace }}/{{ $labels.name }} wait, and none is served.',
+    description:
+      '{{ $value }} requests wait in the gateway, and no worker was picked for any in ten minutes.',
+  },
+  {
+    alert: 'GpuRentalGatewayRefuses',
+    expr: 'group:gpu_rental_gateway_failed:ratio_rate15m > 0.05',
+    for: '10m',
+    severity: 'warning',
+    summary: 'Requests to EndpointGroup {{ $labels.namespace }}/{{ $labels.name }} fail.',
+    description:
+      '{{ $value | humanizePercentage }} of its requests were refused by the gateway or answered 5xx by workers.',
+  },
+  {
     alert: 'GpuRentalKeyRejected',
     expr: `max by (namespace, name, reason) (gpu_rental_marketplaceaccount_${CONDITION}{type="Authenticated",status="False"}) > 60`,
     for: '5m',

@@ -27,14 +27,19 @@ export interface Dashboard {
   readonly rows: readonly DashboardRow[];
 }
 
-const stat = (title: string, unit: Panel['unit'], expr: string, description = ''): Panel => ({
+export const stat = (title: string, unit: Panel['unit'], expr: string, description = ''): Panel => ({
   title,
   description,
   unit,
   kind: 'stat',
   queries: [{ expr, legend: '' }],
 });
-const graph = (title: string, unit: Panel['unit'], queries: readonly Query[], description = ''): Panel => ({
+export const graph = (
+  title: string,
+  unit: Panel['unit'],
+  queries: readonly Query[],
+  description = '',
+): Panel => ({
   title,
   description,
   unit,
@@ -314,5 +319,3 @@ export const health: Dashboard = {
     },
   ],
 };
-
-export const dashboards: readonly Dashboard[] = [fleet, health];

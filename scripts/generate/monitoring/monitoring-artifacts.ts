@@ -1,7 +1,7 @@
 import type { Artifact } from '../artifact.ts';
 import { yaml, yamlDocuments } from '../yaml.ts';
 import { type Alert, alerts, runbookName } from './alerts.ts';
-import { dashboards } from './dashboard-panels.ts';
+import { dashboards } from './dashboards.ts';
 import { grafanaDashboard } from './grafana.ts';
 import { gatewayFamilies, type MetricFamily, metricFamilies } from './metric-families.ts';
 import { recordingRules } from './recording-rules.ts';

@@ -4,6 +4,10 @@ export interface RecordingRule {
   readonly expr: string;
 }
 
+const REFUSED = 'rate(gpu_rental_gateway_refusals_total{code!="invalid_api_key"}[15m])';
+const ANSWERED = (matchers: string) => `rate(gpu_rental_gateway_requests_total${matchers}[15m])`;
+const FAILED = `${REFUSED} or ${ANSWERED('{code=~"5.."}')}`;
+
 /** Named level:metric:operations, as Prometheus recommends. */
 export const recordingRules: readonly RecordingRule[] = [
   {
@@ -29,5 +33,10 @@ export const recordingRules: readonly RecordingRule[] = [
   {
     record: 'controller:controller_runtime_reconcile_errors:ratio_rate15m',
     expr: 'sum by (controller) (rate(controller_runtime_reconcile_errors_total[15m])) / sum by (controller) (rate(controller_runtime_reconcile_total[15m]))',
+  },
+  {
+    // A wrong key is the caller's own failure, and in neither part.
+    record: 'group:gpu_rental_gateway_failed:ratio_rate15m',
+    expr: `sum by (namespace, name) (${FAILED}) / sum by (namespace, name) (${REFUSED} or ${ANSWERED('')})`,
   },
 ];
