@@ -10,6 +10,7 @@ import {
   type StreamAccessLogsResponse,
   StreamAccessLogsResponseSchema,
 } from './protocol/envoy/access_log_service_pb.js';
+import { EVENTS_KEY, METADATA, TOKENS_KEY } from './usage-filter.ts';
 
 /** How a request ended, as Envoy logs it. */
 export interface EndedRequest {
@@ -25,6 +26,15 @@ export interface EndedRequest {
   readonly durationMs: number;
   /** From its arrival to the first byte of the response. */
   readonly firstByteMs: number | undefined;
+  /** What was read in its response; undefined where nothing was. */
+  readonly usage: ReadUsage | undefined;
+}
+
+export interface ReadUsage {
+  /** Of request and response, as the worker said. */
+  readonly tokens: number | undefined;
+  /** Of a stream whose worker did not say. */
+  readonly events: number | undefined;
 }
 
 type Stream = ServerReadableStream<StreamAccessLogsMessage, StreamAccessLogsResponse>;
@@ -56,8 +66,22 @@ function endOf({ commonProperties, request, response }: HTTPAccessLogEntry): End
     attempts: commonProperties?.upstreamRequestAttemptCount ?? 0,
     durationMs: millisecondsOf(commonProperties?.duration) ?? 0,
     firstByteMs: millisecondsOf(commonProperties?.timeToFirstDownstreamTxByte),
+    usage: usageOf(commonProperties?.metadata?.filterMetadata[METADATA]),
   };
 }
+
+/** A worker may say anything: a number that is none is not said. */
+function usageOf(metadata: Readonly<Record<string, unknown>> | undefined): ReadUsage | undefined {
+  const tokens = countOf(metadata?.[TOKENS_KEY]);
+  const events = countOf(metadata?.[EVENTS_KEY]);
+  return tokens === undefined && events === undefined ? undefined : { tokens, events };
+}
+
+function countOf(value: unknown): number | undefined {
+  return typeof value === 'number' && value >= 0 ? Math.min(Math.round(value), MAX_COUNT) : undefined;
+}
+
+const MAX_COUNT = 1e9;
 
 function millisecondsOf(duration: Duration | undefined): number | undefined {
   return duration && Number(duration.seconds) * 1000 + duration.nanos / 1e6;

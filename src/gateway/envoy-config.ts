@@ -1,3 +1,5 @@
+import { METADATA, USAGE_FILTER } from './usage-filter.ts';
+
 /** Names the cluster of a request: the group. Set by the picker alone. */
 export const CLUSTER_HEADER = 'x-gateway-cluster';
 /** Where a request goes: `ip:port`, several separated by commas, tried in this order. Set by the picker alone. */
@@ -22,7 +24,7 @@ export interface BootstrapOptions {
 
 /** Longer than any hold (55 min), in seconds; a message_timeout may be one hour at most. */
 const MAX_WAIT_S = 3660;
-/** Of a body that waits with its request, and is sent again by a retry. */
+/** Of a body that waits with its request, is sent again by a retry, and is shown to the picker. */
 const BODY_BYTES = 1_048_576;
 const MAX_REQUESTS = 100_000;
 const OWNER_ONLY = 0o600;
@@ -183,6 +185,16 @@ const manager = {
           response_trailer_mode: 'SKIP',
         },
         failure_mode_allow: false,
+        // The picker asks for the body of some requests, and says of which ones the response is to be read.
+        allow_mode_override: true,
+        metadata_options: { receiving_namespaces: { untyped: [METADATA] } },
+      },
+    },
+    {
+      name: 'envoy.filters.http.lua',
+      typed_config: {
+        '@type': `${EXTENSIONS}.filters.http.lua.v3.Lua`,
+        default_source_code: { inline_string: USAGE_FILTER },
       },
     },
     {

@@ -3,6 +3,7 @@ import type { ServerDuplexStream } from '@grpc/grpc-js';
 import { inBackground } from '../lib/background.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { GrpcService } from './grpc-server.ts';
+import type { BodyStart } from './openai-work.ts';
 import {
   type HeaderMap,
   type HeaderValueOption,
@@ -10,61 +11,79 @@ import {
   HeaderValueOptionSchema,
 } from './protocol/envoy/core_pb.js';
 import {
+  ProcessingMode_BodySendMode,
+  ProcessingMode_HeaderSendMode,
+} from './protocol/envoy/ext_proc_filter_pb.js';
+import {
   ExternalProcessor,
+  type HttpBody,
+  type HttpHeaders,
   type ProcessingRequest,
   type ProcessingResponse,
   ProcessingResponseSchema,
 } from './protocol/envoy/ext_proc_pb.js';
+import { METADATA, UNIT_KEY, UNIT_TOKENS } from './usage-filter.ts';
 
-/** The head of a request that Envoy asks about. */
+/** A request that Envoy asks about. */
 export interface RequestHead {
   /** By name in lower case; pseudo headers as `:path`. */
   readonly headers: ReadonlyMap<string, string>;
   /** Aborted when the client leaves, or Envoy gives the request up. */
   readonly left: AbortSignal;
+  /**
+   * Resolves to the body, or to as much of its beginning as Envoy buffers; never when the client leaves before. `route`
+   * has the headers that say where the request goes: Envoy decides that before a body that it does not buffer whole.
+   */
+  readonly readBody: (route: Headers) => Promise<BodyStart>;
 }
+
+/** Values by name in lower case. */
+export type Headers = Readonly<Record<string, string>>;
 
 /** What Envoy is to do with it. */
 export type Answer =
-  | { readonly type: 'route'; readonly headers: Readonly<Record<string, string>> }
+  | {
+      readonly type: 'route';
+      readonly headers: Headers;
+      /** Whether Envoy reads in the response how many tokens it took; not if absent. */
+      readonly readsUsage?: boolean;
+    }
   | {
       readonly type: 'reply';
       readonly status: number;
-      readonly headers: Readonly<Record<string, string>>;
+      readonly headers: Headers;
       readonly body: string;
     };
 
 type Stream = ServerDuplexStream<ProcessingRequest, ProcessingResponse>;
 
 /**
- * The ext_proc service of Envoy for request headers: a stream per request, answered when `onRequest` resolves, which may
- * take as long as the `message_timeout` of Envoy. A rejection becomes the status 500.
+ * The ext_proc service of Envoy for requests: a stream each, answered when `onRequest` resolves, which may take as long as
+ * the `message_timeout` of Envoy. The body is asked for only where it reads that. A rejection becomes the status 500.
  */
 export function extProcService(
   onRequest: (request: RequestHead) => Promise<Answer>,
   log: Logger,
 ): GrpcService {
   const process = (stream: Stream): void => {
-    const left = new AbortController();
-    const leave = (): void => left.abort();
-    stream.on('cancelled', leave);
-    stream.on('error', leave);
+    const exchange = new Exchange(stream);
+    const decide = async (head: RequestHead): Promise<void> => exchange.answer(await onRequest(head));
+    stream.on('cancelled', () => exchange.leave());
+    stream.on('error', () => exchange.leave());
     stream.on('end', () => {
-      leave();
+      exchange.leave();
       stream.end();
     });
     stream.on('data', ({ request }: ProcessingRequest) => {
+      if (request.case === 'requestBody') exchange.takeBody(request.value);
       if (request.case !== 'requestHeaders') return;
-      const headers = headersOf(request.value.headers);
+      const head = exchange.begin(request.value);
       inBackground(
         { task: 'request' },
-        async () => {
-          const answer = await onRequest({ headers, left: left.signal });
-          if (!left.signal.aborted) stream.write(responseOf(answer));
-        },
+        () => decide(head),
         (error) => {
           log.error('A request could not be decided', { error });
-          if (!left.signal.aborted) stream.write(responseOf(BROKEN));
+          exchange.answer(BROKEN);
         },
       );
     });
@@ -72,7 +91,70 @@ export function extProcService(
   return { service: ExternalProcessor, handlers: { Process: process } };
 }
 
+/** What was said about one request. */
+class Exchange {
+  readonly #stream: Stream;
+  readonly #left = new AbortController();
+  readonly #body = Promise.withResolvers<BodyStart>();
+  #contentLength: number | undefined;
+  /** Its headers were answered by asking for the body, so that the body waits for the answer. */
+  #asksForBody = false;
+
+  constructor(stream: Stream) {
+    this.#stream = stream;
+  }
+
+  begin({ headers: map, endOfStream }: HttpHeaders): RequestHead {
+    const headers = headersOf(map);
+    this.#contentLength = lengthOf(headers.get('content-length'));
+    if (endOfStream) this.#body.resolve({ bytes: NOTHING, isWhole: true, contentLength: 0 });
+    return { headers, left: this.#left.signal, readBody: (route) => this.#readBody(route, endOfStream) };
+  }
+
+  leave(): void {
+    this.#left.abort();
+  }
+
+  takeBody({ body, endOfStream }: HttpBody): void {
+    this.#body.resolve({ bytes: body, isWhole: endOfStream, contentLength: this.#contentLength });
+  }
+
+  answer(answer: Answer): void {
+    if (!this.#left.signal.aborted) this.#stream.write(responseOf(answer, this.#asksForBody));
+  }
+
+  #readBody(route: Headers, isEmpty: boolean): Promise<BodyStart> {
+    if (!isEmpty && !this.#asksForBody && !this.#left.signal.aborted) {
+      this.#asksForBody = true;
+      this.#stream.write(bodyWanted(route));
+    }
+    return this.#body.promise;
+  }
+}
+
+const NOTHING = new Uint8Array();
 const BROKEN: Answer = { type: 'reply', status: 500, headers: {}, body: '' };
+
+/** All that fits into Envoy's buffer: what is longer passes as well. */
+const BODY_MODE = {
+  requestHeaderMode: ProcessingMode_HeaderSendMode.SEND,
+  responseHeaderMode: ProcessingMode_HeaderSendMode.SKIP,
+  requestBodyMode: ProcessingMode_BodySendMode.BUFFERED_PARTIAL,
+  requestTrailerMode: ProcessingMode_HeaderSendMode.SKIP,
+  responseTrailerMode: ProcessingMode_HeaderSendMode.SKIP,
+};
+
+function bodyWanted(route: Headers): ProcessingResponse {
+  const response = { headerMutation: { setHeaders: headerOptions(route) }, clearRouteCache: true };
+  return create(ProcessingResponseSchema, {
+    response: { case: 'requestHeaders', value: { response } },
+    modeOverride: BODY_MODE,
+  });
+}
+
+function lengthOf(header: string | undefined): number | undefined {
+  return header !== undefined && /^\d{1,15}$/.test(header) ? Number(header) : undefined;
+}
 
 function headersOf(map: HeaderMap | undefined): ReadonlyMap<string, string> {
   const headers = new Map<string, string>();
@@ -81,11 +163,15 @@ function headersOf(map: HeaderMap | undefined): ReadonlyMap<string, string> {
   return headers;
 }
 
-function responseOf(answer: Answer): ProcessingResponse {
-  const headers = Object.entries(answer.headers).map(([name, value]) => headerOf(name, value));
+function responseOf(answer: Answer, toBody: boolean): ProcessingResponse {
+  const headers = headerOptions(answer.headers);
   if (answer.type === 'route') {
-    const response = { headerMutation: { setHeaders: headers }, clearRouteCache: true };
-    return create(ProcessingResponseSchema, { response: { case: 'requestHeaders', value: { response } } });
+    // With a body the route is known already, and Envoy may be past it.
+    const response = { headerMutation: { setHeaders: headers }, clearRouteCache: !toBody };
+    return create(ProcessingResponseSchema, {
+      response: { case: toBody ? 'requestBody' : 'requestHeaders', value: { response } },
+      ...(answer.readsUsage && { dynamicMetadata: { [METADATA]: { [UNIT_KEY]: UNIT_TOKENS } } }),
+    });
   }
   return create(ProcessingResponseSchema, {
     response: {
@@ -100,9 +186,11 @@ function responseOf(answer: Answer): ProcessingResponse {
   });
 }
 
-function headerOf(key: string, value: string): HeaderValueOption {
-  return create(HeaderValueOptionSchema, {
-    header: { key, rawValue: Buffer.from(value) },
-    appendAction: HeaderValueOption_HeaderAppendAction.OVERWRITE_IF_EXISTS_OR_ADD,
-  });
+function headerOptions(headers: Headers): HeaderValueOption[] {
+  return Object.entries(headers).map(([key, value]) =>
+    create(HeaderValueOptionSchema, {
+      header: { key, rawValue: Buffer.from(value) },
+      appendAction: HeaderValueOption_HeaderAppendAction.OVERWRITE_IF_EXISTS_OR_ADD,
+    }),
+  );
 }

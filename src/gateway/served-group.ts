@@ -3,11 +3,12 @@ import type { Clock, Timer } from '../lib/clock.ts';
 import type { EndedRequest } from './access-log.ts';
 import type { CallerKeys } from './caller-keys.ts';
 import { CLUSTER_HEADER, DESTINATION_HEADER, REQUEST_ID_HEADER } from './envoy-config.ts';
-import type { Answer, RequestHead } from './ext-proc.ts';
+import type { Answer, Headers, RequestHead } from './ext-proc.ts';
 import type { GatewayMetrics, GroupFigures } from './gateway-metrics.ts';
 import { type Blocked, type Effect, GroupQueue, type OtherPickers } from './group-queue.ts';
 import type { GroupSettings, PublishedWorker } from './group-view.ts';
 import { errorReply } from './openai-error.ts';
+import { countsTokens, endedTokens, estimateTokens, type TokenEstimate } from './openai-work.ts';
 
 export interface ServedGroupOptions {
   readonly key: string;
@@ -32,16 +33,21 @@ export interface GroupRequest {
   readonly path: string;
 }
 
-interface Waiting {
-  readonly caller: string;
+/** What a request counts as. */
+interface Counted {
   readonly work: number;
+  /** Present where it counts tokens, and its response says how many. */
+  readonly tokens?: TokenEstimate;
+}
+
+interface Waiting extends Counted {
+  readonly caller: string;
   readonly request: GroupRequest;
   readonly resolve: (answer: Answer) => void;
 }
 
-interface Picked {
+interface Picked extends Counted {
   readonly caller: string;
-  readonly work: number;
   /** Names of workers by their addresses, as they were when it was picked. */
   readonly workers: ReadonlyMap<string, string>;
 }
@@ -67,6 +73,7 @@ export class ServedGroup {
   /** Their names by their addresses: shared by all that are picked for until they change. */
   #names: ReadonlyMap<string, string> = new Map();
   #timer: Timer | undefined;
+  #closed: string | undefined;
 
   constructor(options: ServedGroupOptions) {
     this.#options = options;
@@ -94,15 +101,20 @@ export class ServedGroup {
   }
 
   /** Resolves when a worker was picked or the request is refused; never while it waits, also when its client has left. */
-  answer(request: GroupRequest): Promise<Answer> {
+  async answer(request: GroupRequest): Promise<Answer> {
     const { headers, left } = request.head;
     const caller = this.#callerOf(headers.get('authorization'));
-    if (typeof caller !== 'string') return Promise.resolve(this.#refuse(caller));
-    const work = this.#workOf(headers.get(WORK_HEADER));
+    if (typeof caller !== 'string') return this.#refuse(caller);
+    const counted = await this.#count(request);
     return new Promise((resolve) => {
       const { id } = request;
+      const { work } = counted;
       if (left.aborted) return;
-      this.#waiting.set(id, { caller, work, request, resolve });
+      if (this.#closed !== undefined) {
+        resolve(this.#refuseEnding(this.#closed));
+        return;
+      }
+      this.#waiting.set(id, { caller, ...counted, request, resolve });
       left.addEventListener('abort', () => this.#leave(id), { once: true });
       const session = this.#sessionOf(headers);
       this.#carryOut(this.#queue.arrive({ id, work, caller, session }, this.#options.clock.monotonic()));
@@ -119,11 +131,12 @@ export class ServedGroup {
     const worker = request.upstream === undefined ? undefined : picked.workers.get(request.upstream);
     const retries = Math.max(0, attempts - 1);
     const { work: unit } = this.#settings;
+    const work = picked.tokens ? endedTokens(picked.tokens, request) : picked.work;
     metrics.served(this.#settings, {
-      ...{ caller: picked.caller, work: picked.work },
+      ...{ caller: picked.caller, work },
       ...{ unit, status, retries, firstByteMs },
     });
-    const ending = { worker, failed: status >= 500, failure: `it answered ${status}` };
+    const ending = { worker, failed: status >= 500, failure: `it answered ${status}`, work };
     const isComplete = status < 400 && status > 0;
     this.#carryOut(this.#queue.end(id, { ...ending, isComplete }, clock.monotonic()));
     return true;
@@ -163,11 +176,16 @@ export class ServedGroup {
   /** Answers all that wait; the group is gone or this process ends. */
   close(message: string): void {
     this.#timer?.cancel();
+    this.#closed = message;
     for (const [id, { resolve }] of this.#waiting) {
       this.#queue.leave(id);
-      resolve(this.#refuse({ status: 503, code: 'gateway_ending', message, retryAfterSeconds: 1 }));
+      resolve(this.#refuseEnding(message));
     }
     this.#waiting.clear();
+  }
+
+  #refuseEnding(message: string): Answer {
+    return this.#refuse({ status: 503, code: 'gateway_ending', message, retryAfterSeconds: 1 });
   }
 
   #callerOf(authorization: string | undefined): string | Parameters<typeof errorReply>[0] {
@@ -188,8 +206,24 @@ export class ServedGroup {
     }
   }
 
+  async #count({ head, path }: GroupRequest): Promise<Counted> {
+    switch (this.#settings.work) {
+      case 'Requests':
+        return { work: 1 };
+      case 'Header':
+        return { work: this.#workOf(head.headers.get(WORK_HEADER)) };
+      case 'OpenAITokens': {
+        const method = head.headers.get(':method') ?? '';
+        if (!countsTokens({ method, path, contentType: head.headers.get('content-type') }))
+          return { work: 1 };
+        const tokens = estimateTokens(path, await head.readBody(this.#routeOf(path)));
+        return { work: tokens.prompt + tokens.output, tokens };
+      }
+    }
+  }
+
   #workOf(header: string | undefined): number {
-    if (this.#settings.work !== 'Header' || header === undefined) return 1;
+    if (header === undefined) return 1;
     const work = /^\d+(\.\d+)?$/.test(header) ? Number(header) : 1;
     return Math.min(work, MAX_WORK);
   }
@@ -237,20 +271,25 @@ export class ServedGroup {
     return waiting;
   }
 
-  #route({ caller, work, request }: Waiting, candidates: readonly string[]): Answer {
-    this.#picked.set(request.id, { caller, work, workers: this.#names });
+  #route({ caller, work, tokens, request }: Waiting, candidates: readonly string[]): Answer {
+    this.#picked.set(request.id, { caller, work, ...(tokens && { tokens }), workers: this.#names });
     const addresses = candidates.flatMap(
       (candidate) => this.#workers.find(({ name }) => name === candidate)?.address ?? [],
     );
     return {
       type: 'route',
       headers: {
-        ':path': request.path,
-        [CLUSTER_HEADER]: this.#options.key,
+        ...this.#routeOf(request.path),
         [DESTINATION_HEADER]: addresses.join(','),
         [REQUEST_ID_HEADER]: request.id,
       },
+      readsUsage: tokens !== undefined,
     };
+  }
+
+  /** Known before a worker is: all workers of a group are one cluster. */
+  #routeOf(path: string): Headers {
+    return { ':path': path, [CLUSTER_HEADER]: this.#options.key };
   }
 
   #refuse(error: Parameters<typeof errorReply>[0]): Answer {

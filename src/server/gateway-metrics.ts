@@ -9,7 +9,7 @@ interface ServedRequest {
   readonly caller: string;
   readonly status: number;
   readonly work: number;
-  readonly unit: 'Requests' | 'Header';
+  readonly unit: 'Requests' | 'OpenAITokens' | 'Header';
   readonly retries: number;
   readonly firstByteMs: number | undefined;
 }
@@ -35,7 +35,7 @@ const WAIT_BUCKETS = [0.001, 0.01, 0.1, 1, 5, 10, 30, 60, 120, 300, 600, 3600];
 const FIRST_BYTE_BUCKETS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 
 const GROUP_LABELS = ['namespace', 'name'] as const;
-const UNITS = { Requests: 'requests', Header: 'header' } as const;
+const UNITS = { Requests: 'requests', OpenAITokens: 'tokens', Header: 'header' } as const;
 
 const REQUESTS = {
   name: 'gpu_rental_gateway_requests_total',
@@ -44,7 +44,7 @@ const REQUESTS = {
 } as const;
 const WORK = {
   name: 'gpu_rental_gateway_work_total',
-  help: 'Work of requests that have ended, by caller and unit: requests, or what the header gives.',
+  help: 'Work of requests that have ended, by caller and unit: requests, tokens, or what the header gives.',
   labelNames: [...GROUP_LABELS, 'caller', 'unit'],
 } as const;
 const PICKS = {

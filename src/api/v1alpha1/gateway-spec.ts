@@ -17,9 +17,9 @@ export const gatewaySpec = z
       min: 0,
       max: 100_000,
     }).default(1000),
-    work: choice(['Requests', 'Header'], {
+    work: choice(['Requests', 'OpenAITokens', 'Header'], {
       description:
-        'What a request counts as, in units of expectedPerf. Requests: 1. Header: the decimal in its header x-gpurental-work, and 1 without it.',
+        'What a request counts as, in units of expectedPerf. Requests: 1. OpenAITokens: the tokens of a request of the OpenAI API, estimated by its body and corrected by the usage in its response, and 1 of any other. Header: the decimal in its header x-gpurental-work, and 1 without it.',
     }).default('Requests'),
     routing: choice(['LeastWait', 'Session'], {
       description:

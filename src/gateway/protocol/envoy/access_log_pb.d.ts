@@ -7,7 +7,7 @@
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Duration } from "@bufbuild/protobuf/wkt";
-import type { Address } from "./core_pb.js";
+import type { Address, Metadata } from "./core_pb.js";
 
 /**
  * Describes the file envoy/access_log.proto.
@@ -27,6 +27,11 @@ export declare type AccessLogCommon = Message<"envoy.data.accesslog.v3.AccessLog
    * @generated from field: envoy.config.core.v3.Address upstream_remote_address = 13;
    */
   upstreamRemoteAddress?: Address | undefined;
+
+  /**
+   * @generated from field: envoy.config.core.v3.Metadata metadata = 17;
+   */
+  metadata?: Metadata | undefined;
 
   /**
    * @generated from field: google.protobuf.Duration duration = 23;

@@ -5,7 +5,7 @@
 /* eslint-disable */
 
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
-import type { Message } from "@bufbuild/protobuf";
+import type { JsonObject, Message } from "@bufbuild/protobuf";
 import type { Any } from "@bufbuild/protobuf/wkt";
 
 /**
@@ -165,6 +165,22 @@ export enum HeaderValueOption_HeaderAppendAction {
  * Describes the enum envoy.config.core.v3.HeaderValueOption.HeaderAppendAction.
  */
 export declare const HeaderValueOption_HeaderAppendActionSchema: GenEnum<HeaderValueOption_HeaderAppendAction>;
+
+/**
+ * @generated from message envoy.config.core.v3.Metadata
+ */
+export declare type Metadata = Message<"envoy.config.core.v3.Metadata"> & {
+  /**
+   * @generated from field: map<string, google.protobuf.Struct> filter_metadata = 1;
+   */
+  filterMetadata: { [key: string]: JsonObject };
+};
+
+/**
+ * Describes the message envoy.config.core.v3.Metadata.
+ * Use `create(MetadataSchema)` to create a new message.
+ */
+export declare const MetadataSchema: GenMessage<Metadata>;
 
 /**
  * @generated from message envoy.config.core.v3.AggregatedConfigSource

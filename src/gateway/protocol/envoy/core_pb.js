@@ -5,13 +5,13 @@
 /* eslint-disable */
 
 import { enumDesc, fileDesc, messageDesc, tsEnum } from "@bufbuild/protobuf/codegenv2";
-import { file_google_protobuf_any } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_any, file_google_protobuf_struct } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file envoy/core.proto.
  */
 export const file_envoy_core = /*@__PURE__*/
-  fileDesc("ChBlbnZveS9jb3JlLnByb3RvEhRlbnZveS5jb25maWcuY29yZS52MyISCgROb2RlEgoKAmlkGAEgASgJIkgKDVNvY2tldEFkZHJlc3MSDwoHYWRkcmVzcxgCIAEoCRIUCgpwb3J0X3ZhbHVlGAMgASgNSABCEAoOcG9ydF9zcGVjaWZpZXIiUwoHQWRkcmVzcxI9Cg5zb2NrZXRfYWRkcmVzcxgBIAEoCzIjLmVudm95LmNvbmZpZy5jb3JlLnYzLlNvY2tldEFkZHJlc3NIAEIJCgdhZGRyZXNzIjwKC0hlYWRlclZhbHVlEgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCRIRCglyYXdfdmFsdWUYAyABKAwiPwoJSGVhZGVyTWFwEjIKB2hlYWRlcnMYASADKAsyIS5lbnZveS5jb25maWcuY29yZS52My5IZWFkZXJWYWx1ZSL/AQoRSGVhZGVyVmFsdWVPcHRpb24SMQoGaGVhZGVyGAEgASgLMiEuZW52b3kuY29uZmlnLmNvcmUudjMuSGVhZGVyVmFsdWUSUQoNYXBwZW5kX2FjdGlvbhgDIAEoDjI6LmVudm95LmNvbmZpZy5jb3JlLnYzLkhlYWRlclZhbHVlT3B0aW9uLkhlYWRlckFwcGVuZEFjdGlvbiJkChJIZWFkZXJBcHBlbmRBY3Rpb24SGwoXQVBQRU5EX0lGX0VYSVNUU19PUl9BREQQABIRCg1BRERfSUZfQUJTRU5UEAESHgoaT1ZFUldSSVRFX0lGX0VYSVNUU19PUl9BREQQAiIYChZBZ2dyZWdhdGVkQ29uZmlnU291cmNlIqYBCgxDb25maWdTb3VyY2USOwoDYWRzGAMgASgLMiwuZW52b3kuY29uZmlnLmNvcmUudjMuQWdncmVnYXRlZENvbmZpZ1NvdXJjZUgAEj4KFHJlc291cmNlX2FwaV92ZXJzaW9uGAYgASgOMiAuZW52b3kuY29uZmlnLmNvcmUudjMuQXBpVmVyc2lvbkIZChdjb25maWdfc291cmNlX3NwZWNpZmllciJQChRUeXBlZEV4dGVuc2lvbkNvbmZpZxIMCgRuYW1lGAEgASgJEioKDHR5cGVkX2NvbmZpZxgCIAEoCzIULmdvb2dsZS5wcm90b2J1Zi5BbnkiMQoKRGF0YVNvdXJjZRIWCgxpbmxpbmVfYnl0ZXMYAiABKAxIAEILCglzcGVjaWZpZXIiXAoPVHJhbnNwb3J0U29ja2V0EgwKBG5hbWUYASABKAkSLAoMdHlwZWRfY29uZmlnGAMgASgLMhQuZ29vZ2xlLnByb3RvYnVmLkFueUgAQg0KC2NvbmZpZ190eXBlKiYKCkFwaVZlcnNpb24SCAoEQVVUTxAAEgYKAlYyEAESBgoCVjMQAmIGcHJvdG8z", [file_google_protobuf_any]);
+  fileDesc("ChBlbnZveS9jb3JlLnByb3RvEhRlbnZveS5jb25maWcuY29yZS52MyISCgROb2RlEgoKAmlkGAEgASgJIkgKDVNvY2tldEFkZHJlc3MSDwoHYWRkcmVzcxgCIAEoCRIUCgpwb3J0X3ZhbHVlGAMgASgNSABCEAoOcG9ydF9zcGVjaWZpZXIiUwoHQWRkcmVzcxI9Cg5zb2NrZXRfYWRkcmVzcxgBIAEoCzIjLmVudm95LmNvbmZpZy5jb3JlLnYzLlNvY2tldEFkZHJlc3NIAEIJCgdhZGRyZXNzIjwKC0hlYWRlclZhbHVlEgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCRIRCglyYXdfdmFsdWUYAyABKAwiPwoJSGVhZGVyTWFwEjIKB2hlYWRlcnMYASADKAsyIS5lbnZveS5jb25maWcuY29yZS52My5IZWFkZXJWYWx1ZSL/AQoRSGVhZGVyVmFsdWVPcHRpb24SMQoGaGVhZGVyGAEgASgLMiEuZW52b3kuY29uZmlnLmNvcmUudjMuSGVhZGVyVmFsdWUSUQoNYXBwZW5kX2FjdGlvbhgDIAEoDjI6LmVudm95LmNvbmZpZy5jb3JlLnYzLkhlYWRlclZhbHVlT3B0aW9uLkhlYWRlckFwcGVuZEFjdGlvbiJkChJIZWFkZXJBcHBlbmRBY3Rpb24SGwoXQVBQRU5EX0lGX0VYSVNUU19PUl9BREQQABIRCg1BRERfSUZfQUJTRU5UEAESHgoaT1ZFUldSSVRFX0lGX0VYSVNUU19PUl9BREQQAiKnAQoITWV0YWRhdGESSwoPZmlsdGVyX21ldGFkYXRhGAEgAygLMjIuZW52b3kuY29uZmlnLmNvcmUudjMuTWV0YWRhdGEuRmlsdGVyTWV0YWRhdGFFbnRyeRpOChNGaWx0ZXJNZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRImCgV2YWx1ZRgCIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3Q6AjgBIhgKFkFnZ3JlZ2F0ZWRDb25maWdTb3VyY2UipgEKDENvbmZpZ1NvdXJjZRI7CgNhZHMYAyABKAsyLC5lbnZveS5jb25maWcuY29yZS52My5BZ2dyZWdhdGVkQ29uZmlnU291cmNlSAASPgoUcmVzb3VyY2VfYXBpX3ZlcnNpb24YBiABKA4yIC5lbnZveS5jb25maWcuY29yZS52My5BcGlWZXJzaW9uQhkKF2NvbmZpZ19zb3VyY2Vfc3BlY2lmaWVyIlAKFFR5cGVkRXh0ZW5zaW9uQ29uZmlnEgwKBG5hbWUYASABKAkSKgoMdHlwZWRfY29uZmlnGAIgASgLMhQuZ29vZ2xlLnByb3RvYnVmLkFueSIxCgpEYXRhU291cmNlEhYKDGlubGluZV9ieXRlcxgCIAEoDEgAQgsKCXNwZWNpZmllciJcCg9UcmFuc3BvcnRTb2NrZXQSDAoEbmFtZRgBIAEoCRIsCgx0eXBlZF9jb25maWcYAyABKAsyFC5nb29nbGUucHJvdG9idWYuQW55SABCDQoLY29uZmlnX3R5cGUqJgoKQXBpVmVyc2lvbhIICgRBVVRPEAASBgoCVjIQARIGCgJWMxACYgZwcm90bzM", [file_google_protobuf_any, file_google_protobuf_struct]);
 
 /**
  * Describes the message envoy.config.core.v3.Node.
@@ -68,39 +68,46 @@ export const HeaderValueOption_HeaderAppendAction = /*@__PURE__*/
   tsEnum(HeaderValueOption_HeaderAppendActionSchema);
 
 /**
+ * Describes the message envoy.config.core.v3.Metadata.
+ * Use `create(MetadataSchema)` to create a new message.
+ */
+export const MetadataSchema = /*@__PURE__*/
+  messageDesc(file_envoy_core, 6);
+
+/**
  * Describes the message envoy.config.core.v3.AggregatedConfigSource.
  * Use `create(AggregatedConfigSourceSchema)` to create a new message.
  */
 export const AggregatedConfigSourceSchema = /*@__PURE__*/
-  messageDesc(file_envoy_core, 6);
+  messageDesc(file_envoy_core, 7);
 
 /**
  * Describes the message envoy.config.core.v3.ConfigSource.
  * Use `create(ConfigSourceSchema)` to create a new message.
  */
 export const ConfigSourceSchema = /*@__PURE__*/
-  messageDesc(file_envoy_core, 7);
+  messageDesc(file_envoy_core, 8);
 
 /**
  * Describes the message envoy.config.core.v3.TypedExtensionConfig.
  * Use `create(TypedExtensionConfigSchema)` to create a new message.
  */
 export const TypedExtensionConfigSchema = /*@__PURE__*/
-  messageDesc(file_envoy_core, 8);
+  messageDesc(file_envoy_core, 9);
 
 /**
  * Describes the message envoy.config.core.v3.DataSource.
  * Use `create(DataSourceSchema)` to create a new message.
  */
 export const DataSourceSchema = /*@__PURE__*/
-  messageDesc(file_envoy_core, 9);
+  messageDesc(file_envoy_core, 10);
 
 /**
  * Describes the message envoy.config.core.v3.TransportSocket.
  * Use `create(TransportSocketSchema)` to create a new message.
  */
 export const TransportSocketSchema = /*@__PURE__*/
-  messageDesc(file_envoy_core, 10);
+  messageDesc(file_envoy_core, 11);
 
 /**
  * Describes the enum envoy.config.core.v3.ApiVersion.

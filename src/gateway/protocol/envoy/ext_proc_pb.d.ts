@@ -5,14 +5,36 @@
 /* eslint-disable */
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import type { Message } from "@bufbuild/protobuf";
-import type { HeaderMap, HeaderValueOption } from "./core_pb.js";
+import type { JsonObject, Message } from "@bufbuild/protobuf";
+import type { ProcessingMode, ProcessingMode_BodySendMode } from "./ext_proc_filter_pb.js";
+import type { HeaderMap, HeaderValueOption, Metadata } from "./core_pb.js";
 import type { HttpStatus } from "./http_status_pb.js";
 
 /**
  * Describes the file envoy/ext_proc.proto.
  */
 export declare const file_envoy_ext_proc: GenFile;
+
+/**
+ * @generated from message envoy.service.ext_proc.v3.ProtocolConfiguration
+ */
+export declare type ProtocolConfiguration = Message<"envoy.service.ext_proc.v3.ProtocolConfiguration"> & {
+  /**
+   * @generated from field: envoy.extensions.filters.http.ext_proc.v3.ProcessingMode.BodySendMode request_body_mode = 1;
+   */
+  requestBodyMode: ProcessingMode_BodySendMode;
+
+  /**
+   * @generated from field: envoy.extensions.filters.http.ext_proc.v3.ProcessingMode.BodySendMode response_body_mode = 2;
+   */
+  responseBodyMode: ProcessingMode_BodySendMode;
+};
+
+/**
+ * Describes the message envoy.service.ext_proc.v3.ProtocolConfiguration.
+ * Use `create(ProtocolConfigurationSchema)` to create a new message.
+ */
+export declare const ProtocolConfigurationSchema: GenMessage<ProtocolConfiguration>;
 
 /**
  * @generated from message envoy.service.ext_proc.v3.HttpHeaders
@@ -36,6 +58,43 @@ export declare type HttpHeaders = Message<"envoy.service.ext_proc.v3.HttpHeaders
 export declare const HttpHeadersSchema: GenMessage<HttpHeaders>;
 
 /**
+ * @generated from message envoy.service.ext_proc.v3.HttpBody
+ */
+export declare type HttpBody = Message<"envoy.service.ext_proc.v3.HttpBody"> & {
+  /**
+   * @generated from field: bytes body = 1;
+   */
+  body: Uint8Array;
+
+  /**
+   * @generated from field: bool end_of_stream = 2;
+   */
+  endOfStream: boolean;
+};
+
+/**
+ * Describes the message envoy.service.ext_proc.v3.HttpBody.
+ * Use `create(HttpBodySchema)` to create a new message.
+ */
+export declare const HttpBodySchema: GenMessage<HttpBody>;
+
+/**
+ * @generated from message envoy.service.ext_proc.v3.HttpTrailers
+ */
+export declare type HttpTrailers = Message<"envoy.service.ext_proc.v3.HttpTrailers"> & {
+  /**
+   * @generated from field: envoy.config.core.v3.HeaderMap trailers = 1;
+   */
+  trailers?: HeaderMap | undefined;
+};
+
+/**
+ * Describes the message envoy.service.ext_proc.v3.HttpTrailers.
+ * Use `create(HttpTrailersSchema)` to create a new message.
+ */
+export declare const HttpTrailersSchema: GenMessage<HttpTrailers>;
+
+/**
  * @generated from message envoy.service.ext_proc.v3.HeaderMutation
  */
 export declare type HeaderMutation = Message<"envoy.service.ext_proc.v3.HeaderMutation"> & {
@@ -57,6 +116,49 @@ export declare type HeaderMutation = Message<"envoy.service.ext_proc.v3.HeaderMu
 export declare const HeaderMutationSchema: GenMessage<HeaderMutation>;
 
 /**
+ * @generated from message envoy.service.ext_proc.v3.StreamedBodyResponse
+ */
+export declare type StreamedBodyResponse = Message<"envoy.service.ext_proc.v3.StreamedBodyResponse"> & {
+  /**
+   * @generated from field: bytes body = 1;
+   */
+  body: Uint8Array;
+
+  /**
+   * @generated from field: bool end_of_stream = 2;
+   */
+  endOfStream: boolean;
+};
+
+/**
+ * Describes the message envoy.service.ext_proc.v3.StreamedBodyResponse.
+ * Use `create(StreamedBodyResponseSchema)` to create a new message.
+ */
+export declare const StreamedBodyResponseSchema: GenMessage<StreamedBodyResponse>;
+
+/**
+ * @generated from message envoy.service.ext_proc.v3.BodyMutation
+ */
+export declare type BodyMutation = Message<"envoy.service.ext_proc.v3.BodyMutation"> & {
+  /**
+   * @generated from oneof envoy.service.ext_proc.v3.BodyMutation.mutation
+   */
+  mutation: {
+    /**
+     * @generated from field: envoy.service.ext_proc.v3.StreamedBodyResponse streamed_response = 3;
+     */
+    value: StreamedBodyResponse;
+    case: "streamedResponse";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message envoy.service.ext_proc.v3.BodyMutation.
+ * Use `create(BodyMutationSchema)` to create a new message.
+ */
+export declare const BodyMutationSchema: GenMessage<BodyMutation>;
+
+/**
  * @generated from message envoy.service.ext_proc.v3.CommonResponse
  */
 export declare type CommonResponse = Message<"envoy.service.ext_proc.v3.CommonResponse"> & {
@@ -64,6 +166,11 @@ export declare type CommonResponse = Message<"envoy.service.ext_proc.v3.CommonRe
    * @generated from field: envoy.service.ext_proc.v3.HeaderMutation header_mutation = 2;
    */
   headerMutation?: HeaderMutation | undefined;
+
+  /**
+   * @generated from field: envoy.service.ext_proc.v3.BodyMutation body_mutation = 3;
+   */
+  bodyMutation?: BodyMutation | undefined;
 
   /**
    * @generated from field: bool clear_route_cache = 5;
@@ -92,6 +199,34 @@ export declare type HeadersResponse = Message<"envoy.service.ext_proc.v3.Headers
  * Use `create(HeadersResponseSchema)` to create a new message.
  */
 export declare const HeadersResponseSchema: GenMessage<HeadersResponse>;
+
+/**
+ * @generated from message envoy.service.ext_proc.v3.BodyResponse
+ */
+export declare type BodyResponse = Message<"envoy.service.ext_proc.v3.BodyResponse"> & {
+  /**
+   * @generated from field: envoy.service.ext_proc.v3.CommonResponse response = 1;
+   */
+  response?: CommonResponse | undefined;
+};
+
+/**
+ * Describes the message envoy.service.ext_proc.v3.BodyResponse.
+ * Use `create(BodyResponseSchema)` to create a new message.
+ */
+export declare const BodyResponseSchema: GenMessage<BodyResponse>;
+
+/**
+ * @generated from message envoy.service.ext_proc.v3.TrailersResponse
+ */
+export declare type TrailersResponse = Message<"envoy.service.ext_proc.v3.TrailersResponse"> & {
+};
+
+/**
+ * Describes the message envoy.service.ext_proc.v3.TrailersResponse.
+ * Use `create(TrailersResponseSchema)` to create a new message.
+ */
+export declare const TrailersResponseSchema: GenMessage<TrailersResponse>;
 
 /**
  * @generated from message envoy.service.ext_proc.v3.ImmediateResponse
@@ -137,7 +272,47 @@ export declare type ProcessingRequest = Message<"envoy.service.ext_proc.v3.Proce
      */
     value: HttpHeaders;
     case: "requestHeaders";
+  } | {
+    /**
+     * @generated from field: envoy.service.ext_proc.v3.HttpHeaders response_headers = 3;
+     */
+    value: HttpHeaders;
+    case: "responseHeaders";
+  } | {
+    /**
+     * @generated from field: envoy.service.ext_proc.v3.HttpBody request_body = 4;
+     */
+    value: HttpBody;
+    case: "requestBody";
+  } | {
+    /**
+     * @generated from field: envoy.service.ext_proc.v3.HttpBody response_body = 5;
+     */
+    value: HttpBody;
+    case: "responseBody";
+  } | {
+    /**
+     * @generated from field: envoy.service.ext_proc.v3.HttpTrailers request_trailers = 6;
+     */
+    value: HttpTrailers;
+    case: "requestTrailers";
+  } | {
+    /**
+     * @generated from field: envoy.service.ext_proc.v3.HttpTrailers response_trailers = 7;
+     */
+    value: HttpTrailers;
+    case: "responseTrailers";
   } | { case: undefined; value?: undefined };
+
+  /**
+   * @generated from field: envoy.config.core.v3.Metadata metadata_context = 8;
+   */
+  metadataContext?: Metadata | undefined;
+
+  /**
+   * @generated from field: envoy.service.ext_proc.v3.ProtocolConfiguration protocol_config = 11;
+   */
+  protocolConfig?: ProtocolConfiguration | undefined;
 };
 
 /**
@@ -161,11 +336,51 @@ export declare type ProcessingResponse = Message<"envoy.service.ext_proc.v3.Proc
     case: "requestHeaders";
   } | {
     /**
+     * @generated from field: envoy.service.ext_proc.v3.HeadersResponse response_headers = 2;
+     */
+    value: HeadersResponse;
+    case: "responseHeaders";
+  } | {
+    /**
+     * @generated from field: envoy.service.ext_proc.v3.BodyResponse request_body = 3;
+     */
+    value: BodyResponse;
+    case: "requestBody";
+  } | {
+    /**
+     * @generated from field: envoy.service.ext_proc.v3.BodyResponse response_body = 4;
+     */
+    value: BodyResponse;
+    case: "responseBody";
+  } | {
+    /**
+     * @generated from field: envoy.service.ext_proc.v3.TrailersResponse request_trailers = 5;
+     */
+    value: TrailersResponse;
+    case: "requestTrailers";
+  } | {
+    /**
+     * @generated from field: envoy.service.ext_proc.v3.TrailersResponse response_trailers = 6;
+     */
+    value: TrailersResponse;
+    case: "responseTrailers";
+  } | {
+    /**
      * @generated from field: envoy.service.ext_proc.v3.ImmediateResponse immediate_response = 7;
      */
     value: ImmediateResponse;
     case: "immediateResponse";
   } | { case: undefined; value?: undefined };
+
+  /**
+   * @generated from field: google.protobuf.Struct dynamic_metadata = 8;
+   */
+  dynamicMetadata?: JsonObject | undefined;
+
+  /**
+   * @generated from field: envoy.extensions.filters.http.ext_proc.v3.ProcessingMode mode_override = 9;
+   */
+  modeOverride?: ProcessingMode | undefined;
 };
 
 /**

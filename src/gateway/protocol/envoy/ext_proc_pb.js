@@ -6,62 +6,113 @@
 
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_envoy_core } from "./core_pb.js";
+import { file_envoy_ext_proc_filter } from "./ext_proc_filter_pb.js";
 import { file_envoy_http_status } from "./http_status_pb.js";
+import { file_google_protobuf_struct } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file envoy/ext_proc.proto.
  */
 export const file_envoy_ext_proc = /*@__PURE__*/
-  fileDesc("ChRlbnZveS9leHRfcHJvYy5wcm90bxIZZW52b3kuc2VydmljZS5leHRfcHJvYy52MyJWCgtIdHRwSGVhZGVycxIwCgdoZWFkZXJzGAEgASgLMh8uZW52b3kuY29uZmlnLmNvcmUudjMuSGVhZGVyTWFwEhUKDWVuZF9vZl9zdHJlYW0YAyABKAgiZgoOSGVhZGVyTXV0YXRpb24SPAoLc2V0X2hlYWRlcnMYASADKAsyJy5lbnZveS5jb25maWcuY29yZS52My5IZWFkZXJWYWx1ZU9wdGlvbhIWCg5yZW1vdmVfaGVhZGVycxgCIAMoCSJvCg5Db21tb25SZXNwb25zZRJCCg9oZWFkZXJfbXV0YXRpb24YAiABKAsyKS5lbnZveS5zZXJ2aWNlLmV4dF9wcm9jLnYzLkhlYWRlck11dGF0aW9uEhkKEWNsZWFyX3JvdXRlX2NhY2hlGAUgASgIIk4KD0hlYWRlcnNSZXNwb25zZRI7CghyZXNwb25zZRgBIAEoCzIpLmVudm95LnNlcnZpY2UuZXh0X3Byb2MudjMuQ29tbW9uUmVzcG9uc2UimQEKEUltbWVkaWF0ZVJlc3BvbnNlEikKBnN0YXR1cxgBIAEoCzIZLmVudm95LnR5cGUudjMuSHR0cFN0YXR1cxI6CgdoZWFkZXJzGAIgASgLMikuZW52b3kuc2VydmljZS5leHRfcHJvYy52My5IZWFkZXJNdXRhdGlvbhIMCgRib2R5GAMgASgMEg8KB2RldGFpbHMYBSABKAkiYQoRUHJvY2Vzc2luZ1JlcXVlc3QSQQoPcmVxdWVzdF9oZWFkZXJzGAIgASgLMiYuZW52b3kuc2VydmljZS5leHRfcHJvYy52My5IdHRwSGVhZGVyc0gAQgkKB3JlcXVlc3QiswEKElByb2Nlc3NpbmdSZXNwb25zZRJFCg9yZXF1ZXN0X2hlYWRlcnMYASABKAsyKi5lbnZveS5zZXJ2aWNlLmV4dF9wcm9jLnYzLkhlYWRlcnNSZXNwb25zZUgAEkoKEmltbWVkaWF0ZV9yZXNwb25zZRgHIAEoCzIsLmVudm95LnNlcnZpY2UuZXh0X3Byb2MudjMuSW1tZWRpYXRlUmVzcG9uc2VIAEIKCghyZXNwb25zZTJ/ChFFeHRlcm5hbFByb2Nlc3NvchJqCgdQcm9jZXNzEiwuZW52b3kuc2VydmljZS5leHRfcHJvYy52My5Qcm9jZXNzaW5nUmVxdWVzdBotLmVudm95LnNlcnZpY2UuZXh0X3Byb2MudjMuUHJvY2Vzc2luZ1Jlc3BvbnNlKAEwAWIGcHJvdG8z", [file_envoy_core, file_envoy_http_status]);
+  fileDesc("ChRlbnZveS9leHRfcHJvYy5wcm90bxIZZW52b3kuc2VydmljZS5leHRfcHJvYy52MyLeAQoVUHJvdG9jb2xDb25maWd1cmF0aW9uEmEKEXJlcXVlc3RfYm9keV9tb2RlGAEgASgOMkYuZW52b3kuZXh0ZW5zaW9ucy5maWx0ZXJzLmh0dHAuZXh0X3Byb2MudjMuUHJvY2Vzc2luZ01vZGUuQm9keVNlbmRNb2RlEmIKEnJlc3BvbnNlX2JvZHlfbW9kZRgCIAEoDjJGLmVudm95LmV4dGVuc2lvbnMuZmlsdGVycy5odHRwLmV4dF9wcm9jLnYzLlByb2Nlc3NpbmdNb2RlLkJvZHlTZW5kTW9kZSJWCgtIdHRwSGVhZGVycxIwCgdoZWFkZXJzGAEgASgLMh8uZW52b3kuY29uZmlnLmNvcmUudjMuSGVhZGVyTWFwEhUKDWVuZF9vZl9zdHJlYW0YAyABKAgiLwoISHR0cEJvZHkSDAoEYm9keRgBIAEoDBIVCg1lbmRfb2Zfc3RyZWFtGAIgASgIIkEKDEh0dHBUcmFpbGVycxIxCgh0cmFpbGVycxgBIAEoCzIfLmVudm95LmNvbmZpZy5jb3JlLnYzLkhlYWRlck1hcCJmCg5IZWFkZXJNdXRhdGlvbhI8CgtzZXRfaGVhZGVycxgBIAMoCzInLmVudm95LmNvbmZpZy5jb3JlLnYzLkhlYWRlclZhbHVlT3B0aW9uEhYKDnJlbW92ZV9oZWFkZXJzGAIgAygJIjsKFFN0cmVhbWVkQm9keVJlc3BvbnNlEgwKBGJvZHkYASABKAwSFQoNZW5kX29mX3N0cmVhbRgCIAEoCCJoCgxCb2R5TXV0YXRpb24STAoRc3RyZWFtZWRfcmVzcG9uc2UYAyABKAsyLy5lbnZveS5zZXJ2aWNlLmV4dF9wcm9jLnYzLlN0cmVhbWVkQm9keVJlc3BvbnNlSABCCgoIbXV0YXRpb24irwEKDkNvbW1vblJlc3BvbnNlEkIKD2hlYWRlcl9tdXRhdGlvbhgCIAEoCzIpLmVudm95LnNlcnZpY2UuZXh0X3Byb2MudjMuSGVhZGVyTXV0YXRpb24SPgoNYm9keV9tdXRhdGlvbhgDIAEoCzInLmVudm95LnNlcnZpY2UuZXh0X3Byb2MudjMuQm9keU11dGF0aW9uEhkKEWNsZWFyX3JvdXRlX2NhY2hlGAUgASgIIk4KD0hlYWRlcnNSZXNwb25zZRI7CghyZXNwb25zZRgBIAEoCzIpLmVudm95LnNlcnZpY2UuZXh0X3Byb2MudjMuQ29tbW9uUmVzcG9uc2UiSwoMQm9keVJlc3BvbnNlEjsKCHJlc3BvbnNlGAEgASgLMikuZW52b3kuc2VydmljZS5leHRfcHJvYy52My5Db21tb25SZXNwb25zZSISChBUcmFpbGVyc1Jlc3BvbnNlIpkBChFJbW1lZGlhdGVSZXNwb25zZRIpCgZzdGF0dXMYASABKAsyGS5lbnZveS50eXBlLnYzLkh0dHBTdGF0dXMSOgoHaGVhZGVycxgCIAEoCzIpLmVudm95LnNlcnZpY2UuZXh0X3Byb2MudjMuSGVhZGVyTXV0YXRpb24SDAoEYm9keRgDIAEoDBIPCgdkZXRhaWxzGAUgASgJIrAEChFQcm9jZXNzaW5nUmVxdWVzdBJBCg9yZXF1ZXN0X2hlYWRlcnMYAiABKAsyJi5lbnZveS5zZXJ2aWNlLmV4dF9wcm9jLnYzLkh0dHBIZWFkZXJzSAASQgoQcmVzcG9uc2VfaGVhZGVycxgDIAEoCzImLmVudm95LnNlcnZpY2UuZXh0X3Byb2MudjMuSHR0cEhlYWRlcnNIABI7CgxyZXF1ZXN0X2JvZHkYBCABKAsyIy5lbnZveS5zZXJ2aWNlLmV4dF9wcm9jLnYzLkh0dHBCb2R5SAASPAoNcmVzcG9uc2VfYm9keRgFIAEoCzIjLmVudm95LnNlcnZpY2UuZXh0X3Byb2MudjMuSHR0cEJvZHlIABJDChByZXF1ZXN0X3RyYWlsZXJzGAYgASgLMicuZW52b3kuc2VydmljZS5leHRfcHJvYy52My5IdHRwVHJhaWxlcnNIABJEChFyZXNwb25zZV90cmFpbGVycxgHIAEoCzInLmVudm95LnNlcnZpY2UuZXh0X3Byb2MudjMuSHR0cFRyYWlsZXJzSAASOAoQbWV0YWRhdGFfY29udGV4dBgIIAEoCzIeLmVudm95LmNvbmZpZy5jb3JlLnYzLk1ldGFkYXRhEkkKD3Byb3RvY29sX2NvbmZpZxgLIAEoCzIwLmVudm95LnNlcnZpY2UuZXh0X3Byb2MudjMuUHJvdG9jb2xDb25maWd1cmF0aW9uQgkKB3JlcXVlc3QilgUKElByb2Nlc3NpbmdSZXNwb25zZRJFCg9yZXF1ZXN0X2hlYWRlcnMYASABKAsyKi5lbnZveS5zZXJ2aWNlLmV4dF9wcm9jLnYzLkhlYWRlcnNSZXNwb25zZUgAEkYKEHJlc3BvbnNlX2hlYWRlcnMYAiABKAsyKi5lbnZveS5zZXJ2aWNlLmV4dF9wcm9jLnYzLkhlYWRlcnNSZXNwb25zZUgAEj8KDHJlcXVlc3RfYm9keRgDIAEoCzInLmVudm95LnNlcnZpY2UuZXh0X3Byb2MudjMuQm9keVJlc3BvbnNlSAASQAoNcmVzcG9uc2VfYm9keRgEIAEoCzInLmVudm95LnNlcnZpY2UuZXh0X3Byb2MudjMuQm9keVJlc3BvbnNlSAASRwoQcmVxdWVzdF90cmFpbGVycxgFIAEoCzIrLmVudm95LnNlcnZpY2UuZXh0X3Byb2MudjMuVHJhaWxlcnNSZXNwb25zZUgAEkgKEXJlc3BvbnNlX3RyYWlsZXJzGAYgASgLMisuZW52b3kuc2VydmljZS5leHRfcHJvYy52My5UcmFpbGVyc1Jlc3BvbnNlSAASSgoSaW1tZWRpYXRlX3Jlc3BvbnNlGAcgASgLMiwuZW52b3kuc2VydmljZS5leHRfcHJvYy52My5JbW1lZGlhdGVSZXNwb25zZUgAEjEKEGR5bmFtaWNfbWV0YWRhdGEYCCABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0ElAKDW1vZGVfb3ZlcnJpZGUYCSABKAsyOS5lbnZveS5leHRlbnNpb25zLmZpbHRlcnMuaHR0cC5leHRfcHJvYy52My5Qcm9jZXNzaW5nTW9kZUIKCghyZXNwb25zZTJ/ChFFeHRlcm5hbFByb2Nlc3NvchJqCgdQcm9jZXNzEiwuZW52b3kuc2VydmljZS5leHRfcHJvYy52My5Qcm9jZXNzaW5nUmVxdWVzdBotLmVudm95LnNlcnZpY2UuZXh0X3Byb2MudjMuUHJvY2Vzc2luZ1Jlc3BvbnNlKAEwAWIGcHJvdG8z", [file_envoy_core, file_envoy_ext_proc_filter, file_envoy_http_status, file_google_protobuf_struct]);
+
+/**
+ * Describes the message envoy.service.ext_proc.v3.ProtocolConfiguration.
+ * Use `create(ProtocolConfigurationSchema)` to create a new message.
+ */
+export const ProtocolConfigurationSchema = /*@__PURE__*/
+  messageDesc(file_envoy_ext_proc, 0);
 
 /**
  * Describes the message envoy.service.ext_proc.v3.HttpHeaders.
  * Use `create(HttpHeadersSchema)` to create a new message.
  */
 export const HttpHeadersSchema = /*@__PURE__*/
-  messageDesc(file_envoy_ext_proc, 0);
+  messageDesc(file_envoy_ext_proc, 1);
+
+/**
+ * Describes the message envoy.service.ext_proc.v3.HttpBody.
+ * Use `create(HttpBodySchema)` to create a new message.
+ */
+export const HttpBodySchema = /*@__PURE__*/
+  messageDesc(file_envoy_ext_proc, 2);
+
+/**
+ * Describes the message envoy.service.ext_proc.v3.HttpTrailers.
+ * Use `create(HttpTrailersSchema)` to create a new message.
+ */
+export const HttpTrailersSchema = /*@__PURE__*/
+  messageDesc(file_envoy_ext_proc, 3);
 
 /**
  * Describes the message envoy.service.ext_proc.v3.HeaderMutation.
  * Use `create(HeaderMutationSchema)` to create a new message.
  */
 export const HeaderMutationSchema = /*@__PURE__*/
-  messageDesc(file_envoy_ext_proc, 1);
+  messageDesc(file_envoy_ext_proc, 4);
+
+/**
+ * Describes the message envoy.service.ext_proc.v3.StreamedBodyResponse.
+ * Use `create(StreamedBodyResponseSchema)` to create a new message.
+ */
+export const StreamedBodyResponseSchema = /*@__PURE__*/
+  messageDesc(file_envoy_ext_proc, 5);
+
+/**
+ * Describes the message envoy.service.ext_proc.v3.BodyMutation.
+ * Use `create(BodyMutationSchema)` to create a new message.
+ */
+export const BodyMutationSchema = /*@__PURE__*/
+  messageDesc(file_envoy_ext_proc, 6);
 
 /**
  * Describes the message envoy.service.ext_proc.v3.CommonResponse.
  * Use `create(CommonResponseSchema)` to create a new message.
  */
 export const CommonResponseSchema = /*@__PURE__*/
-  messageDesc(file_envoy_ext_proc, 2);
+  messageDesc(file_envoy_ext_proc, 7);
 
 /**
  * Describes the message envoy.service.ext_proc.v3.HeadersResponse.
  * Use `create(HeadersResponseSchema)` to create a new message.
  */
 export const HeadersResponseSchema = /*@__PURE__*/
-  messageDesc(file_envoy_ext_proc, 3);
+  messageDesc(file_envoy_ext_proc, 8);
+
+/**
+ * Describes the message envoy.service.ext_proc.v3.BodyResponse.
+ * Use `create(BodyResponseSchema)` to create a new message.
+ */
+export const BodyResponseSchema = /*@__PURE__*/
+  messageDesc(file_envoy_ext_proc, 9);
+
+/**
+ * Describes the message envoy.service.ext_proc.v3.TrailersResponse.
+ * Use `create(TrailersResponseSchema)` to create a new message.
+ */
+export const TrailersResponseSchema = /*@__PURE__*/
+  messageDesc(file_envoy_ext_proc, 10);
 
 /**
  * Describes the message envoy.service.ext_proc.v3.ImmediateResponse.
  * Use `create(ImmediateResponseSchema)` to create a new message.
  */
 export const ImmediateResponseSchema = /*@__PURE__*/
-  messageDesc(file_envoy_ext_proc, 4);
+  messageDesc(file_envoy_ext_proc, 11);
 
 /**
  * Describes the message envoy.service.ext_proc.v3.ProcessingRequest.
  * Use `create(ProcessingRequestSchema)` to create a new message.
  */
 export const ProcessingRequestSchema = /*@__PURE__*/
-  messageDesc(file_envoy_ext_proc, 5);
+  messageDesc(file_envoy_ext_proc, 12);
 
 /**
  * Describes the message envoy.service.ext_proc.v3.ProcessingResponse.
  * Use `create(ProcessingResponseSchema)` to create a new message.
  */
 export const ProcessingResponseSchema = /*@__PURE__*/
-  messageDesc(file_envoy_ext_proc, 6);
+  messageDesc(file_envoy_ext_proc, 13);
 
 /**
  * @generated from service envoy.service.ext_proc.v3.ExternalProcessor
