@@ -10,6 +10,7 @@ import {
   type StreamAccessLogsResponse,
   StreamAccessLogsResponseSchema,
 } from './protocol/envoy/access_log_service_pb.js';
+import type { Address } from './protocol/envoy/core_pb.js';
 import { EVENTS_KEY, METADATA, TOKENS_KEY } from './usage-filter.ts';
 
 /** How a request ended, as Envoy logs it. */
@@ -55,13 +56,10 @@ export function accessLogService(onEnd: (request: EndedRequest) => void): GrpcSe
 }
 
 function endOf({ commonProperties, request, response }: HTTPAccessLogEntry): EndedRequest {
-  const address = commonProperties?.upstreamRemoteAddress?.address;
-  const socket = address?.case === 'socketAddress' ? address.value : undefined;
-  const host = socket?.address.includes(':') ? `[${socket.address}]` : socket?.address;
   return {
     id: request?.requestHeaders[REQUEST_ID_HEADER] || undefined,
     requestId: request?.requestId ?? '',
-    upstream: socket && `${host}:${socket.portSpecifier.value}`,
+    upstream: upstreamOf(commonProperties?.upstreamRemoteAddress),
     status: response?.responseCode ?? 0,
     attempts: commonProperties?.upstreamRequestAttemptCount ?? 0,
     durationMs: millisecondsOf(commonProperties?.duration) ?? 0,
@@ -82,6 +80,12 @@ function countOf(value: unknown): number | undefined {
 }
 
 const MAX_COUNT = 1e9;
+
+function upstreamOf(remote: Address | undefined): string | undefined {
+  if (remote?.address.case !== 'socketAddress') return undefined;
+  const { address, portSpecifier } = remote.address.value;
+  return `${address.includes(':') ? `[${address}]` : address}:${portSpecifier.value}`;
+}
 
 function millisecondsOf(duration: Duration | undefined): number | undefined {
   return duration && Number(duration.seconds) * 1000 + duration.nanos / 1e6;

@@ -126,7 +126,7 @@ class Exchange {
   #readBody(route: Headers, isEmpty: boolean): Promise<BodyStart> {
     if (!isEmpty && !this.#asksForBody && !this.#left.signal.aborted) {
       this.#asksForBody = true;
-      this.#stream.write(bodyWanted(route));
+      this.#stream.write(askForBody(route));
     }
     return this.#body.promise;
   }
@@ -144,7 +144,7 @@ const BODY_MODE = {
   responseTrailerMode: ProcessingMode_HeaderSendMode.SKIP,
 };
 
-function bodyWanted(route: Headers): ProcessingResponse {
+function askForBody(route: Headers): ProcessingResponse {
   const response = { headerMutation: { setHeaders: headerOptions(route) }, clearRouteCache: true };
   return create(ProcessingResponseSchema, {
     response: { case: 'requestHeaders', value: { response } },

@@ -276,7 +276,7 @@ describe('the speed of workers', () => {
     expect(queue.report(20_000).workers).toEqual([]);
   });
 
-  test('decides who has done a request first, whoever has less work', () => {
+  test('picks the worker that has done a request first, also where another one has less work', () => {
     const queue = measured(10, { expectedPerf: 1, maxQueueTimeMs: 60_000, maxHeld: 100 });
     queue.setWorkers(ready('w1', 'w2'), 100_000);
     queue.setWorkers(ready('w1', 'w2'), 200_000);

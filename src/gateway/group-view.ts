@@ -153,24 +153,38 @@ export function workersOf(
   const port = portNameOf(group);
   const link = linkOfGroup(group);
   const workers = slices.flatMap((slice): PublishedWorker[] => {
-    const [endpoint] = slice.endpoints ?? [];
-    const [address] = endpoint?.addresses ?? [];
-    const number = slice.ports?.find(({ name }) => name === port)?.port;
-    if (!endpoint || address === undefined || number === undefined) return [];
-    const ownLink: Link = slice.metadata.labels?.[labels.link] === 'TLS' ? 'TLS' : 'Plain';
-    if (ownLink !== link) return [];
-    const host = dialled(address);
+    const address = addressOf(slice, port, dialled);
+    if (address === undefined || linkOfSlice(slice) !== link) return [];
+    const { labels: ownLabels, annotations: ownAnnotations, name } = slice.metadata;
+    const owner = ownerOf(slice);
     return [
       {
-        name: slice.metadata.labels?.[labels.instance] ?? ownerOf(slice)?.name ?? slice.metadata.name,
-        dnsName: link === 'TLS' ? dnsNameOf(group, ownerOf(slice)?.uid ?? '') : undefined,
-        address: `${host.includes(':') ? `[${host}]` : host}:${number}`,
-        ready: endpoint.conditions?.ready !== false,
-        pricePerHour: parseDollars(slice.metadata.annotations?.[annotations.pricePerHour]),
+        name: ownLabels?.[labels.instance] ?? owner?.name ?? name,
+        dnsName: link === 'TLS' ? dnsNameOf(group, owner?.uid ?? '') : undefined,
+        address,
+        ready: slice.endpoints?.[0]?.conditions?.ready !== false,
+        pricePerHour: parseDollars(ownAnnotations?.[annotations.pricePerHour]),
       },
     ];
   });
   return workers.toSorted((one, other) => (one.name < other.name ? -1 : 1));
+}
+
+/** `host:port` as Envoy dials it; undefined where the slice has no endpoint, or not that port. */
+function addressOf(
+  { endpoints, ports }: WorkerSlice,
+  port: string | undefined,
+  dialled: (address: string) => string,
+): string | undefined {
+  const [address] = endpoints?.[0]?.addresses ?? [];
+  const number = ports?.find(({ name }) => name === port)?.port;
+  if (address === undefined || number === undefined) return undefined;
+  const host = dialled(address);
+  return `${host.includes(':') ? `[${host}]` : host}:${number}`;
+}
+
+function linkOfSlice({ metadata }: WorkerSlice): Link {
+  return metadata.labels?.[labels.link] === 'TLS' ? 'TLS' : 'Plain';
 }
 
 /** A slice belongs to the GpuInstance that controls it. */

@@ -85,7 +85,7 @@ function outputOf(limits: Limits): number {
 }
 
 const LIMITS = new Set(['max_completion_tokens', 'max_output_tokens', 'max_tokens', 'n', 'best_of']);
-const LONGEST_LIMIT = Math.max(...[...LIMITS].map(({ length }) => length));
+const MAX_LIMIT_LENGTH = Math.max(...[...LIMITS].map(({ length }) => length));
 const FIRST_LETTERS = new Set([...LIMITS].map((name) => name.charCodeAt(0)));
 /** More digits than any number that counts. */
 const MAX_DIGITS = 9;
@@ -167,7 +167,7 @@ function readLimit(
   { key, after }: { readonly key: Range; readonly after: number },
   limits: Map<string, number>,
 ): void {
-  if (key.to - key.from > LONGEST_LIMIT || !FIRST_LETTERS.has(text[key.from] as number)) return;
+  if (key.to - key.from > MAX_LIMIT_LENGTH || !FIRST_LETTERS.has(text[key.from] as number)) return;
   const name = textOf(text, key);
   const value = LIMITS.has(name) ? numberAt(text, afterSpaces(text, after)) : undefined;
   if (value !== undefined) limits.set(name, value);

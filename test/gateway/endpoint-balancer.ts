@@ -17,7 +17,7 @@ export interface EndpointBalancer {
   close(): void;
 }
 
-const LOOK_EVERY_MS = 200;
+const POLL_MS = 200;
 
 /** Listens on loopback. */
 export async function endpointBalancer(): Promise<EndpointBalancer> {
@@ -42,7 +42,7 @@ export async function endpointBalancer(): Promise<EndpointBalancer> {
       one.pipe(other);
     }
   });
-  const look = async (): Promise<void> => {
+  const poll = async (): Promise<void> => {
     const found = await Promise.all(
       endpoints.map(async ({ port, readyUrl }) => {
         const isReady = await fetch(readyUrl).then(
@@ -53,9 +53,9 @@ export async function endpointBalancer(): Promise<EndpointBalancer> {
       }),
     );
     ready = found.flat();
-    timer = setTimeout(look, LOOK_EVERY_MS);
+    timer = setTimeout(poll, POLL_MS);
   };
-  let timer = setTimeout(look, 0);
+  let timer = setTimeout(poll, 0);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     port: (server.address() as AddressInfo).port,

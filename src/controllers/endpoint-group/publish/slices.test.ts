@@ -41,7 +41,7 @@ describe('the price of a worker', () => {
     requests();
     await publish(behindGateway, at(400_000));
     expect(requests()).toEqual([]);
-    clock.advance(600_000);
+    await clock.advance(600_000);
     await publish(behindGateway, at(400_000));
     expect(requests().filter((line) => !line.startsWith('GET'))).toEqual([]);
     await publish(behindGateway, at(450_000));
