@@ -7,6 +7,25 @@ export const DESTINATION_HEADER = 'x-gateway-destination-endpoint';
 /** By this id the access log names a request. Set by the picker alone. */
 export const REQUEST_ID_HEADER = 'x-gateway-request-id';
 
+/** Says what a request counts as. */
+export const WORK_HEADER = 'x-gpurental-work';
+/** What names the session of a request, the first of them that is there. */
+export const SESSION_HEADERS = ['x-gpurental-session', 'x-session-id'] as const;
+/** All that the picker reads of a request, and so all that Envoy sends it: others would only cost time there. */
+const READ_HEADERS = [
+  ...([
+    ':method',
+    ':path',
+    ':authority',
+    'authorization',
+    'content-type',
+    'content-length',
+    'x-request-id',
+  ] as const),
+  ...([WORK_HEADER, ...SESSION_HEADERS] as const),
+] as const;
+export type ReadHeader = (typeof READ_HEADERS)[number];
+
 export interface SocketPlace {
   /** An IP address; empty: all of this machine. */
   readonly host: string;
@@ -184,6 +203,7 @@ const manager = {
           request_trailer_mode: 'SKIP',
           response_trailer_mode: 'SKIP',
         },
+        forward_rules: { allowed_headers: { patterns: READ_HEADERS.map((exact) => ({ exact })) } },
         failure_mode_allow: false,
         // The picker asks for the body of some requests, and says of which ones the response is to be read.
         allow_mode_override: true,

@@ -2,6 +2,7 @@ import { create } from '@bufbuild/protobuf';
 import type { ServerDuplexStream } from '@grpc/grpc-js';
 import { inBackground } from '../lib/background.ts';
 import type { Logger } from '../lib/logger.ts';
+import type { ReadHeader } from './envoy-config.ts';
 import type { GrpcService } from './grpc-server.ts';
 import type { BodyStart } from './openai-work.ts';
 import {
@@ -26,8 +27,7 @@ import { METADATA, UNIT_KEY, UNIT_TOKENS } from './usage-filter.ts';
 
 /** A request that Envoy asks about. */
 export interface RequestHead {
-  /** By name in lower case; pseudo headers as `:path`. */
-  readonly headers: ReadonlyMap<string, string>;
+  readonly headers: ReadonlyMap<ReadHeader, string>;
   /** Aborted when the client leaves, or Envoy gives the request up. */
   readonly left: AbortSignal;
   /**
@@ -112,7 +112,7 @@ class Exchange {
   }
 
   leave(): void {
-    this.#left.abort();
+    this.#left.abort(LEFT);
   }
 
   takeBody({ body, endOfStream }: HttpBody): void {
@@ -133,6 +133,9 @@ class Exchange {
 }
 
 const NOTHING = new Uint8Array();
+/** One for all: an abort without a reason makes an exception with a stack for each request. */
+const LEFT = new Error('the stream of the request ended');
+
 const BROKEN: Answer = { type: 'reply', status: 500, headers: {}, body: '' };
 
 /** All that fits into Envoy's buffer: what is longer passes as well. */
@@ -156,10 +159,10 @@ function lengthOf(header: string | undefined): number | undefined {
   return header !== undefined && /^\d{1,15}$/.test(header) ? Number(header) : undefined;
 }
 
-function headersOf(map: HeaderMap | undefined): ReadonlyMap<string, string> {
-  const headers = new Map<string, string>();
+function headersOf(map: HeaderMap | undefined): ReadonlyMap<ReadHeader, string> {
+  const headers = new Map<ReadHeader, string>();
   for (const { key, value, rawValue } of map?.headers ?? [])
-    headers.set(key, rawValue.length > 0 ? Buffer.from(rawValue).toString('utf8') : value);
+    headers.set(key as ReadHeader, rawValue.length > 0 ? Buffer.from(rawValue).toString('utf8') : value);
   return headers;
 }
 

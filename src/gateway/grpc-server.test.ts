@@ -5,7 +5,7 @@ import { extProcService } from './ext-proc.ts';
 import { serveGrpc } from './grpc-server.ts';
 
 /** More than an HTTP/2 server of Node takes by default. */
-const RESETS = 2_000;
+const RESETS = 1_600;
 const AT_ONCE = 100;
 
 const closing: (() => void)[] = [];

@@ -39,7 +39,11 @@ export function serveGrpc(
   services: readonly GrpcService[],
   { host, port }: { readonly host: string; readonly port: number },
 ): Promise<GrpcListening> {
-  const server = new Server({ 'grpc.max_concurrent_streams': MAX_STREAMS });
+  const server = new Server({
+    'grpc.max_concurrent_streams': MAX_STREAMS,
+    // Nobody asks for its counts of each stream.
+    'grpc.enable_channelz': 0,
+  });
   takeResets(server);
   for (const { service, handlers } of services)
     server.addService(definitionOf(service), handlers as Record<string, Handler>);
@@ -79,9 +83,12 @@ function definitionOf(service: DescService): ServiceDefinition {
 }
 
 function bytesOf<Desc extends DescMessage>(desc: Desc): (message: MessageShape<Desc>) => Buffer {
-  return (message) => Buffer.from(toBinary(desc, message));
+  return (message) => {
+    const { buffer, byteOffset, byteLength } = toBinary(desc, message);
+    return Buffer.from(buffer, byteOffset, byteLength);
+  };
 }
 
 function messageOf<Desc extends DescMessage>(desc: Desc): (bytes: Buffer) => MessageShape<Desc> {
-  return (bytes) => fromBinary(desc, bytes);
+  return (bytes) => fromBinary(desc, bytes, { readUnknownFields: false });
 }

@@ -58,6 +58,7 @@ export class Picker {
   readonly #picked = new PickedRequests();
   readonly #secrets: NamedSecrets;
   readonly #discovery: Discovery;
+  #hasStarted = false;
   /** By what workers of a group are called, by its key. */
   readonly #identities = new Map<string, ClientIdentity>();
   #refusesAll = false;
@@ -76,12 +77,17 @@ export class Picker {
       accessLogService((request) => this.#ended(request)),
       this.#discovery.service,
     ];
-    groups.onChange(() => this.#refresh());
-    slices.onChange(() => this.#refresh());
+    // A first list of many objects would be taken over once for each of them.
+    const refresh = (): void => {
+      if (this.#hasStarted) this.#refresh();
+    };
+    groups.onChange(refresh);
+    slices.onChange(refresh);
   }
 
   /** Serves the groups that the copies hold; call it once they are complete. Every later change does the same. */
   start(): void {
+    this.#hasStarted = true;
     this.#refresh();
   }
 

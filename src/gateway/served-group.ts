@@ -2,7 +2,13 @@ import type { GatewayGroupReport } from '../api/gateway-report.ts';
 import type { Clock, Timer } from '../lib/clock.ts';
 import type { EndedRequest } from './access-log.ts';
 import type { CallerKeys } from './caller-keys.ts';
-import { CLUSTER_HEADER, DESTINATION_HEADER, REQUEST_ID_HEADER } from './envoy-config.ts';
+import {
+  CLUSTER_HEADER,
+  DESTINATION_HEADER,
+  REQUEST_ID_HEADER,
+  SESSION_HEADERS,
+  WORK_HEADER,
+} from './envoy-config.ts';
 import type { Answer, Headers, RequestHead } from './ext-proc.ts';
 import type { GatewayMetrics, GroupFigures } from './gateway-metrics.ts';
 import { type Blocked, type Effect, GroupQueue, type OtherPickers } from './group-queue.ts';
@@ -52,13 +58,9 @@ interface Picked extends Counted {
   readonly workers: ReadonlyMap<string, string>;
 }
 
-/** What names the session of a request, the first of them that is there. */
-const SESSION_HEADERS = ['x-gpurental-session', 'x-session-id'];
 /** What follows tells no sessions apart. */
 const MAX_SESSION = 256;
 
-/** The header that says what a request counts as. */
-const WORK_HEADER = 'x-gpurental-work';
 const MAX_WORK = 1e9;
 
 /** The requests of one group: checked, counted, held, routed and ended. */
@@ -69,7 +71,7 @@ export class ServedGroup {
   readonly #picked = new Map<string, Picked>();
   #settings: GroupSettings;
   #access: Access = { type: 'unknown', problem: 'The keys of this group have not been read yet.' };
-  #workers: readonly PublishedWorker[] = [];
+  #addresses: ReadonlyMap<string, string> = new Map();
   /** Their names by their addresses: shared by all that are picked for until they change. */
   #names: ReadonlyMap<string, string> = new Map();
   #timer: Timer | undefined;
@@ -88,7 +90,7 @@ export class ServedGroup {
   /** Published workers that Envoy knows, and whether others can be started. */
   update(settings: GroupSettings, workers: readonly PublishedWorker[], blocked: Blocked | undefined): void {
     this.#settings = settings;
-    this.#workers = workers;
+    this.#addresses = new Map(workers.map(({ name, address }) => [name, address]));
     this.#names = new Map(workers.map(({ name, address }) => [address, name]));
     const now = this.#options.clock.monotonic();
     this.#carryOut(this.#queue.configure(settings, now));
@@ -273,9 +275,7 @@ export class ServedGroup {
 
   #route({ caller, work, tokens, request }: Waiting, candidates: readonly string[]): Answer {
     this.#picked.set(request.id, { caller, work, ...(tokens && { tokens }), workers: this.#names });
-    const addresses = candidates.flatMap(
-      (candidate) => this.#workers.find(({ name }) => name === candidate)?.address ?? [],
-    );
+    const addresses = candidates.flatMap((candidate) => this.#addresses.get(candidate) ?? []);
     return {
       type: 'route',
       headers: {
