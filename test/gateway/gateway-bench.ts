@@ -38,7 +38,9 @@ export interface GatewayBench {
   readonly url: string;
   createGroup(name: string, gateway?: Record<string, unknown>): Promise<void>;
   /** Publishes a worker that answers so, as the operator does. */
-  publish(group: string, worker: string, answer: RequestListener): Promise<void>;
+  publish(group: string, worker: string, answer: RequestListener | Server): Promise<void>;
+  /** Says that the worker gets no more requests and finishes those that it has. */
+  drain(worker: string): Promise<void>;
   /** How often, and when last, the group was woken. */
   wakes(group: string): Promise<readonly string[]>;
   close(): Promise<void>;
@@ -84,10 +86,16 @@ export async function gatewayBench(): Promise<GatewayBench> {
     url: `http://127.0.0.1:${port}`,
     createGroup: (name, gateway = {}) => createGroup(kube, name, gateway),
     async publish(group, worker, answer) {
-      const server = createServer(answer);
+      const server = typeof answer === 'function' ? createServer(answer) : answer;
       servers.push(server);
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
       await kube.create(endpointSliceResource, sliceOf({ group, worker, server }));
+    },
+    async drain(worker) {
+      const conditions = { ready: false, serving: true, terminating: true };
+      const endpoints = [{ addresses: ['127.0.0.1'], conditions }];
+      const ref = { namespace: NAMESPACE, name: `${worker}-endpoint` };
+      await kube.patch(endpointSliceResource, ref, { type: 'merge', body: { endpoints } });
     },
     wakes: async (group) => wakes.get(group) ?? [],
     async close() {
