@@ -244,8 +244,8 @@ const rows: readonly (readonly [happens: string, must: string, notShown?: string
     'It finishes them, up to `drainTimeout`; the worker with the fewest requests leaves first',
   ],
   [
-    'Thousands of objects wait for an adoption that their account refuses',
-    'None of them costs a comparison with the others',
+    'Thousands of objects wait for an adoption that is refused, by their account or since the machine has an owner',
+    'None of them is looked at after every list, or costs a comparison with the others',
   ],
   [
     'Slow connections fill the server for worker reports',

@@ -1025,7 +1025,7 @@ describe('a machine that exists already', () => {
 });
 
 function refused(reason: string): Record<string, unknown> {
-  return { rule: 'refuse-adoption', phase: 'Failed', says: `stalled: ${reason}`, onList: true };
+  return { rule: 'refuse-adoption', phase: 'Failed', says: `stalled: ${reason}`, afterMs: 60_000 };
 }
 
 function past(instanceId: string, reason = 'Exited') {

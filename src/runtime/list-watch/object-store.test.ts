@@ -47,3 +47,19 @@ test('an object that comes under the name of another is found by its own values 
   store.upsert(seen('7', 'two'));
   expect([store.byIndex('uid', 'one'), store.byIndex('uid', 'two')]).toEqual([[], ['two at 7']]);
 });
+
+test('scenario 98: the objects of an index value are collected once until one of them changes (M7)', () => {
+  const store = new ObjectStore<string>({ half: (object) => [object.slice(0, 3)] }, () => {});
+  const put = (key: string, resourceVersion: string) => store.upsert({ ...seen(resourceVersion), key });
+  const found = () => store.byIndex('half', 'one');
+  put('a/b', '5');
+  put('a/c', '6');
+  const before = found();
+  expect(found()).toBe(before);
+  put('a/b', '7');
+  expect(found()).toEqual(['one at 6', 'one at 7']);
+  store.forget('a/c');
+  expect(found()).toEqual(['one at 7']);
+  store.upsert({ ...seen('8', 'two'), key: 'a/b' });
+  expect([found(), store.byIndex('half', 'two')]).toEqual([[], ['two at 8']]);
+});

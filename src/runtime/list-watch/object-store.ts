@@ -21,6 +21,8 @@ interface Index<T> {
   readonly name: string;
   readonly valuesOf: (object: T) => readonly string[];
   readonly keys: Map<string, Set<string>>;
+  /** What was found under a value, until an object under it changes: thousands may ask for the same one. */
+  readonly found: Map<string, readonly T[]>;
 }
 
 /**
@@ -35,7 +37,10 @@ export class ObjectStore<T> {
   #listed: readonly T[] | undefined;
 
   constructor(indexes: Indexes<T>, onChange: (change: Change<T>) => void) {
-    this.#indexes = Object.entries(indexes).map(([name, valuesOf]) => ({ name, valuesOf, keys: new Map() }));
+    this.#indexes = Object.entries(indexes).map(([name, valuesOf]) => ({
+      ...{ name, valuesOf },
+      ...{ keys: new Map(), found: new Map() },
+    }));
     this.#onChange = onChange;
   }
 
@@ -59,11 +64,12 @@ export class ObjectStore<T> {
   byIndex(index: string, value: string): readonly T[] {
     const known = this.#indexes.find(({ name }) => name === index);
     if (!known) throw new TypeError(`There is no index named ${index}`);
-    const objects: T[] = [];
-    for (const key of known.keys.get(value) ?? []) {
-      const entry = this.#entries.get(key);
-      if (entry) objects.push(entry.object);
-    }
+    const found = known.found.get(value);
+    if (found) return found;
+    const keys = known.keys.get(value);
+    if (!keys) return [];
+    const objects = [...keys].flatMap((key) => this.#entries.get(key)?.object ?? []);
+    known.found.set(value, objects);
     return objects;
   }
 
@@ -103,8 +109,9 @@ export class ObjectStore<T> {
   #put(seen: Seen<T>, known: Seen<T> | undefined): void {
     if (known) this.#unindex(known);
     this.#entries.set(seen.key, seen);
-    for (const { keys, valuesOf } of this.#indexes) {
+    for (const { keys, found, valuesOf } of this.#indexes) {
       for (const value of valuesOf(seen.object)) {
+        found.delete(value);
         const bucket = keys.get(value) ?? new Set();
         keys.set(value, bucket.add(seen.key));
       }
@@ -129,8 +136,9 @@ export class ObjectStore<T> {
   }
 
   #unindex(entry: Seen<T>): void {
-    for (const { keys, valuesOf } of this.#indexes) {
+    for (const { keys, found, valuesOf } of this.#indexes) {
       for (const value of valuesOf(entry.object)) {
+        found.delete(value);
         const bucket = keys.get(value);
         bucket?.delete(entry.key);
         if (bucket?.size === 0) keys.delete(value);

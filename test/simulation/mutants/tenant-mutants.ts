@@ -91,7 +91,14 @@ export const TENANT_MUTANTS: readonly Mutant[] = [
     name: 'refused-adoption-at-every-list',
     loses: 'the rest of a refused adoption until its account changes',
     file: 'controllers/gpu-instance/rules/adopting.ts',
-    find: 'requeue: BY_ACCOUNT.has(reason) ? { afterMs: REFUSED_AGAIN_MS } : { onList: true },',
-    replace: 'requeue: BY_ACCOUNT.has(reason) ? { onList: true } : { onList: true },',
+    find: 'if (BY_ACCOUNT.has(reason)) return { afterMs: REFUSED_AGAIN_MS };',
+    replace: 'if (BY_ACCOUNT.has(reason)) return { onList: true };',
+  },
+  {
+    name: 'taken-machine-at-every-list',
+    loses: 'the rest of an object whose machine somebody else has, until that machine changes',
+    file: 'controllers/gpu-instance/rules/adopting.ts',
+    find: 'return BY_MACHINE.has(reason) ? { afterMs: TAKEN_AGAIN_MS } : { onList: true };',
+    replace: 'return BY_MACHINE.has(reason) ? { onList: true } : { onList: true };',
   },
 ];

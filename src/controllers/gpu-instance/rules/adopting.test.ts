@@ -130,12 +130,12 @@ describe('a machine that is to be watched', () => {
     [
       'is missed where there is none',
       { spec: watch, facts: allowed },
-      { rule: 'refuse-adoption', phase: 'Failed', says: 'stalled: AdoptionTargetMissing', onList: true },
+      { rule: 'refuse-adoption', phase: 'Failed', says: 'stalled: AdoptionTargetMissing', afterMs: 60_000 },
     ],
     [
       'is not shown any more once it is gone: neither its address nor what it costs',
       { spec: watch, facts: allowed, status: holding({ claim: undefined, endpoint: '203.0.113.5:20022' }) },
-      { rule: 'refuse-adoption', phase: 'Failed', says: 'stalled: AdoptionTargetMissing', onList: true },
+      { rule: 'refuse-adoption', phase: 'Failed', says: 'stalled: AdoptionTargetMissing', afterMs: 60_000 },
     ],
     [
       'is shown while it does not run',

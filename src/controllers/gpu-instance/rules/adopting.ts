@@ -124,6 +124,10 @@ function adoptable(facts: Facts): Adoptable {
 /** Why no list changes anything: the account, or the labels of the namespace, have to change, which wakes the object. */
 const BY_ACCOUNT: ReadonlySet<Reason> = new Set<Reason>(['NamespaceNotAllowed', 'AdoptionNotAllowed']);
 const REFUSED_AGAIN_MS = 300_000;
+/** Why the machine has to change, which wakes the object, or who else names it, which does not. */
+const BY_MACHINE: ReadonlySet<Reason> = new Set<Reason>(['AdoptionTargetMissing', 'AlreadyOwned']);
+/** Thousands may name one machine: none of them is looked at after every list. */
+const TAKEN_AGAIN_MS = 60_000;
 
 /** What is taken over will be relabelled and destroyed one day, by the account's own key: it has to be in order. */
 function accountProblem({ account }: Facts): Extract<Adoptable, { type: 'refused' }> | undefined {
@@ -142,8 +146,13 @@ function refuse(
     rule: 'refuse-adoption',
     fields,
     finding: { phase, reason, detail, machine: { type: 'none' } },
-    requeue: BY_ACCOUNT.has(reason) ? { afterMs: REFUSED_AGAIN_MS } : { onList: true },
+    requeue: lookAgain(reason),
   });
+}
+
+function lookAgain(reason: Reason): Requeue {
+  if (BY_ACCOUNT.has(reason)) return { afterMs: REFUSED_AGAIN_MS };
+  return BY_MACHINE.has(reason) ? { afterMs: TAKEN_AGAIN_MS } : { onList: true };
 }
 
 /** The label of an adopted machine is asked for until a list shows one. */

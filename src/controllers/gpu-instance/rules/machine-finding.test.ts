@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { given, withMachine } from '../../../../test/builders/observed.ts';
 import type { Instance } from '../../../marketplace/instances/instance.ts';
+import { decide } from '../decide.ts';
 import { reachable } from './machine-finding.ts';
 
 const ports = [{ containerPort: 8080 }, { containerPort: 53, protocol: 'UDP' as const }];
@@ -19,6 +20,12 @@ describe('a running machine with declared ports (S8, D-op1)', () => {
     const { message, reason } = says({ ports: { '8080/tcp': 20_001 } });
     expect(reason).toBe('PortsNotMapped');
     expect(message).not.toContain('8080/tcp');
+  });
+
+  test('says once what to do when it maps none of them', () => {
+    const step = decide(given(withMachine({ ports: {} }, { spec: { ports } })));
+    const message = step.type === 'decision' ? step.status?.verdict.Ready.message : undefined;
+    expect(message?.split('Set the annotation gpurental.dev/replace-at')).toHaveLength(2);
   });
 
   test('is reachable when it maps both', () => {

@@ -41,20 +41,31 @@ export function bootReason(status: string): Reason {
 
 /** Whether the machine answers: by its probe where it has one, by running where it has none. */
 export function reachable(facts: Facts): ConditionState {
+  const { status, reason, detail } = reachability(facts);
+  return conditionState(status, reason, detail);
+}
+
+interface Reachability {
+  readonly status: ConditionState['status'];
+  readonly reason: Reason;
+  /** In the words of what does not answer, without what to do. */
+  readonly detail?: string | undefined;
+}
+
+/** The same before it is put in a condition. */
+export function reachability(facts: Facts): Reachability {
   const { object, probe } = facts;
   const unmapped = unmappedPorts(facts);
-  if (unmapped.length > 0)
-    return conditionState(
-      'False',
-      'PortsNotMapped',
-      `The machine runs, and maps no public port to ${unmapped.join(', ')}.`,
-    );
-  if (object.spec.readinessProbe === undefined) return conditionState('True', 'Running');
+  if (unmapped.length > 0) {
+    const detail = `The machine runs, and maps no public port to ${unmapped.join(', ')}.`;
+    return { status: 'False', reason: 'PortsNotMapped', detail };
+  }
+  if (object.spec.readinessProbe === undefined) return { status: 'True', reason: 'Running' };
   if (probe === undefined)
-    return conditionState('False', 'ProbeFailing', 'The readiness probe has not answered yet.');
+    return { status: 'False', reason: 'ProbeFailing', detail: 'The readiness probe has not answered yet.' };
   return probe.ready
-    ? conditionState('True', 'ProbeSucceeded')
-    : conditionState('False', probe.reason ?? 'ProbeFailing', probe.detail);
+    ? { status: 'True', reason: 'ProbeSucceeded' }
+    : { status: 'False', reason: probe.reason ?? 'ProbeFailing', detail: probe.detail };
 }
 
 /** Declared ports that a running machine does not have. A service that tells no address tells no ports either. */

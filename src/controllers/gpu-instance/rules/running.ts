@@ -7,7 +7,7 @@ import { stop } from './ending.ts';
 import {
   machineFinding,
   type RecordedMachine,
-  reachable,
+  reachability,
   type StateIn,
   seenFields,
 } from './machine-finding.ts';
@@ -28,7 +28,7 @@ export function whileRunning(facts: Facts, recorded: RecordedMachine<StateIn<'ru
 }
 
 function healthy(facts: Facts, recorded: RecordedMachine<StateIn<'running'>>): Decision {
-  const answers = reachable(facts);
+  const answers = reachability(facts);
   const ready = answers.status === 'True';
   const detail = risenPrice(facts, recorded);
   return decision({
@@ -36,8 +36,7 @@ function healthy(facts: Facts, recorded: RecordedMachine<StateIn<'running'>>): D
     finding: {
       phase: 'Running',
       reason: ready ? 'Ready' : answers.reason,
-      // In the words of what does not answer.
-      ...(!ready && { detail: answers.reason === 'PortsNotMapped' ? answers.message : facts.probe?.detail }),
+      ...(!ready && { detail: answers.detail }),
       ready,
       machine: machineFinding(facts, recorded.state),
       ...(detail === undefined ? {} : { budget: { reason: 'PriceRaised', detail } }),
