@@ -191,6 +191,7 @@ const EFFECTS: Readonly<Record<Controller, Readonly<Record<string, string>>>> = 
     'act.ts': 'creates, patches and deletes workers',
     'load/{sources,prometheus,get,push,gateway-intake}.ts': 'ask for load, or receive it',
     'publish/{publisher,service,slices}.ts': 'write Service and slices',
+    'publish/endpoint-file-writer.ts': 'writes the ConfigMap of ready workers',
     'identity/identities.ts': 'writes the Secrets of gateways, and issues certificates',
     'workers/children.ts': 'finds the workers of a group in a cache',
   },

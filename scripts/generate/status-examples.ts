@@ -115,6 +115,7 @@ const group: Required<EndpointGroupStatus> = {
   conditions: [ready('Stable', '3 workers are ready.', 3)],
   replicas: 3,
   selector: 'gpurental.dev/endpoint-group=llm',
+  endpointsConfigMap: 'llm-endpoints',
   failingWorkers: [{ worker: 'llm-1hqp72', instanceId: '4711', since: NOON, error: 'CUDA error' }],
   lastReplacement: { worker: 'llm-71x70m', at: NOON, count: 1 },
   gateway: {

@@ -67,6 +67,12 @@ export const watchedGrants: readonly Grant[] = [
     why: 'Publish the addresses of rented machines.',
   },
   {
+    group: '',
+    resources: ['configmaps'],
+    verbs: ['get', 'create', 'patch', 'delete'],
+    why: 'List the ready workers of groups with spec.gateway.publish for another router. Never listed or watched.',
+  },
+  {
     group: 'events.k8s.io',
     resources: ['events'],
     verbs: ['create', 'patch'],

@@ -1,6 +1,7 @@
 import type { EndpointGroupCondition } from '../api/v1alpha1/conditions.ts';
 import type { EndpointGroup } from '../api/v1alpha1/endpoint-group.ts';
 import { annotations, labels } from '../api/v1alpha1/names.ts';
+import { servingPortName } from '../api/v1alpha1/serving-port.ts';
 import { type Link, linkOfGroup, workerDnsName } from '../api/v1alpha1/worker-link.ts';
 import { type MicroDollars, parseDollars } from '../lib/money.ts';
 import type { ObjectMeta } from '../lib/object-meta.ts';
@@ -150,7 +151,7 @@ export function workersOf(
   slices: readonly WorkerSlice[],
   dialled: (address: string) => string,
 ): readonly PublishedWorker[] {
-  const port = portNameOf(group);
+  const port = servingPortName(group);
   const link = linkOfGroup(group);
   const workers = slices.flatMap((slice): PublishedWorker[] => {
     const address = addressOf(slice, port, dialled);
@@ -194,14 +195,4 @@ function ownerOf({ metadata }: WorkerSlice) {
 
 function dnsNameOf({ metadata: { namespace = '', name } }: GatewayGroup, uid: string): string {
   return workerDnsName(uid, { namespace, name });
-}
-
-/** The name that slices give the port that serves: the one that is named, else the first of TCP. */
-function portNameOf({ spec }: GatewayGroup): string | undefined {
-  const { port } = spec.gateway ?? {};
-  const declared = (spec.template.spec.ports ?? []).filter(({ protocol }) => protocol === 'TCP');
-  const found = declared.find(({ name, containerPort }) =>
-    port === undefined ? true : name === String(port) || String(containerPort) === String(port),
-  );
-  return found && (found.name ?? `tcp-${found.containerPort}`);
 }

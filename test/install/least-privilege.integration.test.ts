@@ -125,8 +125,24 @@ describe.skipIf(!canRun)('the operator as exactly the ServiceAccount of the char
     );
     await kubectl('patch', 'epg', 'fixed', '--type=merge', '--patch={"spec":{"maxWorkers":1}}');
     await waitFor('epg/fixed', 'jsonpath={.status.total}=1');
-    await kubectl('delete', 'epg', 'fixed', '--timeout=60s');
   }, 260_000);
+
+  test('lists the ready workers of an EndpointGroup for another router, and takes the list away', async () => {
+    const list = () => kubectl('get', 'configmap', 'fixed-endpoints', '-o=jsonpath={.data.endpoints\\.json}');
+    const publish = (value: string) =>
+      kubectl('patch', 'epg', 'fixed', '--type=merge', `--patch={"spec":{"gateway":${value}}}`);
+    await publish('{"enabled":false,"publish":"FileDiscovery"}');
+    const first = await until('the list', async () => {
+      const text = await list().catch(() => '');
+      return text.includes('203.0.113.') && text;
+    });
+    expect(JSON.parse(first).endpoints).toHaveLength(1);
+    await kubectl('patch', 'epg', 'fixed', '--type=merge', '--patch={"spec":{"maxWorkers":2}}');
+    await until('two in it', async () => JSON.parse(await list()).endpoints.length === 2);
+    await publish('null');
+    await until('no list', async () => (await list().catch(() => 'gone')) === 'gone');
+    await kubectl('delete', 'epg', 'fixed', '--timeout=60s');
+  }, 170_000);
 
   test('says that machines are rented, so that an uninstall is refused', async () => {
     await until('the record', async () => {

@@ -95,6 +95,15 @@ function slice(name: string, managedBy: string, ownerReferences: readonly object
   };
 }
 
+function configMap(name: string, ownerReferences: readonly object[], namespace = 'default') {
+  return {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name, namespace, ownerReferences },
+    data: { a: 'b' },
+  };
+}
+
 const CONNECTION = 'servicebinding.io/gpu-instance';
 
 describe('the token of the operator (M9)', () => {
@@ -116,6 +125,9 @@ describe('the token of the operator (M9)', () => {
     ['a Service at a load balancer', () => service('s', { type: 'LoadBalancer' })],
     ['a Service that nothing of the operator owns', () => service('s', {}, 'Deployment')],
     ['a slice that nothing owns', () => slice('x', NAME, [])],
+    ['a ConfigMap that nothing owns', () => configMap('x', [])],
+    ['a ConfigMap that a GpuInstance owns', () => configMap('x', [owner('GpuInstance')])],
+    ['any ConfigMap of its own namespace', () => configMap('x', [], NAMESPACE)],
     ['a slice in the name of another controller', () => slice('x', 'other', [owner('GpuInstance')])],
   ] as const)('scenario 96: does not create %s', async ([, object]) => {
     await untilRefused(() => create(object()));
@@ -129,6 +141,7 @@ describe('the token of the operator (M9)', () => {
       service('a', {}),
       service('group', {}, 'EndpointGroup'),
       slice('a-direct', NAME, [owner('GpuInstance')]),
+      configMap('a-endpoints', [owner('EndpointGroup')]),
     ];
     for (const object of written) {
       await create(object);
@@ -139,11 +152,12 @@ describe('the token of the operator (M9)', () => {
     }
   });
 
-  test('leaves Secrets, Services and slices of others alone', async () => {
+  test('leaves Secrets, Services, slices and ConfigMaps of others alone', async () => {
     const theirs = [
       secret('theirs'),
       { ...service('theirs', {}), metadata: { name: 'theirs', namespace: 'default' } },
       slice('theirs', 'other', []),
+      configMap('theirs', []),
     ];
     for (const object of theirs) {
       await cluster.kubectl(['create', '-f', '-'], { stdin: JSON.stringify(object) });
@@ -180,7 +194,8 @@ describe('the token of the operator (M9)', () => {
       .trim()
       .split('\n')
       .map((line) => line.trim());
-    expect(lines).toEqual(expect.arrayContaining([`${NAME}-secrets`, `${NAME}-services`, `${NAME}-slices`]));
+    const names = ['secrets', 'services', 'configmaps', 'slices'].map((suffix) => `${NAME}-${suffix}`);
+    expect(lines).toEqual(expect.arrayContaining(names));
   });
 });
 

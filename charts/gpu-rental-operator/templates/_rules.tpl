@@ -69,6 +69,16 @@
     - create
     - patch
     - delete
+# List the ready workers of groups with spec.gateway.publish for another router. Never listed or watched.
+- apiGroups:
+    - ""
+  resources:
+    - configmaps
+  verbs:
+    - get
+    - create
+    - patch
+    - delete
 # Tell what happened, paid actions above all.
 - apiGroups:
     - events.k8s.io

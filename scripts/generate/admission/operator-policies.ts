@@ -1,8 +1,10 @@
 import type { NamedExpression, PolicySpec } from '../../../src/accounts/installation/in-use.ts';
 import {
   CONNECTION_SECRET_TYPE,
+  endpointGroupResource,
   GROUP,
   gpuInstanceResource,
+  IN_USE_RECORD,
   labels,
   OPERATOR_NAME,
 } from '../../../src/api/v1alpha1/names.ts';
@@ -108,6 +110,29 @@ function slices({ operatorUser }: Installation): PolicySpec {
   };
 }
 
+/** ConfigMaps of others may be anything, from a program's settings to the authorities that it believes. */
+function configMaps({ namespace, operatorUser }: Installation): PolicySpec {
+  return {
+    resourceRules: all('', 'configmaps'),
+    matchConditions: [theOperator(operatorUser)],
+    variables: [
+      WRITTEN,
+      WAS_OURS,
+      {
+        name: 'isRecord',
+        expression: `request.namespace == '${namespace}' && request.name == '${IN_USE_RECORD}'`,
+      },
+    ],
+    validations: [
+      {
+        expression: `variables.isRecord || (variables.wasOurs && (!variables.isWritten || ${isOwned('object', endpointGroupResource.kind)}))`,
+        message: `The operator writes ConfigMaps of EndpointGroups and its record of rented machines only. ${STOLEN}`,
+        reason: 'Forbidden',
+      },
+    ],
+  };
+}
+
 const chartValue = 'limitOperator';
 
 /**
@@ -117,5 +142,6 @@ const chartValue = 'limitOperator';
 export const operatorPolicies: readonly ObjectPolicy[] = [
   { suffix: 'secrets', chartValue, spec: secrets, isEverywhere: true },
   { suffix: 'services', chartValue, spec: services, isEverywhere: true },
+  { suffix: 'configmaps', chartValue, spec: configMaps, isEverywhere: true },
   { suffix: 'slices', chartValue, spec: slices, isEverywhere: true },
 ];

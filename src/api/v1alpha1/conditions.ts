@@ -58,6 +58,10 @@ export const endpointGroupConditions = {
     polarity: 'normal-true',
     sentence: 'A picker of the gateway reports what it counts; of groups with a gateway only.',
   },
+  EndpointsPublished: {
+    polarity: 'normal-true',
+    sentence: 'The ConfigMap of the ready workers says which they are; of groups that publish one only.',
+  },
 } as const satisfies Record<string, ConditionType>;
 
 export type GpuInstanceCondition = keyof typeof gpuInstanceConditions;

@@ -147,6 +147,10 @@ export const endpointGroupStatus = z
         }),
       )
       .optional(),
+    endpointsConfigMap: text({
+      description: 'The ConfigMap that lists the ready workers for another router.',
+      maxLength: 253,
+    }).optional(),
     autoscaling: terms.optional(),
     requestedAt: text({
       description: 'The last handled value of `gpurental.dev/requested-at`.',

@@ -37,6 +37,10 @@ export const gatewaySpec = z
       })
       .meta(notes({ description: 'Who may call; everyone who reaches the gateway when left out.' }))
       .optional(),
+    publish: choice(['FileDiscovery'], {
+      description:
+        'Lists the ready workers for another router, whether the gateway is enabled or not. FileDiscovery: in the ConfigMap NAME-endpoints, under endpoints.json, in the format of the file discovery of llm-d-router. Left out, there is no list.',
+    }).optional(),
     port: workerPort
       .meta(
         notes({

@@ -126,7 +126,7 @@ const troubleReasons = {
 /** Whose a machine is. */
 const ownershipReasons = {
   NameTaken: retryable(
-    'A Secret, Service or EndpointSlice of the name that is needed exists and belongs to something else.',
+    'A Secret, Service, EndpointSlice or ConfigMap of the name that is needed exists and belongs to something else.',
     'Remove or rename the other object, or use another name for this one.',
   ),
   AlreadyOwned: terminal(
@@ -397,6 +397,11 @@ export const groupReasons = {
   PickersSilent: retryable(
     'No picker of the gateway has reported for 15 s.',
     'Look at the log of gpu-rent endpoint-picker: it says why its reports are not taken.',
+  ),
+  EndpointsWritten: good('The ConfigMap of the ready workers says which they are.'),
+  EndpointsLeftOut: retryable(
+    'The ConfigMap of the ready workers does not list all of them.',
+    'Its readers take IPv4 addresses and at most 1 MiB: keep such workers out by the filters of the template, give workers fewer labels, or use several groups.',
   ),
   AtMaxWorkers: retryable('The load needs more workers than spec.maxWorkers.', 'Raise spec.maxWorkers.'),
   AtSpendCeiling: retryable(

@@ -7,7 +7,7 @@ import { findCondition } from '../../runtime/conditions.ts';
 import type { ScalingDecision } from './autoscale/bounds.ts';
 import { isFull, type ScalingOptions } from './autoscale/capacity.ts';
 import type { Choice, ChoosableWorker } from './autoscale/plan.ts';
-import { gatewayConnected, workersBlocked } from './gateway-conditions.ts';
+import { endpointsPublished, gatewayConnected, workersBlocked } from './gateway-conditions.ts';
 import type { LoadProblem } from './load/state.ts';
 import type { LoadView } from './load/view.ts';
 import type { EndpointProblem } from './publish/endpoints.ts';
@@ -51,6 +51,7 @@ const JUDGES: Readonly<Record<EndpointGroupCondition, Judge>> = {
   WorkersBlocked: (situation) =>
     workersBlocked(situation, serviceProblem(situation.observed), refusalProblem(situation)),
   GatewayConnected: gatewayConnected,
+  EndpointsPublished: endpointsPublished,
 };
 
 /** The conditions of a group, and those that must not be there. */

@@ -30,7 +30,7 @@ import { type LoadStore, notAhead, onlyReporters } from './load/state.ts';
 import type { LoadSpeaker } from './load/view.ts';
 import { Publisher } from './publish/publisher.ts';
 import { problemOf } from './publish/service.ts';
-import type { Decision, Observed } from './types.ts';
+import type { Decision, Observed, PublishedFile } from './types.ts';
 import { Children, type ChildrenRead, groupKeysOf } from './workers/children.ts';
 import { workerOf } from './workers/worker.ts';
 
@@ -181,6 +181,7 @@ class GroupLoop {
       frozen: new Set(read.children.filter(isFrozen).map(({ metadata }) => metadata.uid ?? '')),
       accountCap: this.#options.accountCapOf(group),
       published: kept.publisher.published(),
+      publishedFile: kept.publisher.file.published(),
       refused: kept.refused,
     };
   }
@@ -206,9 +207,11 @@ class GroupLoop {
     { endpoints }: Decision,
   ): Promise<boolean> {
     if (!endpoints) return false;
-    const before = kept.publisher.published();
-    const published = await kept.publisher.publish({ group, workers, endpoints });
-    return problemOf(published) !== problemOf(before);
+    const { publisher } = kept;
+    const before = { service: publisher.published(), file: publisher.file.published() };
+    const published = await publisher.publish({ group, workers, endpoints });
+    const file = await publisher.file.ensure(group, endpoints);
+    return problemOf(published) !== problemOf(before.service) || isOtherFile(file, before.file, group);
   }
 
   async #record(
@@ -260,6 +263,15 @@ class GroupLoop {
     return (copy?.generation ?? 0) > (metadata.generation ?? 0);
   }
 }
+
+/** Whether the status says another thing of the list than it did. */
+function isOtherFile(now: PublishedFile, before: PublishedFile, { status }: EndpointGroup): boolean {
+  if (now.type === 'none') return before.type !== 'none' && status?.endpointsConfigMap !== undefined;
+  return !sameJson(now, before.type === 'unknown' ? WHOLE_FILE : before);
+}
+
+/** As which a list counts that was not tried yet. */
+const WHOLE_FILE: PublishedFile = { type: 'written', unlisted: 0, tooMany: 0 };
 
 /** Who tells the load, by its type. */
 const SPEAKERS = {

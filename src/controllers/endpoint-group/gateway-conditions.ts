@@ -4,6 +4,7 @@ import type { Choice } from './autoscale/plan.ts';
 import { isHot } from './facts.ts';
 import { livePickers } from './load/pickers.ts';
 import type { LoadView } from './load/view.ts';
+import { endpointFileName, publishesFile } from './publish/endpoint-file.ts';
 import { hasGateway } from './publish/endpoints.ts';
 import type { Observed } from './types.ts';
 import { readableError } from './workers/failing.ts';
@@ -131,4 +132,25 @@ export function gatewayConnected({ observed }: GatewaySituation): GatewayState |
   if (loadState.pickers.since === undefined)
     return { status: 'Unknown', reason: 'PickersUnseen', message: reasons.PickersUnseen.sentence };
   return { status: 'False', reason: 'PickersSilent', message: reasons.PickersSilent.sentence };
+}
+
+/** Whether another router finds all ready workers in the list of them. */
+export function endpointsPublished({ observed }: GatewaySituation): GatewayState | undefined {
+  const { group, publishedFile: file = { type: 'unknown' } } = observed;
+  if (file.type === 'problem') return { status: 'False', reason: file.reason, message: file.detail };
+  if (!publishesFile(group)) return undefined;
+  const name = endpointFileName(group);
+  const { unlisted, tooMany } = file.type === 'written' ? file : { unlisted: 0, tooMany: 0 };
+  if (unlisted + tooMany === 0)
+    return {
+      status: 'True',
+      reason: 'EndpointsWritten',
+      message: `ConfigMap ${name} lists the ready workers.`,
+    };
+  const why = [
+    ...(unlisted > 0 ? [`${unlisted} without an IPv4 address and the port that serves`] : []),
+    ...(tooMany > 0 ? [`${tooMany} for which it has no room`] : []),
+  ];
+  const message = `ConfigMap ${name} leaves ready workers out: ${why.join(', ')}.`;
+  return { status: 'False', reason: 'EndpointsLeftOut', message };
 }

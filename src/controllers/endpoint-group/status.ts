@@ -10,6 +10,7 @@ import { conditionsOf, type Situation, workersAre } from './conditions.ts';
 import { sentenceOf } from './explain.ts';
 import { gatewayHeld, gatewayWorkers, livePickers } from './load/pickers.ts';
 import { isOfLongWindow } from './load/state.ts';
+import { endpointFileName, publishesFile } from './publish/endpoint-file.ts';
 import { endpointNameOf, hasGateway, servicePorts } from './publish/endpoints.ts';
 import type { Observed } from './types.ts';
 import { type FailingWorker, lastReplacement } from './workers/failing.ts';
@@ -67,6 +68,13 @@ function gatewayStatus(observed: Observed): GatewayStatus {
     ...requestsInWorkers(observed),
     ...(last > 0 && { reportedAt: formatTime(Math.min(now, last)) }),
   };
+}
+
+/** Known until it is certainly gone: it is looked for by this record alone. */
+function fileStatus({ group, publishedFile }: Observed): Pick<EndpointGroupStatus, 'endpointsConfigMap'> {
+  const recorded = group.status?.endpointsConfigMap;
+  if (publishesFile(group)) return { endpointsConfigMap: endpointFileName(group) };
+  return recorded === undefined || publishedFile?.type === 'none' ? {} : { endpointsConfigMap: recorded };
 }
 
 /** The schema takes no more workers. */
@@ -150,6 +158,7 @@ function freshStatus(input: StatusInput): Omit<EndpointGroupStatus, 'loadMaxima'
     ...(failing.length > 0 && { failingWorkers: [...failing] }),
     ...(replacement !== undefined && { lastReplacement: replacement }),
     ...(gateway && { gateway }),
+    ...fileStatus(observed),
     autoscaling: termsOf(input),
     // Requests by annotation are echoed once they are dealt with.
     ...(requestedAt !== undefined && { requestedAt }),

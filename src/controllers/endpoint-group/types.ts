@@ -30,6 +30,21 @@ export type Published =
       readonly detail: string;
     };
 
+/** How writing the list of ready workers went last time. */
+export type PublishedFile =
+  /** Not tried yet by this process. */
+  | { readonly type: 'unknown' }
+  /** There is none of the group. */
+  | { readonly type: 'none' }
+  | {
+      readonly type: 'written';
+      /** Ready workers that the format cannot list. */
+      readonly unlisted: number;
+      /** Ready workers for which it has no room. */
+      readonly tooMany: number;
+    }
+  | Extract<Published, { type: 'problem' }>;
+
 /** A write that the API server refused, and why it did. It is tried again at the next tick. */
 export interface Refusal {
   /** Of the action, as `actionKey` tells it. */
@@ -66,6 +81,8 @@ export interface Observed {
   /** The most that one machine may cost by the account that the template names; undefined if it does not say. */
   readonly accountCap?: MicroDollars | undefined;
   readonly published: Published;
+  /** The same of the list of ready workers for another router. */
+  readonly publishedFile?: PublishedFile | undefined;
   /** What was refused when it was last tried. */
   readonly refused: readonly Refusal[];
   /** Where clients reach the gateway; undefined where nothing says it. */

@@ -87,6 +87,11 @@ export interface ServiceObject extends KubeObject {
   readonly spec: { readonly ports: readonly ServicePort[] };
 }
 
+/** core/v1 ConfigMap: the part that is ours. */
+export interface ConfigMapObject extends KubeObject {
+  readonly data: Readonly<Record<string, string>>;
+}
+
 /** discovery.k8s.io/v1 EndpointSlice: the part that is ours. */
 export interface EndpointSliceObject extends KubeObject {
   readonly addressType: 'IPv4' | 'IPv6';

@@ -2,6 +2,7 @@ import type { EndpointGroup } from '../../../api/v1alpha1/endpoint-group.ts';
 import { isKubeError, type KubeError } from '../../../runtime/kube/kube-error.ts';
 import type { Published } from '../types.ts';
 import type { Worker } from '../workers/worker.ts';
+import { EndpointFileWriter } from './endpoint-file-writer.ts';
 import type { Endpoint } from './endpoints.ts';
 import { notPermittedTo, type PublishPorts, problemOf, SharedService } from './service.ts';
 import { WorkerSlices } from './slices.ts';
@@ -19,6 +20,8 @@ export interface Publication {
 export class Publisher {
   readonly #service: SharedService;
   readonly #slices: WorkerSlices;
+  /** The list of ready workers for another router. */
+  readonly file: EndpointFileWriter;
   #last: Published = { type: 'done' };
   /** How publishing went last time, whatever came of taking back. */
   #given: Published = { type: 'done' };
@@ -26,6 +29,7 @@ export class Publisher {
   constructor(ports: PublishPorts) {
     this.#service = new SharedService(ports);
     this.#slices = new WorkerSlices(ports);
+    this.file = new EndpointFileWriter(ports);
   }
 
   /** How it went last time. */

@@ -43,7 +43,7 @@ export function notPermitted({ kind, metadata }: KubeObject, error: Error): Publ
 }
 
 /** Says what cannot be done, and why the API server does not do it. */
-export function notPermittedTo(what: string, { message }: Error): Published {
+export function notPermittedTo(what: string, { message }: Error): Extract<Published, { type: 'problem' }> {
   return { type: 'problem', reason: 'NotPermitted', detail: `${what}: ${message}`.slice(0, 1024) };
 }
 
@@ -165,7 +165,7 @@ async function readGroup(
 }
 
 /** A Service whose name someone else holds is tried again after this time. */
-const TRY_AGAIN_MS = 15_000;
+export const TRY_AGAIN_MS = 15_000;
 
 /** One group's part in the Service of its endpoint name, which other groups may own as well. */
 export class SharedService {

@@ -1,0 +1,26 @@
+interface Declared {
+  readonly spec: {
+    readonly gateway?: { readonly port?: string | number | undefined } | undefined;
+    readonly template: {
+      readonly spec: {
+        readonly ports?:
+          | readonly {
+              readonly name?: string | undefined;
+              readonly containerPort: number;
+              readonly protocol: 'TCP' | 'UDP';
+            }[]
+          | undefined;
+      };
+    };
+  };
+}
+
+/** The name that slices give the port that serves: the one that `spec.gateway` names, else the first of TCP. */
+export function servingPortName({ spec }: Declared): string | undefined {
+  const { port } = spec.gateway ?? {};
+  const declared = (spec.template.spec.ports ?? []).filter(({ protocol }) => protocol === 'TCP');
+  const found = declared.find(({ name, containerPort }) =>
+    port === undefined ? true : name === String(port) || String(containerPort) === String(port),
+  );
+  return found && (found.name ?? `tcp-${found.containerPort}`);
+}
