@@ -1,0 +1,51 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { downloadModule } from './go-tool.ts';
+
+/** CustomResourceDefinitions of a neighbour, as its Go module has them. */
+export interface ForeignDefinitions {
+  readonly module: string;
+  readonly version: string;
+  /** Paths in the module. */
+  readonly files: readonly string[];
+}
+
+/** Those that manifests under `deploy/gateway` and `deploy/autoscaling` are written for. */
+export const FOREIGN_DEFINITIONS: readonly ForeignDefinitions[] = [
+  {
+    module: 'sigs.k8s.io/gateway-api',
+    version: 'v1.6.3',
+    files: ['config/crd/standard/gateway.networking.k8s.io_httproutes.yaml'],
+  },
+  {
+    module: 'sigs.k8s.io/gateway-api-inference-extension',
+    version: 'v1.5.0',
+    files: ['config/crd/bases/inference.networking.k8s.io_inferencepools.yaml'],
+  },
+  {
+    module: 'github.com/kedacore/http-add-on',
+    version: 'v0.15.0',
+    files: [
+      'config/crd/bases/http.keda.sh_interceptorroutes.yaml',
+      'config/crd/bases/http.keda.sh_httpscaledobjects.yaml',
+    ],
+  },
+  {
+    module: 'github.com/kedacore/keda/v2',
+    version: 'v2.20.1',
+    files: ['config/crd/bases/keda.sh_scaledobjects.yaml'],
+  },
+];
+
+/**
+ * The texts of their definitions. Modules are fetched once, through go's own cache. Rejects with a sentence that says what
+ * to do where go is missing or a module cannot be had.
+ */
+export async function readDefinitions(env: NodeJS.ProcessEnv = process.env): Promise<readonly string[]> {
+  const texts: string[] = [];
+  for (const { module, version, files } of FOREIGN_DEFINITIONS) {
+    const folder = await downloadModule({ module, version }, { ...env, GOWORK: 'off', GOFLAGS: '' });
+    for (const file of files) texts.push(await readFile(join(folder, file), 'utf8'));
+  }
+  return texts;
+}
