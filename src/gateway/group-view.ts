@@ -18,7 +18,12 @@ export interface GatewayGroup extends KubeObject {
     readonly expectedPerf?: string | undefined;
     readonly template: { readonly spec: { readonly ports?: readonly DeclaredPort[] | undefined } };
   };
-  readonly status?: { readonly conditions?: readonly Condition[] | undefined } | undefined;
+  readonly status?:
+    | {
+        readonly conditions?: readonly Condition[] | undefined;
+        readonly starting?: number | undefined;
+      }
+    | undefined;
 }
 
 type GatewaySpec = NonNullable<EndpointGroup['spec']['gateway']>;
@@ -84,7 +89,7 @@ export function keptGroup(object: KubeObject): GatewayGroup {
     ...rest,
     metadata: keptMeta(object.metadata, []),
     spec: { gateway, maxQueueTime, expectedPerf, template: { spec: { ports } } },
-    status: { conditions },
+    status: { conditions, starting: status?.starting },
   };
 }
 
@@ -134,6 +139,11 @@ const BLOCKED: EndpointGroupCondition = 'WorkersBlocked';
 export function blockedOf({ status }: GatewayGroup): Blocked | undefined {
   const found = status?.conditions?.find((condition) => condition.type === BLOCKED);
   return found?.status === 'True' ? { reason: found.reason, message: found.message } : undefined;
+}
+
+/** Whether the operator has written that workers boot or wake. */
+export function startsWorkers({ status }: GatewayGroup): boolean {
+  return (status?.starting ?? 0) > 0;
 }
 
 /** The key of the group that a slice belongs to. */

@@ -20,6 +20,7 @@ import {
   type GatewayGroup,
   type GroupSettings,
   settingsOf,
+  startsWorkers,
   type WorkerSlice,
   workersOf,
 } from './group-view.ts';
@@ -228,7 +229,7 @@ export class Picker {
       const settings = group && settingsOf(group);
       if (!settings) continue;
       const known = this.#workersOf(key).filter((worker) => this.#discovery.knows(key, worker));
-      served.update(settings, known, blockedOf(group));
+      served.update(settings, known, { blocked: blockedOf(group), starts: startsWorkers(group) });
     }
   }
 

@@ -25,6 +25,14 @@ export interface ServedGroupOptions {
   readonly wake: () => void;
 }
 
+/** What the operator says of workers that are to come. */
+export interface Prospect {
+  /** Why none can be started; undefined while one can. */
+  readonly blocked: Blocked | undefined;
+  /** Some boot or wake. */
+  readonly starts: boolean;
+}
+
 /** Who may call. `unknown`: the Secret has not been read, or there is none. */
 export type Access =
   | { readonly type: 'open' }
@@ -76,6 +84,9 @@ export class ServedGroup {
   #names: ReadonlyMap<string, string> = new Map();
   #timer: Timer | undefined;
   #closed: string | undefined;
+  #starts = false;
+  /** For the requests that wait. */
+  #isWoken = false;
 
   constructor(options: ServedGroupOptions) {
     this.#options = options;
@@ -87,11 +98,12 @@ export class ServedGroup {
     return this.#settings;
   }
 
-  /** Published workers that Envoy knows, and whether others can be started. */
-  update(settings: GroupSettings, workers: readonly PublishedWorker[], blocked: Blocked | undefined): void {
+  /** Published workers that Envoy knows, and what is to come. */
+  update(settings: GroupSettings, workers: readonly PublishedWorker[], { blocked, starts }: Prospect): void {
     this.#settings = settings;
     this.#addresses = new Map(workers.map(({ name, address }) => [name, address]));
     this.#names = new Map(workers.map(({ name, address }) => [address, name]));
+    this.#starts = starts;
     const now = this.#options.clock.monotonic();
     this.#carryOut(this.#queue.configure(settings, now));
     this.#carryOut(this.#queue.setWorkers(workers, now));
@@ -251,10 +263,15 @@ export class ServedGroup {
   #apply(effect: Effect): void {
     const { metrics, wake } = this.#options;
     switch (effect.type) {
-      case 'wake':
+      case 'wake': {
+        const isRepeated = this.#isWoken;
+        this.#isWoken = true;
+        // What starts was asked for by the first wake: machines boot for minutes.
+        if (isRepeated && this.#starts) return;
         metrics.woke(this.#settings);
         wake();
         return;
+      }
       case 'refuse':
         this.#take(effect.id)?.resolve(this.#refuse(effect.refusal));
         return;
@@ -299,6 +316,7 @@ export class ServedGroup {
 
   #arm(): void {
     const { clock } = this.#options;
+    if (this.#queue.heldRequests() === 0 || this.#queue.readyWorkers() > 0) this.#isWoken = false;
     this.#timer?.cancel();
     const at = this.#queue.nextAt();
     if (at === undefined) return;

@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest';
+import type { GroupSettings } from '../../src/gateway/group-view.ts';
+import { ServedGroup } from '../../src/gateway/served-group.ts';
+import { createGatewayMetrics } from '../../src/server/gateway-metrics.ts';
+import { createMetricRegistry } from '../../src/server/metric-registry.ts';
+import { createVirtualClock } from '../builders/virtual-clock.ts';
+
+const settings: GroupSettings = {
+  ...{ namespace: 'default', name: 'llm', work: 'Requests', link: 'Plain', keysSecret: undefined },
+  ...{ holdMs: 600_000, maxHeld: 10, maxQueueTimeMs: 30_000, expectedPerf: undefined },
+};
+const worker = { name: 'a', address: '127.0.0.1:1', dnsName: undefined, ready: true };
+
+function served() {
+  const clock = createVirtualClock();
+  const metrics = createGatewayMetrics(createMetricRegistry());
+  let wakes = 0;
+  const group = new ServedGroup({ key: 'default/llm', settings, clock, metrics, wake: () => void wakes++ });
+  group.setAccess({ type: 'open' });
+  let requests = 0;
+  const ask = () => {
+    const head = { headers: new Map<string, string>(), left: new AbortController().signal };
+    return group.answer({ id: String(requests++), head, path: '/' });
+  };
+  const operatorWrites = (starts: boolean, workers = [] as (typeof worker)[]) =>
+    group.update(settings, workers, { blocked: undefined, starts });
+  return { clock, ask, operatorWrites, wakes: () => wakes };
+}
+
+test('does not wake again while a worker starts', async () => {
+  const { clock, ask, operatorWrites, wakes } = served();
+  void ask();
+  operatorWrites(true);
+  await clock.advance(300_000);
+  expect(wakes()).toBe(1);
+  operatorWrites(false);
+  await clock.advance(30_000);
+  expect(wakes()).toBe(2);
+});
+
+test('wakes for the next requests although a worker starts', async () => {
+  const { ask, operatorWrites, wakes } = served();
+  const first = ask();
+  operatorWrites(false, [worker]);
+  expect(await first).toMatchObject({ type: 'route' });
+  operatorWrites(true);
+  void ask();
+  expect(wakes()).toBe(2);
+});
