@@ -41,6 +41,11 @@ export interface GatewayBench {
   publish(group: string, worker: string, answer: RequestListener | Server): Promise<void>;
   /** Says that the worker gets no more requests and finishes those that it has. */
   drain(worker: string): Promise<void>;
+  /** Sets the condition by which the operator says that no worker can be started, or takes it away. */
+  block(
+    group: string,
+    blocked: { readonly reason: string; readonly message: string } | undefined,
+  ): Promise<void>;
   /** How often, and when last, the group was woken. */
   wakes(group: string): Promise<readonly string[]>;
   close(): Promise<void>;
@@ -97,6 +102,7 @@ export async function gatewayBench(): Promise<GatewayBench> {
       const ref = { namespace: NAMESPACE, name: `${worker}-endpoint` };
       await kube.patch(endpointSliceResource, ref, { type: 'merge', body: { endpoints } });
     },
+    block: (group, blocked) => setBlocked(kube, group, blocked),
     wakes: async (group) => wakes.get(group) ?? [],
     async close() {
       picker.close();
@@ -144,6 +150,20 @@ async function createGroup(kube: KubeClient, name: string, gateway: Record<strin
     metadata: { namespace: NAMESPACE, name },
     spec: { gateway, template },
   } as KubeObject);
+}
+
+async function setBlocked(
+  kube: KubeClient,
+  name: string,
+  blocked: { readonly reason: string; readonly message: string } | undefined,
+): Promise<void> {
+  const present = await kube.get<KubeObject>(endpointGroupResource, { namespace: NAMESPACE, name });
+  const lastTransitionTime = '2026-11-20T12:00:00Z';
+  const conditions = blocked
+    ? [{ type: 'WorkersBlocked', status: 'True', ...blocked, lastTransitionTime }]
+    : [];
+  const body = { ...present, status: { conditions } } as KubeObject & { status: unknown };
+  await kube.replace(endpointGroupResource, body, { subresource: 'status' });
 }
 
 export async function putKeys(kube: KubeClient, name: string, data: Record<string, string>): Promise<void> {

@@ -1,8 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { RequestListener } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { endpointGroupResource } from '../../src/api/v1alpha1/names.ts';
-import type { KubeObject } from '../../src/runtime/kube/kube-object.ts';
 import { until } from '../builders/until.ts';
 import { type GatewayBench, gatewayBench, NAMESPACE, putKeys } from './gateway-bench.ts';
 
@@ -160,18 +158,8 @@ test('answers 503 with the reason at once when no worker can be started', async 
   const url = await created('blocked');
   const waiting = fetch(url);
   await until('it waits', () => figuresOf('blocked')?.heldRequests === 1);
-  const ref = { namespace: NAMESPACE, name: 'blocked' };
   const message = 'No offer fits the template.';
-  const condition = {
-    ...{ type: 'WorkersBlocked', status: 'True', reason: 'NoOffers', message },
-    lastTransitionTime: '2026-11-20T12:00:00Z',
-  };
-  const present = await bench.kube.get<KubeObject>(endpointGroupResource, ref);
-  await bench.kube.replace(
-    endpointGroupResource,
-    { ...present, status: { conditions: [condition] } } as KubeObject & { status: unknown },
-    { subresource: 'status' },
-  );
+  await bench.block('blocked', { reason: 'NoOffers', message });
   for (const reply of [await waiting, await fetch(url)]) {
     expect(reply.status).toBe(503);
     expect(reply.headers.get('retry-after')).toBe('60');

@@ -7,9 +7,18 @@ import { createVirtualClock } from '../builders/virtual-clock.ts';
 
 const settings: GroupSettings = {
   ...{ namespace: 'default', name: 'llm', work: 'Requests', link: 'Plain', keysSecret: undefined },
+  routing: 'LeastWait',
   ...{ holdMs: 600_000, maxHeld: 10, maxQueueTimeMs: 30_000, expectedPerf: undefined },
 };
-const worker = { name: 'a', address: '127.0.0.1:1', dnsName: undefined, ready: true };
+const worker = {
+  name: 'a',
+  address: '127.0.0.1:1',
+  dnsName: undefined,
+  ready: true,
+  pricePerHour: undefined,
+};
+
+const readBody = async () => ({ bytes: new Uint8Array(), isWhole: true, contentLength: 0 });
 
 function served() {
   const clock = createVirtualClock();
@@ -19,7 +28,8 @@ function served() {
   group.setAccess({ type: 'open' });
   let requests = 0;
   const ask = () => {
-    const head = { headers: new Map<string, string>(), left: new AbortController().signal };
+    const { signal: left } = new AbortController();
+    const head = { headers: new Map(), left, readBody };
     return group.answer({ id: String(requests++), head, path: '/' });
   };
   const operatorWrites = (starts: boolean, workers = [] as (typeof worker)[]) =>
@@ -30,6 +40,7 @@ function served() {
 test('does not wake again while a worker starts', async () => {
   const { clock, ask, operatorWrites, wakes } = served();
   void ask();
+  await clock.settle();
   operatorWrites(true);
   await clock.advance(300_000);
   expect(wakes()).toBe(1);
@@ -39,11 +50,13 @@ test('does not wake again while a worker starts', async () => {
 });
 
 test('wakes for the next requests although a worker starts', async () => {
-  const { ask, operatorWrites, wakes } = served();
+  const { clock, ask, operatorWrites, wakes } = served();
   const first = ask();
+  await clock.settle();
   operatorWrites(false, [worker]);
   expect(await first).toMatchObject({ type: 'route' });
   operatorWrites(true);
   void ask();
+  await clock.settle();
   expect(wakes()).toBe(2);
 });
