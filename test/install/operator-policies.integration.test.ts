@@ -105,6 +105,8 @@ function configMap(name: string, ownerReferences: readonly object[], namespace =
 }
 
 const CONNECTION = 'servicebinding.io/gpu-instance';
+const AUTHORITY = 'gpurental.dev/gateway-ca';
+const CLIENT = 'gpurental.dev/gateway-client';
 
 describe('the token of the operator (M9)', () => {
   test.for([
@@ -118,6 +120,17 @@ describe('the token of the operator (M9)', () => {
     ['an identity elsewhere', () => secret(IDENTITY_SECRET)],
     ['a Secret that a GpuInstance owns', () => secret('any', { owner: 'GpuInstance' })],
     ['any Secret of its own namespace', () => secret('any', { namespace: NAMESPACE })],
+    ['an authority that nothing owns', () => secret('a-gateway-ca', { type: AUTHORITY })],
+    ['one of a GpuInstance', () => secret('a-gateway-ca', { type: AUTHORITY, owner: 'GpuInstance' })],
+    ['one of another name', () => secret('b-gateway-ca', { type: AUTHORITY, owner: 'EndpointGroup' })],
+    [
+      'a certificate of a gateway under the name of its authority',
+      () => secret('a-gateway-ca', { type: CLIENT, owner: 'EndpointGroup' }),
+    ],
+    [
+      'a Secret of another type under the name of an authority',
+      () => secret('a-gateway-ca', { owner: 'EndpointGroup' }),
+    ],
     ['a connection Secret that nothing owns', () => secret('a-connection', { type: CONNECTION })],
     ['a Service that selects Pods', () => service('s', { selector: { app: 'victim' } })],
     ['a Service with an address of its choice', () => service('s', { externalIPs: ['203.0.113.7'] })],
@@ -149,6 +162,18 @@ describe('the token of the operator (M9)', () => {
       const place = ['-n', namespace];
       await asOperator(patched(object.kind, name, { metadata: { annotations: { a: 'b' } } }, place));
       await asOperator(['delete', object.kind, name, ...place]);
+    }
+  });
+
+  test('writes the Secrets of a gateway, and leaves their deletion to the garbage collector', async () => {
+    for (const [name, type] of [
+      ['a-gateway-ca', AUTHORITY],
+      ['a-gateway-client', CLIENT],
+    ] as const) {
+      await create(secret(name, { type, owner: 'EndpointGroup' }));
+      await asOperator(patched('secret', name, { data: { '1.crt': 'eA==' } }));
+      await untilRefused(() => asOperator(['delete', 'secret', name]));
+      await cluster.kubectl(['delete', 'secret', name]);
     }
   });
 

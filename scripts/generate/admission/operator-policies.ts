@@ -8,6 +8,12 @@ import {
   labels,
   OPERATOR_NAME,
 } from '../../../src/api/v1alpha1/names.ts';
+import {
+  AUTHORITY_SECRET_TYPE,
+  authoritySecretName,
+  CLIENT_SECRET_TYPE,
+  clientSecretName,
+} from '../../../src/api/v1alpha1/worker-link.ts';
 import { IDENTITY_SECRET } from '../../../src/ownership/identity.ts';
 import { type Installation, theOperator } from './admission-policy.ts';
 import type { ObjectPolicy } from './object-policies.ts';
@@ -21,6 +27,9 @@ const STOLEN = 'Whoever acts otherwise as its ServiceAccount is not the operator
 /** Whether an object has an owner of that kind of ours; of any where none is named. */
 const isOwned = (object: string, kind?: string) =>
   `${object}.metadata.?ownerReferences.orValue([]).exists(owner, owner.apiVersion.startsWith('${GROUP}/')${kind ? ` && owner.kind == '${kind}'` : ''})`;
+/** Whether a Secret has this type, and the name that belongs to it by the EndpointGroup that owns it. */
+const isOfGroup = (secret: string, type: string, nameOf: (group: string) => string) =>
+  `(${secret}.?type.orValue('') == '${type}' && ${secret}.metadata.?ownerReferences.orValue([]).exists(owner, owner.apiVersion.startsWith('${GROUP}/') && owner.kind == '${endpointGroupResource.kind}' && ${secret}.metadata.name == owner.name + '${nameOf('')}'))`;
 const labelOf = (object: string, name: string) => `${object}.metadata.?labels[?'${name}'].orValue('')`;
 /** The object after the request. */
 const WRITTEN: NamedExpression = { name: 'isWritten', expression: "request.operation != 'DELETE'" };
@@ -49,11 +58,16 @@ function secrets({ namespace, operatorUser }: Installation): PolicySpec {
         name: 'isOwn',
         expression: `request.namespace == '${namespace}' && variables.secret.?type.orValue('') == 'Opaque' && (variables.secret.metadata.name == '${IDENTITY_SECRET}' || variables.secret.metadata.name.startsWith('gpuacct-'))`,
       },
+      {
+        // The garbage collector deletes them: without its authority no worker of a group can be called.
+        name: 'isOfGateway',
+        expression: `request.operation != 'DELETE' && (${isOfGroup('variables.secret', AUTHORITY_SECRET_TYPE, authoritySecretName)} || ${isOfGroup('variables.secret', CLIENT_SECRET_TYPE, clientSecretName)})`,
+      },
     ],
     validations: [
       {
-        expression: 'variables.isConnection || variables.isOwn',
-        message: `The operator writes connection Secrets of GpuInstances, its identity and kept keys, and no other Secret. ${STOLEN}`,
+        expression: 'variables.isConnection || variables.isOwn || variables.isOfGateway',
+        message: `The operator writes connection Secrets of GpuInstances, those of gateways of EndpointGroups, its identity and kept keys, and no other Secret. ${STOLEN}`,
         reason: 'Forbidden',
       },
     ],
