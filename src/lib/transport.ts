@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici';
+import type { MutualTls } from './mutual-tls.ts';
 
 /** One HTTP request, complete: nothing below this level adds headers, retries or follows redirects. */
 export interface TransportRequest {
@@ -10,6 +11,8 @@ export interface TransportRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly signal?: AbortSignal;
+  /** Obeyed by the transport to workers alone, which then takes nobody else for the other end. */
+  readonly tls?: MutualTls;
 }
 
 /** The head of a reply and its body as it arrives. The body must be read to its end or destroyed. */

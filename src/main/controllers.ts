@@ -19,7 +19,7 @@ import { listAll, type Wiring } from './wiring.ts';
 /** Every controller, in the order in which they start. */
 export function createControllers(
   wiring: Wiring,
-  identities: Pick<GroupIdentities, 'issue'>,
+  identities: Pick<GroupIdentities, 'issue' | 'callerOf'>,
 ): readonly Controller[] {
   return [accountController(wiring), instanceController(wiring, identities), orphanSweep(wiring)];
 }
@@ -58,7 +58,10 @@ function accountController(wiring: Wiring): Controller {
   });
 }
 
-function instanceController(wiring: Wiring, identities: Pick<GroupIdentities, 'issue'>): Controller {
+function instanceController(
+  wiring: Wiring,
+  identities: Pick<GroupIdentities, 'issue' | 'callerOf'>,
+): Controller {
   const { env, constants, events, metrics, prober, config, kube, caches, registry, installation } = wiring;
   return createGpuInstanceController({
     env,
@@ -72,6 +75,7 @@ function instanceController(wiring: Wiring, identities: Pick<GroupIdentities, 'i
     accounts: registry,
     identity: () => installation.identity(),
     issueIdentity: (worker) => identities.issue(worker),
+    callerOf: (worker) => identities.callerOf(worker),
     lease: wiring.election ?? ALWAYS_LEADING,
     workers: config.gpuInstanceWorkers,
     instanceMetrics: wiring.rentalMetrics,

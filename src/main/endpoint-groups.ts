@@ -63,6 +63,7 @@ export function createEndpointGroups(wiring: EndpointGroupWiring): EndpointGroup
   const readers = new LoadSources({
     ...{ ...shared, allowPrivateAddresses },
     transport: wiring.workerTransport ?? unreachable,
+    callerOf: (worker) => wiring.identities.callerOf(worker),
     dial: (address) => mapAddress(config.addressMap, address),
     prometheus: prometheusOf(wiring),
     takesReports: config.workerReportBindAddress.type === 'on',

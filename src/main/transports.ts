@@ -9,6 +9,7 @@ import { createMarketplaceTransport } from '../marketplace/http/transport.ts';
 import type { KubeConnection } from '../runtime/kube/kube-config.ts';
 import { type ClosableTransport, createTransport } from '../runtime/kube/undici-transport.ts';
 import { authoritiesIn } from './extra-authorities.ts';
+import { createWorkerTransport } from './worker-transport.ts';
 
 /** Every connection that the operator's process opens, and the way to close them all. */
 export interface Transports {
@@ -16,7 +17,7 @@ export interface Transports {
   /** To the API server as well, for the lease alone: writes that hang, as behind a webhook, take no connection from it. */
   readonly lease: ClosableTransport;
   readonly marketplace: ClosableTransport;
-  /** Believes any certificate: nobody could verify one of a rented machine. */
+  /** Verifies a worker that proves itself, and believes any other certificate. */
   readonly workers: ClosableTransport;
   readonly prometheus: ClosableTransport;
 }
@@ -36,7 +37,7 @@ export async function openTransports(
     marketplace: createMarketplaceTransport({ allowedNetworks }),
     kube: createTransport({ ...tls, connections: kubeConnectionLimit(config) }),
     lease: createTransport({ ...tls, connections: LEASE_CONNECTIONS }),
-    workers: createTransport({ insecure: true, connections: 4, connectTimeoutMs: 3000 }),
+    workers: createWorkerTransport(),
   };
 }
 

@@ -184,7 +184,8 @@ const httpGet = z
     path: requestPath('The path to ask for.', '/health').default('/'),
     port: portReference,
     scheme: choice(['HTTP', 'HTTPS'], {
-      description: 'How to connect; a certificate is not verified.',
+      description:
+        'How to connect; a certificate is not verified. A worker of a gateway with link TLS is reached by mutual TLS, whatever stands here.',
     }).default('HTTP'),
     httpHeaders: list(httpHeader, {
       description: 'Headers to send.',

@@ -33,7 +33,8 @@ const httpPull = z
       .optional(),
     path: requestPath('The path to ask for.', '/metrics').optional(),
     scheme: choice(['HTTP', 'HTTPS'], {
-      description: 'How to connect; a certificate is not verified.',
+      description:
+        'How to connect; a certificate is not verified. A worker of a gateway with link TLS is reached by mutual TLS, whatever stands here.',
     }).default('HTTP'),
     format: choice(['JSON', 'Prometheus'], {
       description: 'What the worker answers; by the preset when left out.',

@@ -51,6 +51,7 @@ interface Setting {
   readonly workers?: boolean;
   /** The group is on its way out. */
   readonly isDeleting?: boolean;
+  readonly gateway?: object;
 }
 
 async function bench(
@@ -58,7 +59,10 @@ async function bench(
   isLeading: () => boolean = () => true,
   setting: Setting = {},
 ) {
-  const { metadata, ...wanted } = groupObject({ minLoad: '50' });
+  const { metadata, ...wanted } = groupObject({
+    minLoad: '50',
+    ...(setting.gateway && { gateway: setting.gateway }),
+  });
   const finalizers = setting.isDeleting ? [GROUP_FINALIZER] : [];
   const made = { ...wanted, metadata: { name: metadata.name, namespace: 'default', finalizers } };
   const created = await kube.create<EndpointGroup>(endpointGroupResource, made);
@@ -165,6 +169,35 @@ describe('the controller of groups', () => {
     cluster.sent.length = 0;
     await cluster.clock.advance(30_000);
     expect(made(cluster)).toBe(0);
+    await controller.stop();
+  });
+
+  test('acts on its workers while the API server says nothing of the Secrets of its gateway', async () => {
+    const cluster = memoryCluster();
+    cluster.intercept = ({ path }) => (path.includes('/secrets') ? new Promise(() => {}) : undefined);
+    const { controller } = await bench(cluster, () => true, { gateway: { link: 'TLS' } });
+    await cluster.clock.advance(5_000);
+    expect(made(cluster)).toBe(1);
+    await controller.stop();
+  });
+
+  test('says what keeps it from writing the Secrets of its gateway, until they are written', async () => {
+    const cluster = memoryCluster();
+    cluster.intercept = ({ path }) =>
+      path.includes('/secrets') ? refusedBy(500, 'InternalError', 'etcd is away') : undefined;
+    const { controller, group } = await bench(cluster, () => true, { gateway: { link: 'TLS' } });
+    const reason = async () => {
+      const now = await cluster.kube.get<EndpointGroup>(endpointGroupResource, refOf(group));
+      return now?.status?.conditions?.find(({ type }) => type === 'Ready');
+    };
+    await cluster.clock.advance(20_000);
+    expect(await reason()).toMatchObject({
+      reason: 'WriteRefused',
+      message: expect.stringContaining('etcd is away'),
+    });
+    cluster.intercept = () => undefined;
+    await cluster.clock.advance(40_000);
+    expect((await reason())?.reason).not.toBe('WriteRefused');
     await controller.stop();
   });
 

@@ -141,7 +141,7 @@ class GroupLoop {
     if (await this.#publish(snapshot, observed, decision)) return requeueAfter(0);
     const receipt = await this.#record(snapshot, decision);
     if (!receipt) return conflict();
-    const problem = await this.#options.identities.ensure(group);
+    const problem = this.#options.identities.keep(group, () => this.#enqueue(objectKey(group.metadata)));
     const outcome = await this.#execute(snapshot, decision, receipt);
     if (outcome.done.length > 0) log.info('workers changed', summaryOf(decision, outcome));
     const refused = [...outcome.refused, ...(problem === undefined ? [] : [identityRefusal(problem)])];

@@ -51,7 +51,7 @@ export function decide(observed: Observed): Decision {
     }),
     endpoints: staying(known, decided),
     actions: observed.isTick ? decided : decided.filter((action) => !isRefused(action)),
-    waiting: observed.isTick ? [] : refused,
+    waiting: observed.isTick ? [] : refused.filter(({ action }) => action !== IDENTITY),
     changes,
     because: because(decision),
     memory,

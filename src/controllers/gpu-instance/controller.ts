@@ -16,7 +16,7 @@ import {
   silentInstanceMetrics,
 } from './deps.ts';
 import { MachineIndex, Memories, SteadyClock } from './memory.ts';
-import { type Prober, ProbeSchedules } from './probe.ts';
+import { type CallerOf, type Prober, ProbeSchedules } from './probe.ts';
 import { reconcile } from './reconcile.ts';
 import { Watches } from './watches.ts';
 
@@ -36,6 +36,8 @@ export interface GpuInstanceControllerOptions
   readonly lease: { leaseRemainingMs(): number };
   /** Asks a machine whether it serves; maps addresses where a map is configured. */
   readonly prober: Prober;
+  /** How a worker of a gateway is called. */
+  readonly callerOf?: CallerOf | undefined;
   readonly workers?: number;
   readonly metrics?: ControllerMetrics & QueueMetrics;
   readonly instanceMetrics?: GpuInstanceMetrics;
@@ -99,6 +101,7 @@ class InstanceLoop {
     this.#probes = new ProbeSchedules({
       clock,
       prober: options.prober,
+      callerOf: options.callerOf,
       log: env.log,
       onChange: enqueue,
     });

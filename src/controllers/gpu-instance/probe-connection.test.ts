@@ -2,6 +2,7 @@ import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { selfSigned } from '../../../test/builders/self-signed.ts';
+import { groupAuthority, mutualTlsServer } from '../../../test/builders/worker-identities.ts';
 import { createProber, type ProberOptions } from './probe.ts';
 
 const closing: (() => unknown)[] = [];
@@ -176,6 +177,58 @@ describe('a probe', () => {
     const target = { port: 9, timeoutMs: 50, http: undefined };
     expect(String(await ask({ ...target, host: '10.255.255.1' }))).not.toContain('not probed');
     expect(await ask({ ...target, host: '127.0.0.1' })).toMatch(/^The machine is not probed/);
+  });
+});
+
+describe('a probe of a worker that has to prove itself', () => {
+  const group = groupAuthority();
+  const other = groupAuthority('other');
+  const UNPROVEN = 'The machine does not prove that it is this worker of the group.';
+
+  async function answered(own: ReturnType<typeof group.worker>, authorities = group.certificate) {
+    const { port, server } = await mutualTlsServer(own, authorities);
+    closing.push(() => server.close());
+    const { ask } = prober({ mapAddress: simulated });
+    const target = { host: '203.0.113.5', port, timeoutMs: PATIENCE_MS, tls: group.callerOf('u1') };
+    return ask({ ...target, http });
+  }
+
+  test('brings the certificate of the gateway by TLS, although its scheme is HTTP', async () => {
+    expect(await answered(group.worker('u1'))).toBeUndefined();
+  });
+
+  test.each([
+    ['another worker of the group', group.worker('u2')],
+    ['a worker of another group', group.worker('u1', 'embed')],
+    ['one of another authority', other.worker('u1')],
+    ['one that shows the certificate of a gateway', group.gateway],
+  ])('fails at %s', async (_, own) => {
+    expect(await answered(own)).toBe(UNPROVEN);
+  });
+
+  test('fails at a machine that does not speak TLS, and sends it no request', async () => {
+    const heard: Buffer[] = [];
+    const { port } = await door((socket) => {
+      socket.on('data', (data) => {
+        heard.push(Buffer.from(data));
+        socket.end('HTTP/1.1 400 Bad Request\r\n\r\n');
+      });
+    });
+    const { ask } = prober({ mapAddress: simulated });
+    const target = { host: '203.0.113.5', port, timeoutMs: PATIENCE_MS, tls: group.callerOf('u1') };
+    expect(await ask({ ...target, http })).toBe('The machine does not speak TLS.');
+    expect(Buffer.concat(heard).includes('meta-data')).toBe(false);
+  });
+
+  test('fails at a worker that takes the certificates of another authority', async () => {
+    expect(await answered(group.worker('u1'), other.certificate)).toBe('The probe did not answer.');
+  });
+
+  test('by TCP opens a connection and no more', async () => {
+    const { port } = await door((socket) => socket.destroy());
+    const { ask } = prober({ mapAddress: simulated });
+    const target = { host: '203.0.113.5', port, timeoutMs: PATIENCE_MS, tls: group.callerOf('u1') };
+    expect(await ask({ ...target, http: undefined })).toBeUndefined();
   });
 });
 

@@ -2,7 +2,8 @@ import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createVirtualClock, type VirtualClock } from '../../../test/builders/virtual-clock.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { silentLogger } from '../../lib/logger.ts';
-import { ProbeSchedules, type ProbeTarget, probeTarget } from './probe.ts';
+import { Secret } from '../../lib/secret.ts';
+import { type CallerOf, ProbeSchedules, type ProbeTarget, probeTarget } from './probe.ts';
 
 type Probe = NonNullable<GpuInstance['spec']['readinessProbe']>;
 
@@ -50,13 +51,14 @@ function running(
 }
 
 /** Schedules over a prober that answers as the test says, one answer after the other, then the last one again. */
-function scheduled(answers: readonly (string | undefined)[]) {
+function scheduled(answers: readonly (string | undefined)[], callerOf?: CallerOf) {
   const asked: { readonly at: number; readonly target: ProbeTarget }[] = [];
   const changes: string[] = [];
   const begun = clock.monotonic();
   const schedules = new ProbeSchedules({
     clock,
     log: silentLogger,
+    callerOf,
     onChange: (key) => changes.push(key),
     prober: async (target) => {
       asked.push({ at: (clock.monotonic() - begun) / SECOND, target });
@@ -65,6 +67,51 @@ function scheduled(answers: readonly (string | undefined)[]) {
   });
   return { schedules, asked, changes };
 }
+
+describe('a worker that is reached by TLS', () => {
+  const tls = {
+    ...{ certificate: 'c', key: new Secret('the-private-key'), authorities: 'a', serverName: 'u1.llm' },
+  };
+
+  test('is asked by the certificate of its gateway, which is read for each probe', async () => {
+    let reads = 0;
+    const { schedules, asked } = scheduled([undefined], async () => {
+      reads++;
+      return { type: 'tls', tls };
+    });
+    schedules.view(KEY, running());
+    await clock.advance(25 * SECOND);
+    expect(asked.map(({ target }) => target.tls)).toEqual([tls, tls, tls]);
+    expect(reads).toBe(3);
+  });
+
+  test.each<[string, CallerOf]>([
+    [
+      'does not exist',
+      async () => ({ type: 'problem', detail: 'Secret llm-gateway-client does not exist yet.' }),
+    ],
+    ['cannot be read', () => Promise.reject(new Error('Secret llm-gateway-client does not exist yet.'))],
+  ])('is not ready while the Secret %s, and says so', async (_, callerOf) => {
+    const { schedules, asked } = scheduled([undefined], callerOf);
+    schedules.view(KEY, running());
+    await clock.advance(SECOND);
+    expect(schedules.view(KEY, running())).toEqual({
+      ready: false,
+      reason: 'ProbeError',
+      detail: 'The probe cannot be sent: Secret llm-gateway-client does not exist yet.',
+    });
+    expect(asked).toEqual([]);
+  });
+
+  test('is asked by TCP without any certificate', async () => {
+    const { schedules, asked } = scheduled([undefined], () => Promise.reject(new Error('not asked for')));
+    const { httpGet: _, ...probe } = HTTP;
+    const tcp = { ...probe, tcpSocket: { port: 'http' } };
+    schedules.view(KEY, running({}, { readinessProbe: tcp }));
+    await clock.advance(SECOND);
+    expect(asked.map(({ target }) => target.tls)).toEqual([undefined]);
+  });
+});
 
 describe('what is asked', () => {
   test.each<[string, Partial<GpuInstance['spec']>, NonNullable<GpuInstance['status']>, string | undefined]>([

@@ -12,6 +12,7 @@ import { inBackground } from '../../lib/background.ts';
 import type { Clock, Timer } from '../../lib/clock.ts';
 import { DeadlineError, withDeadline } from '../../lib/deadline.ts';
 import type { Logger } from '../../lib/logger.ts';
+import { type CallerTls, type MutualTls, nodeTlsOptions, tlsProblemOf } from '../../lib/mutual-tls.ts';
 import { type AddressPolicy, machineAddressProblem } from '../../lib/networks.ts';
 import { fittingText } from '../../lib/text.ts';
 import { parseTime } from '../../lib/time.ts';
@@ -30,6 +31,8 @@ export interface ProbeTarget {
         readonly headers: readonly { readonly name: string; readonly value: string }[];
       }
     | undefined;
+  /** HTTP goes by TLS then, whatever the scheme says, and to the machine that proves this name alone. */
+  readonly tls?: MutualTls | undefined;
 }
 
 /** Asks a machine once: undefined if it answers, else what is wrong in our own words. Rejects if it cannot be asked. */
@@ -82,9 +85,14 @@ const WATCHDOG_MS = 5_000;
 /** Longest text of an error in a condition. */
 const MAX_ERROR_LENGTH = 120;
 
+/** Resolves to undefined for an object that proves itself to nobody. */
+export type CallerOf = (object: GpuInstance) => Promise<CallerTls | undefined>;
+
 interface ProbeScheduleOptions {
   readonly clock: Clock;
   readonly prober: Prober;
+  /** How a worker of a gateway is called; undefined for every other object. */
+  readonly callerOf?: CallerOf | undefined;
   readonly log: Logger;
   readonly onChange: (key: string) => void;
 }
@@ -160,7 +168,7 @@ export class ProbeSchedules {
   }
 
   async #ask(key: string, probed: Probed): Promise<void> {
-    const failure = await this.#failureOf(probed.target);
+    const failure = await this.#failureOf(probed);
     if (!this.#isCurrent(key, probed)) return;
     const { schedule, object } = probed;
     const { successThreshold = 1, failureThreshold = 3 } = object.spec.readinessProbe ?? {};
@@ -178,10 +186,14 @@ export class ProbeSchedules {
     this.#armNext(key, probed);
   }
 
-  async #failureOf(target: ProbeTarget): Promise<Failure | undefined> {
+  async #failureOf({ target, object }: Probed): Promise<Failure | undefined> {
     try {
       const limit = { clock: this.#clock, limitMs: target.timeoutMs + WATCHDOG_MS };
-      const problem = await withDeadline(limit, () => this.#options.prober(target));
+      const problem = await withDeadline(limit, async () => {
+        const caller = target.http && (await this.#options.callerOf?.(object));
+        if (caller?.type === 'problem') throw new Error(caller.detail);
+        return this.#options.prober(caller ? { ...target, tls: caller.tls } : target);
+      });
       return problem === undefined ? undefined : { reason: 'ProbeFailing', detail: problem };
     } catch (error) {
       if (error instanceof DeadlineError)
@@ -263,11 +275,11 @@ function askTcp({ host, port, timeoutMs }: ProbeTarget): Promise<string | undefi
 }
 
 /**
- * Ready when a GET answers 200 to 399; a certificate is not verified, as with the kubelet. Rejects, before anything is
- * sent, if Node refuses the path or a header.
+ * Ready when a GET answers 200 to 399. The certificate of a machine that has to prove itself is verified, and any other
+ * is not, as with the kubelet. Rejects, before anything is sent, if Node refuses the path or a header.
  */
 function askHttp(
-  { host, port, timeoutMs }: ProbeTarget,
+  { host, port, timeoutMs, tls }: ProbeTarget,
   { scheme, path, headers }: NonNullable<ProbeTarget['http']>,
 ): Promise<string | undefined> {
   return new Promise((resolve) => {
@@ -279,14 +291,18 @@ function askHttp(
       signal: AbortSignal.timeout(timeoutMs),
       agent: false as const,
     };
+    const secured = tls ? nodeTlsOptions(tls) : { rejectUnauthorized: false };
     const request =
-      scheme === 'HTTPS' ? httpsRequest({ ...options, rejectUnauthorized: false }) : httpRequest(options);
+      tls || scheme === 'HTTPS' ? httpsRequest({ ...options, ...secured }) : httpRequest(options);
     const end = (problem: string | undefined) => {
       resolve(problem);
       request.destroy();
     };
     // What is destroyed may still fail: an error without a listener would be thrown at the process.
-    request.on('error', () => end('The probe did not answer.'));
+    request.on('error', (error) => {
+      const problem = tls && tlsProblemOf(error);
+      end(problem === undefined ? 'The probe did not answer.' : `The machine ${problem}.`);
+    });
     request.once('close', () => end('The probe did not answer.'));
     request.once('response', ({ statusCode = 0 }) => end(judged(statusCode)));
     // Without a listener Node destroys the connection and tells nothing.

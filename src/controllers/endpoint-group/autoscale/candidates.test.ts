@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { groupObject, workerObject } from '../../../../test/builders/group-worker.ts';
 import { NOW, reports, worker } from '../../../../test/builders/observed-group.ts';
+import { annotations } from '../../../api/v1alpha1/names.ts';
 import { EMPTY_LOAD, type LoadState } from '../load/state.ts';
 import { loadView } from '../load/view.ts';
 import { templateHash } from '../workers/template.ts';
@@ -463,5 +464,24 @@ describe('for choices a worker', () => {
     const workers = [worker('a', { pricePerHour: 900_000, object: workerObject('a', given) })];
     const found = scalingWorkers(input(workers, { spec: { ...offering('0.90'), maxSpendPerHour: '0.40' } }));
     expect(found[0]?.isBeyondCeiling).toBe(false);
+  });
+});
+
+describe('a worker whose certificate ends soon', () => {
+  const DAY = 86_400_000;
+  const ofLink = (link: 'TLS' | 'Plain', ageDays: number) => {
+    const object = workerObject('w', { annotations: link === 'TLS' ? { [annotations.link]: 'TLS' } : {} });
+    const given = input([worker('w', { object, createdAt: NOW - ageDays * DAY })], {
+      spec: { gateway: { link } },
+    });
+    return scalingWorkers(given).map(({ isCurrentTemplate }) => isCurrentTemplate);
+  };
+
+  test('is replaced as one of an old template is, a month before', () => {
+    expect([ofLink('TLS', 334), ofLink('TLS', 336)]).toEqual([[true], [false]]);
+  });
+
+  test('is no worker that has none', () => {
+    expect(ofLink('Plain', 3 * 365)).toEqual([true]);
   });
 });

@@ -1,7 +1,9 @@
 import type { EndpointGroupSpec } from '../../../api/v1alpha1/endpoint-group.ts';
 import { annotations } from '../../../api/v1alpha1/names.ts';
+import { linkOfWorker } from '../../../api/v1alpha1/worker-link.ts';
 import { highestCap, type MicroDollars, parseDollars } from '../../../lib/money.ts';
 import { parseDuration } from '../../../lib/time.ts';
+import { isCertificateEnding } from '../identity/authorities.ts';
 import type { LoadView, WorkerLoad } from '../load/view.ts';
 import type { ReplacementPace } from '../workers/failing.ts';
 import { isOutdated } from '../workers/template.ts';
@@ -93,7 +95,7 @@ export function scalingWorkers(input: WorkersInput): readonly ChoosableWorker[] 
       isOverdue: worker.isOverdue,
       curLoad: load?.currentLoad ?? 0,
       isRunning: !worker.isStopped,
-      isCurrentTemplate: !isOutdated(worker, input),
+      isCurrentTemplate: !isToReplace(worker, input),
       isOnHold: worker.isOnHold,
       hasRun: worker.hasRun,
       isUnreachable: isUnreachable(worker, input),
@@ -156,6 +158,12 @@ function hasOldPrice(worker: Worker | undefined, others: MicroDollars, input: Wo
 
 function ownCap({ object }: Worker): MicroDollars | undefined {
   return highestCap((object.spec.offers ?? []).map(({ maxPricePerHour }) => maxPricePerHour));
+}
+
+/** Another one is to come in its place: by the template, or since its certificate ends. */
+function isToReplace(worker: Worker, input: WorkersInput): boolean {
+  if (isOutdated(worker, input)) return true;
+  return linkOfWorker(worker.object) === 'TLS' && isCertificateEnding(worker, input.now);
 }
 
 /** Its own figure, else the median of the same GPU, else what is usual. */
@@ -227,7 +235,7 @@ function hasEnded(worker: Worker, { frozen }: WorkersInput): boolean {
  */
 function dropOrder(input: WorkersInput): ReadonlyMap<string, number> {
   const { workers, load } = input;
-  const outdated = new Set(workers.filter((worker) => isOutdated(worker, input)));
+  const outdated = new Set(workers.filter((worker) => isToReplace(worker, input)));
   const isSick = (worker: Worker) => {
     const figures: WorkerLoad | undefined = load.workers.get(worker.name);
     return figures?.isMissing === true || (figures?.error ?? '') !== '' || worker.isStalled;

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import {
   AUTHORITY_VALID_MS,
   type Authority,
+  isCertificateEnding,
   planAuthorities,
   TRUSTED_BEFORE_MS,
   WORKER_VALID_MS,
@@ -24,11 +25,11 @@ test('every certificate of twelve years is believed by everyone who needs to, fr
     const { signer, trusted } = planAuthorities(all, now);
     if (!signer) throw new Error('no authority signs');
     const believed = new Set(trusted.map(({ generation }) => generation));
-    for (const worker of issued.filter(({ until }) => until > now)) {
-      // The gateway believes the worker, and the worker believes what the gateway shows now.
-      expect(believed.has(worker.by)).toBe(true);
-      expect(worker.believes.has(signer.generation)).toBe(true);
-    }
+    // The gateway believes the worker, and the worker believes what the gateway shows now.
+    const apart = issued
+      .filter(({ until }) => until > now)
+      .filter(({ by, believes }) => !believed.has(by) || !believes.has(signer.generation));
+    expect(apart).toEqual([]);
     const until = now + WORKER_VALID_MS;
     expect(signer.until).toBeGreaterThanOrEqual(until);
     issued.push({ at: now, until, by: signer.generation, believes: believed });
@@ -36,4 +37,13 @@ test('every certificate of twelve years is believed by everyone who needs to, fr
   }
   expect(planAuthorities(all, 12 * 365 * DAY).signer?.generation).toBeGreaterThan(5);
   expect(TRUSTED_BEFORE_MS).toBeGreaterThan(WORKER_VALID_MS);
+});
+
+test('a worker is replaced while its certificate is good for weeks yet, whenever in its life it was issued', () => {
+  for (let issuedAt = 0; issuedAt < 335 * DAY; issuedAt += 5 * DAY) {
+    let now = issuedAt;
+    while (!isCertificateEnding({ createdAt: 0 }, now)) now += DAY;
+    expect(issuedAt + WORKER_VALID_MS - now).toBeGreaterThanOrEqual(30 * DAY);
+  }
+  expect(isCertificateEnding({ createdAt: 0 }, 334 * DAY)).toBe(false);
 });

@@ -7,8 +7,13 @@ export interface Authority {
 }
 
 const DAY_MS = 86_400_000;
-/** The longest that a worker's certificate lasts: a machine keeps what it was given when it was rented. */
+/**
+ * How long a worker's certificate lasts, whatever its `maxLifetime`: a machine keeps what it was given when it was rented,
+ * and a changed spec may let it live longer.
+ */
 export const WORKER_VALID_MS = 365 * DAY_MS;
+/** A worker is replaced this long before its certificate may end: its group may be paused or short of credit meanwhile. */
+const REPLACED_BEFORE_MS = 30 * DAY_MS;
 /** Each worker knows an authority before it signs, and believes the former one until the last of its certificates ended. */
 export const TRUSTED_BEFORE_MS = WORKER_VALID_MS + DAY_MS;
 /** Trusted, then signing for the same time, then trusted until its last certificate ends, and a margin. */
@@ -37,4 +42,9 @@ export function planAuthorities<T extends Authority>(all: readonly T[], now: num
   const last = Math.max(0, ...all.map(({ generation }) => generation));
   const isNextDue = !newest || newest.from + TRUSTED_BEFORE_MS <= now;
   return { trusted, signer, next: isNextDue ? last + 1 : undefined };
+}
+
+/** Whether a worker is so old that its certificate may end soon: none was issued before the worker was made. */
+export function isCertificateEnding({ createdAt }: { readonly createdAt: number }, now: number): boolean {
+  return now >= createdAt + WORKER_VALID_MS - REPLACED_BEFORE_MS;
 }

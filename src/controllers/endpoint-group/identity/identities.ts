@@ -11,8 +11,10 @@ import {
   linkOfGroup,
   tlsEnv,
   tlsGroupOf,
+  type WorkerGroup,
   workerDnsName,
 } from '../../../api/v1alpha1/worker-link.ts';
+import { inBackground } from '../../../lib/background.ts';
 import {
   isPair,
   isSignedBy,
@@ -22,12 +24,12 @@ import {
   periodOf,
 } from '../../../lib/certificates.ts';
 import type { Clock } from '../../../lib/clock.ts';
+import type { CallerTls, MutualTls } from '../../../lib/mutual-tls.ts';
 import { Secret } from '../../../lib/secret.ts';
-import { parseDuration } from '../../../lib/time.ts';
 import { secretResource } from '../../../runtime/kube/core-resources.ts';
 import type { KubeClient } from '../../../runtime/kube/kube-client.ts';
 import { isKubeError } from '../../../runtime/kube/kube-error.ts';
-import { controllerReference, type KubeObject, uidOf } from '../../../runtime/kube/kube-object.ts';
+import { controllerReference, type KubeObject, objectKey, uidOf } from '../../../runtime/kube/kube-object.ts';
 import { AUTHORITY_VALID_MS, type Authority, planAuthorities, WORKER_VALID_MS } from './authorities.ts';
 
 interface SecretObject extends KubeObject {
@@ -44,6 +46,20 @@ const CLIENT_VALID_MS = 30 * 86_400_000;
 const RENEW_MS = CLIENT_VALID_MS / 3;
 /** What was written may be changed by hand: it is read again after this time. */
 const RECHECK_MS = 600_000;
+/** After a check that found a problem. */
+const RETRY_MS = 5_000;
+
+/** Null takes a key away. */
+type SecretPatch = Readonly<Record<string, string | null>>;
+
+/** What is known of the Secrets of a group. */
+interface SecretsState {
+  /** Settles when the check that is under way is over; never rejects. */
+  checking: Promise<unknown> | undefined;
+  problem: string | undefined;
+  /** When to check again. */
+  nextAt: number;
+}
 
 /** What a machine is given, or why it cannot be issued now. */
 export type IssuedEnv =
@@ -55,37 +71,85 @@ export interface IdentitiesOptions {
   readonly clock: Pick<Clock, 'now'>;
 }
 
+/** What was read of a client Secret counts this long, and a failed read less. */
+const CALLER_READ_MS = 30_000;
+const CALLER_RETRY_MS = 2_000;
+
+/** What gateway and operator prove themselves by; a text says why it is not known. */
+type Caller = Omit<MutualTls, 'serverName'> | string;
+
+interface ReadCaller {
+  readonly value: Promise<Caller>;
+  /** Until when it counts; undefined while it is read. */
+  until: number | undefined;
+}
+
 /** The operator as certificate authority of each group that is reached by TLS. Keys stand in its Secret alone. */
 export class GroupIdentities {
   readonly #options: IdentitiesOptions;
-  readonly #checkedAt = new Map<string, number>();
+  /** By uid of a group. */
+  readonly #states = new Map<string, SecretsState>();
+  /** The same. */
+  readonly #callers = new Map<string, ReadCaller>();
 
   constructor(options: IdentitiesOptions) {
     this.#options = options;
   }
 
   forget(groupUid: string): void {
-    this.#checkedAt.delete(groupUid);
+    this.#states.delete(groupUid);
+    this.#callers.delete(groupUid);
   }
 
   /**
-   * Keeps both Secrets of a group as they are to be, looking every ten minutes. Undefined if they are; else what is to be
-   * done about it. Rejects with a KubeError other than `forbidden`, `invalid`, `conflict` and `alreadyExists`.
+   * Keeps both Secrets of a group as they are to be: checks them every ten minutes, and every five seconds while that
+   * fails, beside the caller, whose workers must not wait for Secrets. Undefined if the last check found nothing wrong;
+   * else what is to be done about it. `onChange` is called when a check finds something else. Never throws.
+   */
+  keep(group: EndpointGroup, onChange: () => void): string | undefined {
+    if (!hasIdentities(group)) return undefined;
+    const state = this.#stateOf(uidOf(group));
+    if (state.checking || !isDue(state, this.#options.clock.now())) return state.problem;
+    const found = (problem: string | undefined) => {
+      const isNew = problem !== state.problem;
+      const restMs = problem === undefined ? RECHECK_MS : RETRY_MS;
+      Object.assign(state, { checking: undefined, problem, nextAt: this.#options.clock.now() + restMs });
+      if (isNew) onChange();
+    };
+    inBackground(
+      { task: 'Secrets of a gateway', object: objectKey(group.metadata) },
+      () => {
+        const check = this.ensure(group);
+        state.checking = check.catch(() => undefined);
+        return check.then(found);
+      },
+      (error) => found(notWritten(error)),
+    );
+    return state.problem;
+  }
+
+  #stateOf(groupUid: string): SecretsState {
+    const known = this.#states.get(groupUid);
+    const state = known ?? { checking: undefined, problem: undefined, nextAt: Number.NEGATIVE_INFINITY };
+    if (!known) this.#states.set(groupUid, state);
+    return state;
+  }
+
+  /**
+   * Brings both Secrets of a group to what they are to be. Undefined if they are; else what is to be done about it.
+   * Rejects with a KubeError other than `forbidden` and `invalid`.
    */
   async ensure(group: EndpointGroup): Promise<string | undefined> {
-    const uid = uidOf(group);
-    const now = this.#options.clock.now();
-    if (linkOfGroup(group) !== 'TLS' || group.metadata.deletionTimestamp !== undefined) return undefined;
-    if (now - (this.#checkedAt.get(uid) ?? Number.NEGATIVE_INFINITY) < RECHECK_MS) return undefined;
+    if (!hasIdentities(group)) return undefined;
+    const write = () => this.#write(group, this.#options.clock.now());
     try {
-      const problem = await this.#write(group, now);
-      if (problem === undefined) this.#checkedAt.set(uid, now);
-      return problem;
+      return await write().catch((error: unknown) => {
+        // Another client wrote it just then: what it is now is read once more.
+        if (isKubeError(error, 'conflict', 'alreadyExists')) return write();
+        throw error;
+      });
     } catch (error) {
-      if (isKubeError(error, 'forbidden', 'invalid'))
-        return `The Secrets of its gateway cannot be written: ${error.message}`;
-      // Another client wrote it just then; the next pass reads what it is now.
-      if (isKubeError(error, 'conflict', 'alreadyExists')) return undefined;
+      if (isKubeError(error, 'forbidden', 'invalid')) return notWritten(error);
       throw error;
     }
   }
@@ -125,28 +189,34 @@ export class GroupIdentities {
     const present = await this.#options.cluster.get<SecretObject>(secretResource, ref);
     if (present && !isOwned(present, uidOf(group), AUTHORITY_SECRET_TYPE)) return undefined;
     const kept = present ? authoritiesIn(present) : [];
-    const { next } = planAuthorities(kept, now);
-    if (next === undefined) return kept;
+    const { next, trusted } = planAuthorities(kept, now);
+    const ended = kept.filter((authority) => !trusted.includes(authority));
+    const removed = Object.fromEntries(
+      ended.flatMap(({ generation }) => keysOf(generation)).map((key) => [key, null]),
+    );
+    if (next === undefined) {
+      if (ended.length > 0)
+        await this.#put(group, present, { name: ref.name, type: AUTHORITY_SECRET_TYPE, data: removed });
+      return trusted;
+    }
     const pair = issueAuthority({
       ...{ now, validMs: AUTHORITY_VALID_MS },
       name: `${groupDnsName({ namespace, name })} ${next}`.slice(-64),
     });
+    const [certificate, key] = keysOf(next);
     const data = {
-      [`${next}.crt`]: encoded(pair.certificate),
-      [`${next}.key`]: encoded(pair.key.reveal()),
+      ...removed,
+      [certificate]: encoded(pair.certificate),
+      [key]: encoded(pair.key.reveal()),
     };
     await this.#put(group, present, { name: ref.name, type: AUTHORITY_SECRET_TYPE, data });
-    return [...kept, { generation: next, from: now, until: periodOf(pair.certificate).until, pair }];
+    return [...trusted, { generation: next, from: now, until: periodOf(pair.certificate).until, pair }];
   }
 
   async #put(
     group: EndpointGroup,
     present: SecretObject | undefined,
-    {
-      name,
-      type,
-      data,
-    }: { readonly name: string; readonly type: string; readonly data: Record<string, string> },
+    { name, type, data }: { readonly name: string; readonly type: string; readonly data: SecretPatch },
   ): Promise<void> {
     const { cluster } = this.#options;
     const { namespace = '' } = group.metadata;
@@ -165,8 +235,44 @@ export class GroupIdentities {
       kind: 'Secret',
       metadata,
       type,
-      data,
+      data: data as Record<string, string>,
     });
+  }
+
+  /**
+   * How the operator calls a worker: by the certificate of its gateway, and to whom it takes for the worker. Undefined for
+   * one that is not reached by TLS. What was read of the Secret counts for half a minute. Never rejects.
+   */
+  async callerOf(worker: GpuInstance): Promise<CallerTls | undefined> {
+    const group = tlsGroupOf(worker);
+    if (!group) return undefined;
+    const caller = await this.#caller(group);
+    if (typeof caller === 'string') return { type: 'problem', detail: caller };
+    return { type: 'tls', tls: { ...caller, serverName: workerDnsName(uidOf(worker), group) } };
+  }
+
+  /** One read serves all workers of a group that ask meanwhile. */
+  #caller(group: WorkerGroup): Promise<Caller> {
+    const { clock } = this.#options;
+    const known = this.#callers.get(group.uid);
+    if (known && (known.until === undefined || clock.now() < known.until)) return known.value;
+    const read: ReadCaller = { value: this.#readCaller(group), until: undefined };
+    this.#callers.set(group.uid, read);
+    return read.value.then((caller) => {
+      read.until = clock.now() + (typeof caller === 'string' ? CALLER_RETRY_MS : CALLER_READ_MS);
+      return caller;
+    });
+  }
+
+  async #readCaller({ namespace, name: groupName, uid }: WorkerGroup): Promise<Caller> {
+    const name = clientSecretName(groupName);
+    try {
+      const secret = await this.#options.cluster.get<SecretObject>(secretResource, { namespace, name });
+      if (!secret) return `Secret ${name} does not exist yet.`;
+      return isOwned(secret, uid, CLIENT_SECRET_TYPE) ? callerIn(secret) : nameTaken(name);
+    } catch (error) {
+      return `Secret ${name} cannot be read: ${error instanceof Error ? error.message : String(error)}`;
+    }
   }
 
   /**
@@ -177,6 +283,8 @@ export class GroupIdentities {
     const group = tlsGroupOf(worker);
     if (!group) return undefined;
     const { cluster, clock } = this.#options;
+    // A group that has just begun gets its Secrets at this moment.
+    await this.#states.get(group.uid)?.checking;
     const now = clock.now();
     const ref = { namespace: group.namespace, name: authoritySecretName(group.name) };
     const secret = await cluster.get<SecretObject>(secretResource, ref);
@@ -184,10 +292,8 @@ export class GroupIdentities {
     if (!isOwned(secret, group.uid, AUTHORITY_SECRET_TYPE)) return problem(nameTaken(ref.name));
     const { signer, trusted } = planAuthorities(authoritiesIn(secret), now);
     if (!signer) return problem(`Secret ${ref.name} holds no authority that counts now.`);
-    const lifetime = parseDuration(worker.spec.maxLifetime) ?? WORKER_VALID_MS;
     const names = [workerDnsName(uidOf(worker), group), groupDnsName(group)];
-    const validMs = Math.min(lifetime, WORKER_VALID_MS);
-    const pair = issueLeaf({ names, use: 'server', now, validMs }, signer.pair);
+    const pair = issueLeaf({ names, use: 'server', now, validMs: WORKER_VALID_MS }, signer.pair);
     const env = {
       [tlsEnv.certificate]: encoded(pair.certificate),
       [tlsEnv.key]: encoded(pair.key.reveal()),
@@ -195,6 +301,33 @@ export class GroupIdentities {
     };
     return { type: 'issued', env };
   }
+}
+
+function callerIn(secret: SecretObject): Caller {
+  const certificate = textOf(secret, clientKeys.certificate);
+  const key = textOf(secret, clientKeys.key);
+  const authorities = textOf(secret, clientKeys.authorities);
+  if (certificate === undefined || key === undefined || authorities === undefined)
+    return `Secret ${secret.metadata.name} lacks a certificate, its key or the authorities.`;
+  return { certificate, key: new Secret(key), authorities };
+}
+
+function hasIdentities(group: EndpointGroup): boolean {
+  return linkOfGroup(group) === 'TLS' && group.metadata.deletionTimestamp === undefined;
+}
+
+/** One that lies further ahead than any check does was set before the clock was set back. */
+function isDue({ nextAt }: SecretsState, now: number): boolean {
+  return now >= nextAt || nextAt > now + RECHECK_MS;
+}
+
+function notWritten(error: unknown): string {
+  return `The Secrets of its gateway cannot be written: ${error instanceof Error ? error.message : String(error)}`;
+}
+
+/** Under which an authority stands in its Secret. */
+function keysOf(generation: number): readonly [certificate: string, key: string] {
+  return [`${generation}.crt`, `${generation}.key`];
 }
 
 function problem(detail: string): IssuedEnv {

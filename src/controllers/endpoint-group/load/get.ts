@@ -1,4 +1,5 @@
 import { type Clock, sleep } from '../../../lib/clock.ts';
+import type { MutualTls } from '../../../lib/mutual-tls.ts';
 import type { Transport, TransportResponse } from '../../../lib/transport.ts';
 import { SourceError } from './state.ts';
 
@@ -14,6 +15,8 @@ export interface BoundedGet {
   /** For the whole reply. */
   readonly timeoutMs: number;
   readonly maxBytes: number;
+  /** Who alone is to answer, and how we prove ourselves; without it the other end proves nothing. */
+  readonly tls?: MutualTls;
   /** Says in our own words why no reply came, where it knows. */
   readonly explain?: (cause: unknown) => string | undefined;
 }
@@ -38,8 +41,8 @@ export async function boundedGet(get: BoundedGet): Promise<string> {
 }
 
 async function textOf(get: BoundedGet, signal: AbortSignal): Promise<string> {
-  const { transport, origin, path, headers } = get;
-  const response = await transport({ method: 'GET', origin, path, headers, signal });
+  const { transport, origin, path, headers, tls } = get;
+  const response = await transport({ method: 'GET', origin, path, headers, signal, ...(tls && { tls }) });
   if (response.status !== 200) {
     response.destroy();
     throw new SourceError(`it answered ${response.status}`);

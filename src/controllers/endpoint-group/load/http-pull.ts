@@ -105,9 +105,8 @@ function containerPort({ spec }: GpuInstance, port: PortName): number | undefine
 }
 
 /** Scheme, host and port to connect to. */
-export function originOf({ plan, port }: PullTarget, host: string): string {
-  const scheme = plan.scheme === 'HTTPS' ? 'https' : 'http';
-  return `${scheme}://${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
+export function originOf({ plan, port }: PullTarget, host: string, scheme = plan.scheme): string {
+  return `${scheme === 'HTTPS' ? 'https' : 'http'}://${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
 }
 
 /** Reads the reply as the plan says. Throws `FigureError`. */

@@ -415,3 +415,39 @@ describe('one source for the whole group', () => {
     });
   });
 });
+
+describe('a worker that is reached by TLS', () => {
+  const tls = { certificate: 'c', key: new Secret('k'), authorities: 'a', serverName: 'u1.llm' };
+  const reply = { body: '{"new_load": 5}' };
+
+  test('is asked by TLS alone, whatever the scheme, and by the certificate of its gateway', async () => {
+    const { read, sent } = bench(() => reply, { callerOf: async () => ({ type: 'tls', tls }) });
+    await read();
+    expect(sent.map(({ origin, tls: by }) => [origin, by])).toEqual([['https://203.0.113.7:20007', tls]]);
+  });
+
+  test('is not asked while that certificate is not known, and the group says why', async () => {
+    const detail = 'Secret llm-gateway-client does not exist yet.';
+    const { read, sent, loadState } = bench(() => reply, {
+      callerOf: async () => ({ type: 'problem', detail }),
+    });
+    await read();
+    expect(sent).toEqual([]);
+    expect([...loadState().problems.values()].map((problem) => problem.detail)).toEqual([
+      `worker w: ${detail}`,
+    ]);
+  });
+
+  test('that proves another name is named for it', async () => {
+    const cause = Object.assign(new Error('altnames'), { code: 'ERR_TLS_CERT_ALTNAME_INVALID' });
+    const transport: Transport = () => Promise.reject(new TransportError('x', { sent: false, cause }));
+    const { read, loadState } = bench(() => reply, {
+      transport,
+      callerOf: async () => ({ type: 'tls', tls }),
+    });
+    await read();
+    expect([...loadState().problems.values()].map((problem) => problem.detail)).toEqual([
+      'worker w: it does not prove that it is this worker of the group',
+    ]);
+  });
+});

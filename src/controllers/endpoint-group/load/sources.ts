@@ -4,6 +4,7 @@ import { loadTypeOf } from '../../../api/v1alpha1/load-source.ts';
 import { annotations } from '../../../api/v1alpha1/names.ts';
 import { inBackground } from '../../../lib/background.ts';
 import type { Clock } from '../../../lib/clock.ts';
+import { type CallerTls, tlsProblemOf } from '../../../lib/mutual-tls.ts';
 import { machineAddressProblem } from '../../../lib/networks.ts';
 import type { Secret } from '../../../lib/secret.ts';
 import { parseDuration } from '../../../lib/time.ts';
@@ -27,8 +28,10 @@ import {
 export interface ReaderOptions {
   readonly clock: Clock;
   readonly loadStore: LoadStore;
-  /** To workers, whose certificates it does not verify. */
+  /** To workers; it verifies the certificate of one that has to prove itself. */
   readonly transport: Transport;
+  /** How a worker is called that is reached by TLS; undefined for every other one. */
+  readonly callerOf?: (worker: GpuInstance) => Promise<CallerTls | undefined>;
   readonly times: ScalingTimes;
   /** Where to dial for a worker's address: elsewhere only for simulated machines. */
   readonly dial: (address: string) => string;
@@ -167,13 +170,17 @@ export class LoadSources {
   }
 
   async #askWorker(group: EndpointGroup, worker: GpuInstance): Promise<LoadRecord> {
-    const { clock, transport, tokenOf } = this.#options;
+    const { clock, transport, tokenOf, callerOf } = this.#options;
     const target = pullTarget(group, worker);
     const token = tokenOf(worker);
+    const host = this.#dialled(target.address);
+    const caller = await callerOf?.(worker);
+    if (caller?.type === 'problem') throw new SourceError(caller.detail);
     const text = await boundedGet({
       transport,
       clock,
-      origin: originOf(target, this.#dialled(target.address)),
+      origin: originOf(target, host, caller && 'HTTPS'),
+      ...(caller && { tls: caller.tls, explain: tlsReason }),
       path: target.plan.path,
       headers: {
         accept: target.plan.format === 'JSON' ? 'application/json' : 'text/plain',
@@ -205,4 +212,9 @@ export function staticRecord({ metadata, spec }: EndpointGroup): LoadRecord {
   if (!/^[0-9]+(\.[0-9]+)?$/.test(annotated.trim()))
     throw new FigureError(`${name} is not a load; write units per second such as 900`);
   return groupRecord(believable(name, Number(annotated)), queue);
+}
+
+function tlsReason(error: unknown): string | undefined {
+  const problem = tlsProblemOf(error);
+  return problem && `it ${problem}`;
 }
