@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { EndpointGroup } from '../../src/api/v1alpha1/endpoint-group.ts';
 import { annotations, labels } from '../../src/api/v1alpha1/names.ts';
 import { Interrupted } from '../../src/cli/failures/command-error.ts';
-import { condition } from '../builders/group-worker.ts';
+import { groupFigures } from '../../src/cli/top/group-figures.ts';
+import { condition, groupObject } from '../builders/group-worker.ts';
 import { type Desk, desk } from './desk.ts';
 import { refused } from './scripted-cluster.ts';
 
@@ -113,6 +115,20 @@ describe('gpu-rent top', () => {
     const { stdout } = await gpuRent('top --once -A -o wide');
     expect(stdout).toMatch(/^NAMESPACE +NAME .* AT MOST +URL$/m);
     expect(stdout).toMatch(/^team +chat .* \$3\.00 +https:\/\/gateway\.example\/team\/chat$/m);
+  });
+
+  test.each([
+    ['the tokens of a gateway that counts them', { gateway: { work: 'OpenAITokens' } }, 'tokens'],
+    ['units where a header says what a request is', { gateway: { work: 'Header' } }, 'units'],
+    ['units where another source tells the load', { gateway: {}, load: { type: 'Static' } }, 'units'],
+    ['units without a gateway', {}, 'units'],
+  ])('calls the load by %s', (_, spec, unit) => {
+    const at = '2026-11-20T12:00:00Z';
+    const autoscaling = { at, load: '5', burstLoad: '5', capacity: '0', queue: '0' };
+    const status = { autoscaling } as EndpointGroup['status'];
+    const { load } = groupFigures(groupObject(spec, { status }), [], Date.parse(at));
+    expect(load).toMatchObject({ unit, perSecond: 5 });
+    expect(load?.waitSeconds).toBeUndefined();
   });
 
   test('gives machines one value', async () => {
