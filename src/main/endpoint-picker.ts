@@ -38,7 +38,7 @@ import { createProcessMetrics } from '../server/runtime-metrics.ts';
 import { combineInformers } from './caches.ts';
 import { listenOn, METRICS_PATH, openMetricsPage, watchProblem } from './page-set.ts';
 import { drain } from './picker-drain.ts';
-import { applyProcessPolicy, optimizeForSize, type ProcessEvents } from './process-policy.ts';
+import { applyProcessPolicy, type ProcessEvents } from './process-policy.ts';
 
 /** What the process gives the picker. */
 export interface PickerProcess {
@@ -83,7 +83,6 @@ function dialledHost({ host }: SocketPlace): string {
  * binary of Envoy cannot be used, and without an API server.
  */
 export async function runPicker(config: PickerConfig, process: PickerProcess): Promise<number> {
-  optimizeForSize();
   const destination = process.logDestination;
   const log = createLogger({ level: config.logLevel, ...(destination && { destination }) });
   const { kubeconfig, context } = config;
