@@ -9,6 +9,7 @@ import { chartArtifacts } from './generate/chart/chart-artifacts.ts';
 import { commandsPage } from './generate/commands-page.ts';
 import { customResourceArtifacts, GENERATED_FOLDERS } from './generate/custom-resources.ts';
 import { failureArtifacts } from './generate/failures/failures-page.ts';
+import { gatewayFiles } from './generate/gateway-files.ts';
 import { monitoringArtifacts } from './generate/monitoring/monitoring-artifacts.ts';
 import { offerFieldsPage } from './generate/offer-fields-page.ts';
 import { permissionArtifacts } from './generate/permissions.ts';
@@ -20,6 +21,7 @@ const artifacts: readonly Artifact[] = [
   ...permissionArtifacts(),
   ...admissionArtifacts(),
   ...chartArtifacts(),
+  ...gatewayFiles(),
   ...monitoringArtifacts(),
   quickstartArtifact(),
   argoCdArtifact(),

@@ -5,6 +5,7 @@ import {
   METRICS_READER,
   metricsGrants,
   ownGrants,
+  pickerGrants,
   watchedGrants,
 } from '../../src/api/access.ts';
 import { labels as labelNames } from '../../src/api/v1alpha1/names.ts';
@@ -72,6 +73,9 @@ Without it (namespaced mode) \`allowedNamespaces.from: All\` and \`Selector\` sa
 ${table("In the operator's own namespace", ownGrants)}
 ${table('In the whole cluster, to authenticate readers of the metrics and pickers', metricsGrants)}
 Granted with the chart's \`metrics.authentication.enabled\` or \`gatewayReports.enabled\`, \`deploy/components/metrics-authentication\` or \`deploy/components/gateway-reports\` only, in namespaced mode too. Readers need \`get\` on the non-resource URL \`/metrics\`: the ClusterRole \`gpu-rental-operator-metrics-reader\`. Pickers of a gateway need \`post\` on \`/gateway/reports\`: the ClusterRole \`gpu-rental-operator-gateway-reporter\`.
+
+${table('Of a picker of the gateway, in every namespace that it serves', pickerGrants)}
+Beside them \`get\` on the Secrets that it reads, by name: those of \`spec.gateway.keys\`, and \`NAME-gateway-client\` of groups with \`link: TLS\`. Granted to a ServiceAccount of its own with the chart's \`gateway.enabled\` or \`deploy/components/gateway\`.
 `;
 
 /** RBAC for the whole cluster, as `deploy/` installs it. */
@@ -106,6 +110,36 @@ function reviewObjects(reviewer: string, caller: string, needs: object): readonl
   ];
 }
 
+/** Rights of a picker as `deploy/` installs it; the Secrets that it may read are named by whoever has groups. */
+function pickerObjects(): readonly unknown[] {
+  const name = `${NAME}-gateway`;
+  const plain = { 'app.kubernetes.io/name': name };
+  const account = { kind: 'ServiceAccount', name, namespace: NAMESPACE };
+  const bound = (suffix: string, roleName: string) => ({
+    apiVersion: `${rbac}/v1`,
+    kind: 'ClusterRoleBinding',
+    metadata: { name: `${name}${suffix}`, labels: plain },
+    roleRef: { apiGroup: rbac, kind: 'ClusterRole', name: roleName },
+    subjects: [account],
+  });
+  return [
+    {
+      apiVersion: 'v1',
+      kind: 'ServiceAccount',
+      metadata: { name, namespace: NAMESPACE, labels: plain },
+      automountServiceAccountToken: false,
+    },
+    {
+      apiVersion: `${rbac}/v1`,
+      kind: 'ClusterRole',
+      metadata: { name, labels: plain },
+      rules: pickerGrants.map(rule),
+    },
+    bound('', name),
+    bound('-reports', `${NAME}-gateway-reporter`),
+  ];
+}
+
 /** RBAC of the kustomize base, the rules of the chart, and the page that explains both. */
 export function permissionArtifacts(): readonly Artifact[] {
   return [
@@ -120,6 +154,7 @@ export function permissionArtifacts(): readonly Artifact[] {
         template('cluster', clusterGrants),
         template('own', ownGrants),
         template('metrics', metricsGrants),
+        template('picker', pickerGrants),
       ].join('')}`,
     },
     {
@@ -130,6 +165,7 @@ export function permissionArtifacts(): readonly Artifact[] {
       path: 'deploy/components/gateway-reports/rbac.yaml',
       content: yamlDocuments(reviewObjects('gateway-auth', 'gateway-reporter', GATEWAY_REPORTER)),
     },
+    { path: 'deploy/components/gateway/rbac.yaml', content: yamlDocuments(pickerObjects()) },
     { path: 'docs/reference/permissions.md', content: page },
   ];
 }

@@ -112,6 +112,22 @@ export const metricsGrants: readonly Grant[] = [
 /** What a reader of the metrics needs then. */
 export const METRICS_READER = { nonResourceURLs: ['/metrics'], verbs: ['get'] } as const;
 
+/** What `gpu-rent endpoint-picker` needs in every namespace that it serves, beside `get` on Secrets by their names. */
+export const pickerGrants: readonly Grant[] = [
+  {
+    group: GROUP,
+    resources: [groups],
+    verbs: ['list', 'watch', 'patch'],
+    why: 'Know the groups that have a gateway, and wake them by an annotation.',
+  },
+  {
+    group: 'discovery.k8s.io',
+    resources: ['endpointslices'],
+    verbs: ['list', 'watch'],
+    why: 'Know where workers are, and which are ready.',
+  },
+];
+
 /** What `gpu-rent endpoint-picker` needs to report. */
 export const GATEWAY_REPORTER = { nonResourceURLs: [GATEWAY_REPORTS_PATH], verbs: ['post'] } as const;
 

@@ -94,7 +94,7 @@ async function validate(path: string, configPath: string): Promise<void> {
   if (code === 0) return;
   const last = output.trim().split('\n').at(-1) ?? '';
   throw new EnvoyStartError(
-    `${path} refuses the configuration (${code}): ${last}. Name an Envoy 1.40 or newer, or compare --print-envoy-config`,
+    `${path} refuses the configuration (${code}): ${last}. Name an Envoy 1.39 or newer, or compare --print-envoy-config`,
   );
 }
 

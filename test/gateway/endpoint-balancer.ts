@@ -17,7 +17,8 @@ export interface EndpointBalancer {
   close(): void;
 }
 
-const POLL_MS = 200;
+/** Longer than what a picker waits for when it has nothing to do. */
+const POLL_MS = 700;
 
 /** Listens on loopback. */
 export async function endpointBalancer(): Promise<EndpointBalancer> {

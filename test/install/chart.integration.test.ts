@@ -216,6 +216,15 @@ describe.skipIf(!canRun)('the chart', () => {
         '--set=networkPolicy.enabled=true',
       ],
     ],
+    ['with a gateway', ['--set=gateway.enabled=true', '--set=networkPolicy.enabled=true']],
+    [
+      'with a picker for an Envoy that exists',
+      [
+        '--set=gateway.enabled=true',
+        '--set=gateway.existingGateway=true',
+        '--set=networkPolicy.enabled=true',
+      ],
+    ],
     [
       'without what a cluster brings itself',
       ['--set=crds.enabled=false', '--set=metrics.service.enabled=false', '--set=extraEnv[0].name=TZ'],

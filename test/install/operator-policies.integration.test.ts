@@ -219,8 +219,47 @@ describe('the token of the operator (M9)', () => {
       .trim()
       .split('\n')
       .map((line) => line.trim());
-    const names = ['secrets', 'services', 'configmaps', 'slices'].map((suffix) => `${NAME}-${suffix}`);
+    const names = ['secrets', 'services', 'configmaps', 'slices', 'wakes'].map(
+      (suffix) => `${NAME}-${suffix}`,
+    );
     expect(lines).toEqual(expect.arrayContaining(names));
+  });
+});
+
+describe('the token of a gateway', () => {
+  let gatewayConfig = '';
+  beforeAll(async () => {
+    const rbac = join(REPOSITORY, 'deploy/components/gateway/rbac.yaml');
+    await cluster.kubectl(['apply', '--server-side', '-f', rbac]);
+    const serviceAccount = { namespace: NAMESPACE, name: `${NAME}-gateway` };
+    // kubectl reads before it patches, which a picker need not.
+    const reads = ['--verb=get', '--resource=endpointgroups.gpurental.dev'];
+    await cluster.kubectl(['create', 'clusterrole', 'reads-groups', ...reads]);
+    const bound = ['--clusterrole=reads-groups', `--serviceaccount=${NAMESPACE}:${NAME}-gateway`];
+    await cluster.kubectl(['create', 'clusterrolebinding', 'reads-groups', ...bound]);
+    gatewayConfig = (await cluster.kubeconfigFor({ serviceAccount })).kubeconfigPath;
+    for (const name of ['a', 'b'])
+      await cluster.kubectl(patched('epg', 'a', { metadata: { annotations: { [name]: 'kept' } } }));
+  });
+  const asGateway = (body: object) =>
+    cluster.kubectl(patched('epg', 'a', body), { kubeconfigPath: gatewayConfig });
+
+  test.for([
+    ['what its workers run', { spec: { template: { spec: { image: 'miner:1' } } } }],
+    ['how many there may be', { spec: { maxWorkers: 90 } }],
+    ['a label', { metadata: { labels: { team: 'other' } } }],
+    ['another annotation', { metadata: { annotations: { a: 'changed' } } }],
+    ['that an annotation is there', { metadata: { annotations: { b: null } } }],
+    ['that it has an annotation', { metadata: { annotations: { c: 'new' } } }],
+  ] as const)('does not change %s', async ([, body]) => {
+    await untilRefused(() => asGateway(body), /wakes groups by the annotation gpurental.dev\/wake-at/);
+  });
+
+  test('wakes a group, once more, and takes that back', async () => {
+    for (const at of ['2026-11-20T12:00:00Z', '2026-11-20T12:00:30Z', null])
+      await asGateway({ metadata: { annotations: { 'gpurental.dev/wake-at': at } } });
+    const shown = await cluster.kubectl(['get', 'epg', 'a', '-o=jsonpath={.metadata.annotations}']);
+    expect(JSON.parse(shown)).toMatchObject({ a: 'kept', b: 'kept' });
   });
 });
 

@@ -118,6 +118,33 @@ describe('what `deploy/` holds', () => {
     );
   });
 
+  test('an overlay takes the gateway: pickers with Envoy, a Service, their rights and the flags of the operator', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'overlay-'));
+    const from = (path: string) => relative(folder, join(REPOSITORY, 'deploy', path));
+    const components = ['components/gateway'].map(from);
+    const kustomization = { resources: [from('overlays/cluster-wide')], components };
+    writeFileSync(join(folder, 'kustomization.yaml'), JSON.stringify(kustomization));
+    const rendered = await cluster.kubectl(['kustomize', folder]);
+    rmSync(folder, { recursive: true });
+    const said = await cluster.kubectl(strict, { stdin: rendered });
+    for (const object of ['deployment.apps', 'service', 'serviceaccount', 'poddisruptionbudget.policy'])
+      expect(said).toContain(`${object}/gpu-rental-operator-gateway serverside-applied`);
+    const objects = parseAllDocuments(rendered).map((document) => document.toJS());
+    const podOf = (name: string) =>
+      objects.find((one) => one.kind === 'Deployment' && one.metadata.name === name).spec.template.spec;
+    expect(podOf('gpu-rental-operator').containers[0].args).toEqual(
+      expect.arrayContaining([
+        '--gateway-reports=kubernetes',
+        '--gateway-url=http://gpu-rental-operator-gateway.gpu-rental-system.svc',
+      ]),
+    );
+    const { volumes } = podOf('gpu-rental-operator-gateway');
+    const configMaps = objects
+      .filter(({ kind }) => kind === 'ConfigMap')
+      .map(({ metadata }) => metadata.name);
+    expect(configMaps).toContain(volumes[0].configMap.name);
+  });
+
   test('the overlay for one namespace needs no ClusterRole', async () => {
     const rendered = await cluster.kubectl(['kustomize', join(REPOSITORY, 'deploy/overlays/one-namespace')]);
     expect(rendered).not.toMatch(/^kind: ClusterRole/m);

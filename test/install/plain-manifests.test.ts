@@ -58,6 +58,53 @@ test('deploy/base runs the operator within the bounds of the chart', () => {
   expect([...base.args, '--log-level=info']).toEqual(chart.args);
 });
 
+const gatewayPods = z.object({
+  kind: z.literal('Deployment'),
+  metadata: z.looseObject({ name: z.string().regex(/-gateway$/) }),
+  spec: z.looseObject({
+    template: z.looseObject({
+      spec: z.looseObject({
+        initContainers: z.array(z.unknown()),
+        containers: z.array(z.looseObject({ args: z.array(z.string()) })),
+        terminationGracePeriodSeconds: z.number(),
+      }),
+    }),
+  }),
+});
+
+test('deploy/components/gateway runs what the chart runs with gateway.enabled', () => {
+  const podIn = (path: string, name: string) => {
+    const { spec } = objectIn(path, gatewayPods);
+    // In the chart names begin with that of the release.
+    return JSON.parse(
+      JSON.stringify(spec).replaceAll(name, 'NAME').replaceAll('operators', 'gpu-rental-system'),
+    );
+  };
+  const component = podIn('deploy/components/gateway/deployment.yaml', 'gpu-rental-operator-gateway');
+  const chart = podIn('test/golden/chart/gateway.golden.yaml', 'release-gpu-rental-operator-gateway');
+  expect(component.strategy).toEqual(chart.strategy);
+  const pod = component.template;
+  expect(pod.spec.initContainers).toEqual(chart.template.spec.initContainers);
+  expect(pod.spec.volumes).toEqual(chart.template.spec.volumes);
+  expect(pod.spec.securityContext).toEqual(chart.template.spec.securityContext);
+  const [{ args, ...picker }] = pod.spec.containers;
+  const [{ args: chartArgs, ...chartPicker }] = chart.template.spec.containers;
+  expect(picker).toEqual(chartPicker);
+  const url = 'http://gpu-rental-operator-metrics.gpu-rental-system.svc:8080';
+  expect(args).toEqual(
+    chartArgs.map((flag: string) => (flag.startsWith('--operator-url=') ? `--operator-url=${url}` : flag)),
+  );
+});
+
+test('a Pod of the gateway has more time to end than its picker takes', () => {
+  const { terminationGracePeriodSeconds, containers } = objectIn(
+    'test/golden/chart/gateway.golden.yaml',
+    gatewayPods,
+  ).spec.template.spec;
+  const grace = containers[0]?.args.find((flag) => flag.startsWith('--shutdown-grace='));
+  expect(terminationGracePeriodSeconds).toBeGreaterThan(Number.parseInt(grace?.split('=')[1] ?? '', 10));
+});
+
 test('a Pod has more time to end than the operator takes for it', () => {
   const { terminationGracePeriodSeconds } = podOf('test/golden/chart/default.golden.yaml').pod;
   expect(terminationGracePeriodSeconds * 1000).toBeGreaterThan(parseConfig({}, {}).shutdownGrace);

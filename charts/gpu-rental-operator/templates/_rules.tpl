@@ -168,3 +168,22 @@
   verbs:
     - create
 {{- end }}
+{{- define "gpu-rental-operator.rules.picker" -}}
+# Know the groups that have a gateway, and wake them by an annotation.
+- apiGroups:
+    - gpurental.dev
+  resources:
+    - endpointgroups
+  verbs:
+    - list
+    - watch
+    - patch
+# Know where workers are, and which are ready.
+- apiGroups:
+    - discovery.k8s.io
+  resources:
+    - endpointslices
+  verbs:
+    - list
+    - watch
+{{- end }}

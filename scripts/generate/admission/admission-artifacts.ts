@@ -12,6 +12,7 @@ const DEPLOYED = {
   name: 'gpu-rental-operator',
   namespace: 'gpu-rental-system',
   operatorUser: 'system:serviceaccount:gpu-rental-system:gpu-rental-operator',
+  gatewayUser: 'system:serviceaccount:gpu-rental-system:gpu-rental-operator-gateway',
   breakGlassGroup: 'gpurental.dev:break-glass',
   labels: { 'app.kubernetes.io/name': 'gpu-rental-operator' },
 } satisfies Installation;
@@ -21,6 +22,7 @@ const IN_CHART: Installation = {
   name: '@NAME@',
   namespace: '@HOME@',
   operatorUser: '@OPERATOR@',
+  gatewayUser: '@GATEWAY@',
   breakGlassGroup: '@BREAK_GLASS@',
   labels: '@LABELS@',
 };
@@ -30,6 +32,8 @@ const MARKS: Readonly<Record<string, string>> = {
   '@NAME@': '{{ include "gpu-rental-operator.fullname" $context }}',
   '@OPERATOR@':
     'system:serviceaccount:{{ $context.Release.Namespace }}:{{ include "gpu-rental-operator.serviceAccountName" $context }}',
+  '@GATEWAY@':
+    'system:serviceaccount:{{ $context.Release.Namespace }}:{{ include "gpu-rental-operator.gatewayName" $context }}',
   '@BREAK_GLASS@': '{{ $breakGlass }}',
   '@HOME@': '{{ $context.Release.Namespace }}',
   '@NAMESPACE@': '{{ . }}',

@@ -8,6 +8,8 @@ export interface Installation {
   readonly namespace: string;
   /** The user name of the operator's ServiceAccount. */
   readonly operatorUser: string;
+  /** The user name of the ServiceAccount of a gateway's pickers, also where there is none. */
+  readonly gatewayUser: string;
   readonly breakGlassGroup: string;
   readonly labels: unknown;
 }

@@ -1,5 +1,6 @@
 import type { NamedExpression, PolicySpec } from '../../../src/accounts/installation/in-use.ts';
 import {
+  annotations,
   CONNECTION_SECRET_TYPE,
   endpointGroupResource,
   GROUP,
@@ -147,10 +148,42 @@ function configMaps({ namespace, operatorUser }: Installation): PolicySpec {
   };
 }
 
+/** The right to `patch` a group is one to rent any machine for it; the picker sets one annotation. */
+function wakes({ gatewayUser }: Installation): PolicySpec {
+  const unchanged = ['labels', 'finalizers', 'ownerReferences'].map(
+    (field) => `object.metadata.?${field} == oldObject.metadata.?${field}`,
+  );
+  const kept = (one: string, other: string) =>
+    `variables.${one}.all(key, key == '${annotations.wakeAt}' || (key in variables.${other} && variables.${one}[key] == variables.${other}[key]))`;
+  return {
+    resourceRules: [
+      {
+        apiGroups: [GROUP],
+        apiVersions: ['*'],
+        operations: ['UPDATE'],
+        resources: [endpointGroupResource.plural],
+      },
+    ],
+    matchConditions: [{ name: 'the-gateway', expression: `request.userInfo.username == '${gatewayUser}'` }],
+    variables: [
+      { name: 'before', expression: 'oldObject.metadata.?annotations.orValue({})' },
+      { name: 'after', expression: 'object.metadata.?annotations.orValue({})' },
+    ],
+    validations: [
+      {
+        expression: `object.spec == oldObject.spec && ${unchanged.join(' && ')} && ${kept('before', 'after')} && ${kept('after', 'before')}`,
+        message: `A picker of the gateway wakes groups by the annotation ${annotations.wakeAt}, and changes nothing else of them. Whoever acts otherwise as its ServiceAccount is not the gateway: replace its token.`,
+        reason: 'Forbidden',
+      },
+    ],
+  };
+}
+
 const chartValue = 'limitOperator';
 
 /**
- * What whoever has the operator's token may write beside objects of its own kinds: what the operator itself writes.
+ * What whoever has the token of the operator, or of a gateway, may write: what these write themselves. The operator's own
+ * kinds are apart.
  * Rights in Kubernetes cannot tell Secrets by type; admission can.
  */
 export const operatorPolicies: readonly ObjectPolicy[] = [
@@ -158,4 +191,5 @@ export const operatorPolicies: readonly ObjectPolicy[] = [
   { suffix: 'services', chartValue, spec: services, isEverywhere: true },
   { suffix: 'configmaps', chartValue, spec: configMaps, isEverywhere: true },
   { suffix: 'slices', chartValue, spec: slices, isEverywhere: true },
+  { suffix: 'wakes', chartValue, spec: wakes, isEverywhere: true },
 ];

@@ -42,7 +42,7 @@ export const accessValues: ChartValues = {
       schemas.flag,
     ),
     limitOperator: value(
-      "Let the operator's ServiceAccount write only the Secrets, Services and EndpointSlices that the operator writes, in every namespace: its token is no way to others.",
+      "Let the operator's ServiceAccount write only the Secrets, Services and EndpointSlices that the operator writes, in every namespace, and that of the gateway only wake groups: their tokens are no way to others.",
       true,
       schemas.flag,
     ),

@@ -4,6 +4,7 @@ import * as z from 'zod';
 import { definitions } from '../../../src/api/v1alpha1/definitions.ts';
 import { REPOSITORY } from '../artifact.ts';
 import { yaml } from '../yaml.ts';
+import { ENVOY_IMAGE } from './envoy-image.ts';
 
 const HOME = 'https://github.com/gpu-rental-operator/gpu-rental-operator';
 const KUBERNETES = '>=1.30.0-0';
@@ -32,6 +33,7 @@ function annotations(): Readonly<Record<string, string>> {
     displayName: names.kind,
     description,
   }));
+  const envoy = `${ENVOY_IMAGE.registry}/${ENVOY_IMAGE.repository}@${ENVOY_IMAGE.digest}`;
   const image = `ghcr.io/gpu-rental-operator/gpu-rental-operator:${version}`;
   return {
     'artifacthub.io/license': 'Apache-2.0',
@@ -40,7 +42,10 @@ function annotations(): Readonly<Record<string, string>> {
     'artifacthub.io/operatorCapabilities': 'Seamless Upgrades',
     'artifacthub.io/containsSecurityUpdates': 'false',
     'artifacthub.io/prerelease': 'true',
-    'artifacthub.io/images': yaml([{ name: 'operator', image, platforms: ['linux/amd64', 'linux/arm64'] }]),
+    'artifacthub.io/images': yaml([
+      { name: 'operator', image, platforms: ['linux/amd64', 'linux/arm64'] },
+      { name: 'envoy', image: envoy, platforms: ['linux/amd64', 'linux/arm64'] },
+    ]),
     'artifacthub.io/links': yaml([
       { name: 'Documentation', url: `${HOME}/blob/main/docs/tutorial.md` },
       { name: 'Capabilities', url: `${HOME}/blob/main/docs/capabilities.md` },

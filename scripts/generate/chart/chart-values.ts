@@ -1,4 +1,5 @@
 import { accessValues } from './access-values.ts';
+import { gatewayValues } from './gateway-values.ts';
 import { monitoringValues } from './monitoring-values.ts';
 import { networkValues } from './network-values.ts';
 import { operatorValues } from './operator-values.ts';
@@ -12,6 +13,7 @@ export const chartValues: ChartValues = {
   ...simulatorValues,
   ...accessValues,
   ...monitoringValues,
+  ...gatewayValues,
   ...networkValues,
   ...podValues,
   extraObjects: value(

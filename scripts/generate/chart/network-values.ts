@@ -35,11 +35,11 @@ export const networkValues: ChartValues = {
     },
   ),
   gatewayReports: group(
-    'What `gpu-rent endpoint-picker` counts, taken at the port of the metrics: EndpointGroups with `load.type: Gateway` need it. Bind the ServiceAccount of the picker to the ClusterRole `<fullname>-gateway-reporter`.',
+    'What `gpu-rent endpoint-picker` counts, taken at the port of the metrics: EndpointGroups with `load.type: Gateway` need it. On with `gateway.enabled`. Bind the ServiceAccount of a picker of yours to the ClusterRole `<fullname>-gateway-reporter`.',
     {
       enabled: value('', false, schemas.flag),
       url: value(
-        'Where clients reach the gateway, shown in `status.gateway.url` of groups. Not shown when empty.',
+        'Where clients reach the gateway, shown in `status.gateway.url` of groups. When empty the Service of `gateway.enabled` inside the cluster, and without that nothing.',
         '',
         { type: 'string', pattern: '^(https?://[^?#@]+)?$' },
       ),
@@ -59,6 +59,11 @@ export const networkValues: ChartValues = {
     ),
     workerReportsFrom: value(
       'Peers that may bring reports of workers, such as your Ingress controller. Anyone when empty.',
+      [],
+      schemas.objects,
+    ),
+    gatewayFrom: value(
+      'Peers that may call the gateway; with `gateway.existingGateway` your Envoy, which alone should reach the picker. Anyone when empty.',
       [],
       schemas.objects,
     ),
