@@ -10,7 +10,7 @@ import { conditionOf, readyBench, useBenches } from './gpu-instance-bench.ts';
 
 useBenches();
 
-test('a worker with link TLS is ready by an HTTP probe, and tells its load by HTTPPull', async () => {
+test('a worker with link TLS is ready by an HTTP probe, and reports its load by HTTPPull', async () => {
   const workerTransport = createWorkerTransport();
   onTestFinished(() => workerTransport.close());
   const asked = new Set<string>();
