@@ -97,6 +97,11 @@ const PARTS: readonly Suite[] = [
     command: ['env', 'CI=true', 'npm', 'run', '--silent', 'demo-endpoint'],
     counts: 'exit',
   },
+  {
+    name: 'demo-gateway',
+    command: ['env', 'CI=true', 'npm', 'run', '--silent', 'demo-gateway'],
+    counts: 'exit',
+  },
 ];
 
 const only = process.env['ONLY'] ?? '';

@@ -11,6 +11,8 @@ interface ChatRequest {
 /** What a request without `max_tokens` gets. */
 const DEFAULT_TOKENS = 8;
 const PROMPT_TOKENS = 5;
+/** Milliseconds between two tokens in the demo. */
+export const TOKEN_MS = 100;
 /** What each stream ends with. */
 export const END_OF_STREAM = 'data: [DONE]\n\n';
 

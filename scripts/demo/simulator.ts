@@ -1,4 +1,5 @@
-import { startGpuRent } from './processes.ts';
+import { join } from 'node:path';
+import { type RunningProcess, startGpuRent } from './processes.ts';
 
 /** A simulated marketplace that listens. */
 export interface Marketplace {
@@ -11,11 +12,20 @@ export interface Marketplace {
 const ARGS = ['simulator', '--port', '0', '--control', '--seed', '42', '--boot-scale', '0.02'];
 
 /** Starts the simulator with hosts that boot quickly, on a free port. One that does not come up is ended, and is rejected. */
-export async function openSimulator(
+export function openSimulator(
   logFolder: string,
   flag: '--no-rate-limits' | '--serve-machines',
 ): Promise<Marketplace> {
-  const simulator = startGpuRent({ name: 'simulator', logFolder, args: [...ARGS, flag] });
+  return opened(startGpuRent({ name: 'simulator', logFolder, args: [...ARGS, flag] }));
+}
+
+/** The same with hosts that boot for so long, and are language models then. */
+export function openChatSimulator(logFolder: string, bootSeconds: number): Promise<Marketplace> {
+  const entry = join(import.meta.dirname, 'chat-simulator.ts');
+  return opened(startGpuRent({ name: 'simulator', logFolder, entry, args: [String(bootSeconds)] }));
+}
+
+async function opened(simulator: RunningProcess): Promise<Marketplace> {
   try {
     const { url, apiKey, control } = (await simulator.ready) as Record<'url' | 'apiKey' | 'control', string>;
     return { url, apiKey, controlUrl: control, stop: () => simulator.stop() };

@@ -7,11 +7,10 @@ import { promisify } from 'node:util';
 import { REPOSITORY } from '../../scripts/generate/artifact.ts';
 import { until } from '../builders/until.ts';
 
-const SCRIPT = join(REPOSITORY, 'scripts/playground.ts');
-/** Ends a playground where the test that started it is killed. */
+/** Ends a demo where the test that started it is killed. */
 const END_WITH_PARENT = join(REPOSITORY, 'scripts/demo/end-with-parent.ts');
 
-/** `make playground` as a process. */
+/** `make playground`, or another demo, as a process. */
 export interface Playground {
   readonly child: ChildProcess;
   /** Its own folder for temporary files: what is in it afterwards was left behind. */
@@ -22,7 +21,7 @@ export interface Playground {
 
 const started: Playground[] = [];
 
-/** Ends all that {@link startPlayground} has started, for use after each test. */
+/** Ends all that {@link startDemo} has started, for use after each test. */
 export async function endPlaygrounds(): Promise<void> {
   for (const { child, ended, folder } of started.splice(0)) {
     child.kill('SIGTERM');
@@ -31,14 +30,21 @@ export async function endPlaygrounds(): Promise<void> {
   }
 }
 
-/** Without a terminal, with a stdin that is closed from the beginning, and in a process group of its own. */
-export function startPlayground(env: Readonly<Record<string, string>>): Playground {
+export const startPlayground = (env: Readonly<Record<string, string>>): Playground =>
+  startDemo('playground', env);
+
+/** A script by its name, without a terminal, with a stdin that is closed from the beginning, and in a process group of its own. */
+export function startDemo(script: string, env: Readonly<Record<string, string>>): Playground {
   const folder = mkdtempSync(join(tmpdir(), 'gpu-rental-playground-'));
-  const child = spawn(process.execPath, ['--import', END_WITH_PARENT, SCRIPT], {
-    env: { ...process.env, TMPDIR: folder, ...env },
-    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
-    detached: true,
-  });
+  const child = spawn(
+    process.execPath,
+    ['--import', END_WITH_PARENT, join(REPOSITORY, 'scripts', `${script}.ts`)],
+    {
+      env: { ...process.env, TMPDIR: folder, ...env },
+      stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+      detached: true,
+    },
+  );
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (output += String(chunk)));
   const ended = once(child, 'close').then(([code]: (number | null)[]) => code ?? null);
