@@ -158,6 +158,20 @@ const CONTRADICTIONS: readonly Contradiction<Config>[] = [
 
 const PICKER_CONTRADICTIONS: readonly Contradiction<PickerConfig>[] = [
   {
+    isBroken: ({ group, envoy, printEnvoyConfig, envoyAdminSocket }) =>
+      group !== undefined && (envoy !== undefined || printEnvoyConfig || envoyAdminSocket !== undefined),
+    message:
+      '--group: leave out --envoy, --envoy-admin-socket and --print-envoy-config, which are for our own Envoy',
+  },
+  {
+    isBroken: ({ group, tlsDirectory }) => group === undefined && tlsDirectory !== undefined,
+    message: '--tls-directory: our own Envoy calls without TLS; write it with --group',
+  },
+  {
+    isBroken: ({ group, watchNamespace }) => group !== undefined && watchNamespace.length > 0,
+    message: '--watch-namespace: leave it out with --group, which names the namespace',
+  },
+  {
     isBroken: ({ bindAddress, printEnvoyConfig }) => bindAddress.port === 0 && printEnvoyConfig,
     message: '--bind-address: write a port that Envoy can be configured with, not 0',
   },

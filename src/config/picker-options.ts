@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { OptionSpec, ParsedOptions } from './options.ts';
 import { OPTIONS } from './options.ts';
-import { booleanValue, durationValue, httpUrl, socketAddress } from './values.ts';
+import { booleanValue, durationValue, groupValue, httpUrl, socketAddress } from './values.ts';
 
 const { kubeconfig, context, watchNamespace, logLevel } = OPTIONS;
 
@@ -24,6 +24,18 @@ export const PICKER_OPTIONS = {
     description:
       'address of the gRPC services that Envoy calls (ext_proc, discovery, access log); they take no password, so let Envoy alone reach it',
     defaultValue: '127.0.0.1:9002',
+  },
+  group: {
+    value: groupValue,
+    placeholder: 'namespace/name',
+    description:
+      'serve this group alone, as the endpoint picker of an InferencePool of the Gateway API: its proxies call --bind-address, and no Envoy of ours does',
+  },
+  tlsDirectory: {
+    value: path,
+    placeholder: 'path',
+    description:
+      'folder with tls.crt and tls.key, as of a Secret of type kubernetes.io/tls, by which --bind-address is served with TLS; read at the start; for --group',
   },
   metricsBindAddress: {
     ...OPTIONS.metricsBindAddress,

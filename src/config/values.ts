@@ -59,6 +59,14 @@ export const namespaceValue = z
     'write the name of a namespace: lowercase letters, digits and -',
   );
 
+/** `namespace/name` of an EndpointGroup. */
+export const groupValue = z
+  .string()
+  .regex(
+    /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\/[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/,
+    'write NAMESPACE/NAME of an EndpointGroup',
+  );
+
 function hostAndPort(text: string): { readonly host: string; readonly port: number } | undefined {
   const match = /^(?:\[([0-9a-fA-F:]+)\]|([^:\s[\]]*)):(\d{1,5})$/.exec(text);
   const port = Number(match?.[3]);

@@ -30,6 +30,8 @@ export interface RequestHead {
   readonly headers: ReadonlyMap<ReadHeader, string>;
   /** Aborted when the client leaves, or Envoy gives the request up. */
   readonly left: AbortSignal;
+  /** Addresses of workers that alone may be picked, as a proxy of another gateway may say; any where absent. */
+  readonly subset?: readonly string[] | undefined;
   /**
    * Resolves to the body, or to as much of its beginning as Envoy buffers; never when the client leaves before. `route`
    * has the headers that say where the request goes: Envoy decides that before a body that it does not buffer whole.
@@ -55,7 +57,7 @@ export type Answer =
       readonly body: string;
     };
 
-type Stream = ServerDuplexStream<ProcessingRequest, ProcessingResponse>;
+export type ProcessStream = ServerDuplexStream<ProcessingRequest, ProcessingResponse>;
 
 /**
  * The ext_proc service of Envoy for requests: a stream each, answered when `onRequest` resolves, which may take as long as
@@ -65,7 +67,7 @@ export function extProcService(
   onRequest: (request: RequestHead) => Promise<Answer>,
   log: Logger,
 ): GrpcService {
-  const process = (stream: Stream): void => {
+  const process = (stream: ProcessStream): void => {
     const exchange = new Exchange(stream);
     const decide = async (head: RequestHead): Promise<void> => exchange.answer(await onRequest(head));
     stream.on('cancelled', () => exchange.leave());
@@ -93,14 +95,14 @@ export function extProcService(
 
 /** What was said about one request. */
 class Exchange {
-  readonly #stream: Stream;
+  readonly #stream: ProcessStream;
   readonly #left = new AbortController();
   readonly #body = Promise.withResolvers<BodyStart>();
   #contentLength: number | undefined;
   /** Its headers were answered by asking for the body, so that the body waits for the answer. */
   #asksForBody = false;
 
-  constructor(stream: Stream) {
+  constructor(stream: ProcessStream) {
     this.#stream = stream;
   }
 
@@ -132,11 +134,12 @@ class Exchange {
   }
 }
 
-const NOTHING = new Uint8Array();
+export const NOTHING = new Uint8Array();
 /** One for all: an abort without a reason makes an exception with a stack for each request. */
-const LEFT = new Error('the stream of the request ended');
+export const LEFT = new Error('the stream of the request ended');
 
-const BROKEN: Answer = { type: 'reply', status: 500, headers: {}, body: '' };
+/** Where a decision failed. */
+export const BROKEN: Answer = { type: 'reply', status: 500, headers: {}, body: '' };
 
 /** All that fits into Envoy's buffer: what is longer passes as well. */
 const BODY_MODE = {
@@ -155,11 +158,13 @@ function askForBody(route: Headers): ProcessingResponse {
   });
 }
 
-function lengthOf(header: string | undefined): number | undefined {
+/** Undefined where it is none. */
+export function lengthOf(header: string | undefined): number | undefined {
   return header !== undefined && /^\d{1,15}$/.test(header) ? Number(header) : undefined;
 }
 
-function headersOf(map: HeaderMap | undefined): ReadonlyMap<ReadHeader, string> {
+/** Values by name in lower case; of equal names the last. */
+export function headersOf(map: HeaderMap | undefined): ReadonlyMap<ReadHeader, string> {
   const headers = new Map<ReadHeader, string>();
   for (const { key, value, rawValue } of map?.headers ?? [])
     headers.set(key as ReadHeader, rawValue.length > 0 ? Buffer.from(rawValue).toString('utf8') : value);
@@ -167,8 +172,8 @@ function headersOf(map: HeaderMap | undefined): ReadonlyMap<ReadHeader, string> 
 }
 
 function responseOf(answer: Answer, toBody: boolean): ProcessingResponse {
-  const headers = headerOptions(answer.headers);
   if (answer.type === 'route') {
+    const headers = headerOptions(answer.headers);
     // With a body the route is known already, and Envoy may be past it.
     const response = { headerMutation: { setHeaders: headers }, clearRouteCache: !toBody };
     return create(ProcessingResponseSchema, {
@@ -176,20 +181,26 @@ function responseOf(answer: Answer, toBody: boolean): ProcessingResponse {
       ...(answer.readsUsage && { dynamicMetadata: { [METADATA]: { [UNIT_KEY]: UNIT_TOKENS } } }),
     });
   }
+  return replyOf(answer);
+}
+
+/** An answer that is not a worker's. */
+export function replyOf({ status, headers, body }: Answer & { readonly type: 'reply' }): ProcessingResponse {
   return create(ProcessingResponseSchema, {
     response: {
       case: 'immediateResponse',
       value: {
-        status: { code: answer.status },
-        headers: { setHeaders: headers },
-        body: Buffer.from(answer.body),
+        status: { code: status },
+        headers: { setHeaders: headerOptions(headers) },
+        body: Buffer.from(body),
         details: 'picker',
       },
     },
   });
 }
 
-function headerOptions(headers: Headers): HeaderValueOption[] {
+/** Each in place of what the request has by that name. */
+export function headerOptions(headers: Headers): HeaderValueOption[] {
   return Object.entries(headers).map(([key, value]) =>
     create(HeaderValueOptionSchema, {
       header: { key, rawValue: Buffer.from(value) },

@@ -1,7 +1,9 @@
 import { type ClientHttp2Session, connect, constants } from 'node:http2';
 import { afterEach, expect, test } from 'vitest';
+import { selfSigned } from '../../test/builders/self-signed.ts';
 import { silentLogger } from '../lib/logger.ts';
 import { extProcService } from './ext-proc.ts';
+import { healthService } from './grpc-health.ts';
 import { serveGrpc } from './grpc-server.ts';
 
 /** More than an HTTP/2 server of Node takes by default. */
@@ -52,4 +54,29 @@ test('a request that waits is kept when thousands of others are given up', async
     await answered(client);
   }
   expect({ client: client.closed, waiting: waiting.closed }).toEqual({ client: false, waiting: false });
+});
+
+test('serves with TLS by the identity that it is given', async () => {
+  const day = 86_400_000;
+  const { cert, key } = selfSigned({
+    notBefore: new Date(Date.now() - day),
+    notAfter: new Date(Date.now() + day),
+  });
+  const identity = { certificate: Buffer.from(cert), key: Buffer.from(key) };
+  const health = healthService(() => false);
+  const { port, close } = await serveGrpc([health], { host: '127.0.0.1', port: 0 }, identity);
+  closing.push(close);
+  const client = connect(`https://127.0.0.1:${port}`, { ca: cert });
+  closing.push(() => client.destroy());
+  const stream = client.request({
+    ':method': 'POST',
+    ':path': '/grpc.health.v1.Health/Check',
+    'content-type': 'application/grpc',
+    te: 'trailers',
+  });
+  stream.end(Buffer.from([0, 0, 0, 0, 0]));
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream) chunks.push(chunk as Buffer);
+  // A message of two bytes: its status is NOT_SERVING.
+  expect([...Buffer.concat(chunks)]).toEqual([0, 0, 0, 0, 2, 8, 2]);
 });

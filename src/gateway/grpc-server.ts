@@ -34,10 +34,20 @@ const MAX_STREAMS = 100_000;
  */
 const STREAM_RESETS = { streamResetBurst: 1_000_000_000, streamResetRate: 1_000_000_000 };
 
-/** Serves these services without TLS: Envoy is beside it, on loopback. Rejects if the address cannot be taken. */
+/** PEM of a server. */
+export interface ServerIdentity {
+  readonly certificate: Buffer;
+  readonly key: Buffer;
+}
+
+/**
+ * Serves these services: without an identity without TLS, to an Envoy that is beside it, on loopback. Rejects if the address
+ * cannot be taken.
+ */
 export function serveGrpc(
   services: readonly GrpcService[],
   { host, port }: { readonly host: string; readonly port: number },
+  identity?: ServerIdentity,
 ): Promise<GrpcListening> {
   const server = new Server({
     'grpc.max_concurrent_streams': MAX_STREAMS,
@@ -49,11 +59,17 @@ export function serveGrpc(
     server.addService(definitionOf(service), handlers as Record<string, Handler>);
   const bound = host === '' ? '[::]' : host.includes(':') ? `[${host}]` : host;
   return new Promise((resolve, reject) => {
-    server.bindAsync(`${bound}:${port}`, ServerCredentials.createInsecure(), (error, taken) => {
+    server.bindAsync(`${bound}:${port}`, credentialsOf(identity), (error, taken) => {
       if (error) reject(error);
       else resolve({ port: taken, close: () => server.forceShutdown() });
     });
   });
+}
+
+function credentialsOf(identity: ServerIdentity | undefined): ServerCredentials {
+  if (!identity) return ServerCredentials.createInsecure();
+  const { certificate: cert_chain, key: private_key } = identity;
+  return ServerCredentials.createSsl(null, [{ cert_chain, private_key }]);
 }
 
 /** The library has no option for it, and makes its HTTP/2 server when it binds. */

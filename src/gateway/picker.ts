@@ -13,20 +13,24 @@ import type { Informer } from '../runtime/list-watch/informer.ts';
 import { accessLogService, type EndedRequest } from './access-log.ts';
 import { callerKeys } from './caller-keys.ts';
 import { type ClientIdentity, type DiscoveredGroup, Discovery } from './discovery.ts';
+import { type Decision, endpointPickerService, type ProxiedEnd } from './endpoint-picker-protocol.ts';
+import { DESTINATION_HEADER } from './envoy-config.ts';
 import { type Answer, extProcService, type RequestHead } from './ext-proc.ts';
 import type { GatewayMetrics, GroupFigures } from './gateway-metrics.ts';
 import {
   blockedOf,
   type GatewayGroup,
   type GroupSettings,
+  type PublishedWorker,
   settingsOf,
   startsWorkers,
   type WorkerSlice,
   workersOf,
 } from './group-view.ts';
+import { healthService } from './grpc-health.ts';
 import type { GrpcService } from './grpc-server.ts';
 import { NamedSecrets, type SecretData } from './named-secrets.ts';
-import { errorReply } from './openai-error.ts';
+import { errorReply, type GatewayError } from './openai-error.ts';
 import { PickedRequests } from './picked-requests.ts';
 import { routeOf } from './request-route.ts';
 import { type Access, ServedGroup } from './served-group.ts';
@@ -43,6 +47,8 @@ export interface PickerOptions {
   readonly dialled: (address: string) => string;
   /** A request waits for a worker that has to be started: the operator is to know at once. */
   readonly onWake?: () => void;
+  /** The one group that is served, for proxies of the Gateway API; where absent all are, for our Envoy. */
+  readonly pool?: string | undefined;
 }
 
 /** The index of slices by their group. */
@@ -73,11 +79,17 @@ export class Picker {
       onAccepted: () => this.#updateAll(),
       onFresh: () => this.#forgetInFlight(),
     });
-    this.services = [
-      extProcService((head) => this.answer(head), log),
-      accessLogService((request) => this.#ended(request)),
-      this.#discovery.service,
-    ];
+    this.services =
+      options.pool === undefined
+        ? [
+            extProcService((head) => this.answer(head), log),
+            accessLogService((request) => this.#ended(request)),
+            this.#discovery.service,
+          ]
+        : [
+            endpointPickerService({ onRequest: (head) => this.#decide(head), clock, log }),
+            healthService(() => this.isReady()),
+          ];
     // A first list of many objects would be taken over once for each of them.
     const refresh = (): void => {
       if (this.#hasStarted) this.#refresh();
@@ -127,6 +139,34 @@ export class Picker {
     return this.#discovery.isConnected();
   }
 
+  /** Whether proxies of the Gateway API ask, and no Envoy of ours. */
+  isOfPool(): boolean {
+    return this.#options.pool !== undefined;
+  }
+
+  /** Whether requests are taken: of a pool once its group is served. */
+  isReady(): boolean {
+    const { pool } = this.#options;
+    return this.#hasStarted && !this.#refusesAll && (pool === undefined || this.#groups.has(pool));
+  }
+
+  /** The same for a proxy of the Gateway API: all its requests are for the pool, whatever their host and path. */
+  async #decide(head: RequestHead): Promise<Decision> {
+    const reply = (error: GatewayError): Decision => ({ answer: errorReply(error), onEnd: () => {} });
+    const group = this.#groups.get(this.#options.pool ?? '');
+    if (!group) return reply(UNKNOWN_POOL);
+    if (this.#refusesAll) return reply(ENDS);
+    // Such a proxy would send requests without encryption to a worker that asks for it.
+    if (group.settings().link === 'TLS') return reply(ENCRYPTED_POOL);
+    const id = this.#options.random.uuid();
+    const answer = await group.answer({ id, head, path: head.headers.get(':path') ?? '/' });
+    const picked = answer.type === 'route' ? answer.headers[DESTINATION_HEADER] : undefined;
+    const onEnd = ({ served, ...end }: ProxiedEnd): void => {
+      group.ended(id, { ...end, id, requestId: '', upstream: served ?? picked, attempts: 1 });
+    };
+    return { answer, onEnd };
+  }
+
   /** Resolves to what Envoy is to do with a request. */
   async answer(head: RequestHead): Promise<Answer> {
     const path = head.headers.get(':path') ?? '/';
@@ -154,11 +194,12 @@ export class Picker {
   }
 
   #refresh(): void {
-    const { groups, log } = this.#options;
+    const { groups, log, pool } = this.#options;
     const served = new Map<string, GroupSettings>();
     for (const group of groups.list()) {
       const settings = settingsOf(group);
-      if (settings) served.set(objectKey(group.metadata), settings);
+      const key = objectKey(group.metadata);
+      if (settings && (pool === undefined || key === pool)) served.set(key, settings);
     }
     for (const [key, group] of this.#groups) {
       if (served.has(key)) continue;
@@ -178,8 +219,15 @@ export class Picker {
   }
 
   #serve(key: string, settings: GroupSettings): ServedGroup {
-    const { clock, metrics } = this.#options;
-    return new ServedGroup({ key, settings, clock, metrics, wake: () => this.#wake(key) });
+    const { clock, metrics, pool } = this.#options;
+    return new ServedGroup({
+      isPool: pool !== undefined,
+      key,
+      settings,
+      clock,
+      metrics,
+      wake: () => this.#wake(key),
+    });
   }
 
   /** Groups, workers and Secrets as they are known now. */
@@ -224,11 +272,16 @@ export class Picker {
 
   /** A worker that Envoy does not know yet is not there. */
   #updateAll(): void {
+    const { pool } = this.#options;
     for (const [key, served] of this.#groups) {
       const group = this.#options.groups.get(key);
       const settings = group && settingsOf(group);
       if (!settings) continue;
-      const known = this.#workersOf(key).filter((worker) => this.#discovery.knows(key, worker));
+      const workers = this.#workersOf(key);
+      // A proxy of the Gateway API goes to any address.
+      const isKnown = (worker: PublishedWorker): boolean =>
+        pool !== undefined || this.#discovery.knows(key, worker);
+      const known = workers.filter(isKnown);
       served.update(settings, known, { blocked: blockedOf(group), starts: startsWorkers(group) });
     }
   }
@@ -297,6 +350,20 @@ const ENDS = {
   message: 'The gateway ends; try again.',
   retryAfterSeconds: 1,
 } as const;
+const UNKNOWN_POOL = {
+  status: 503,
+  code: 'group_not_found',
+  message: 'The group of this picker (--group) has no gateway, or is not there.',
+  retryAfterSeconds: 5,
+} as const;
+
+const ENCRYPTED_POOL = {
+  status: 503,
+  code: 'link_unsupported',
+  message:
+    'The workers of this group take no requests without TLS, which a proxy of the Gateway API cannot do for them: set spec.gateway.link to Plain, or call the gateway of gpu-rent.',
+} as const;
+
 const UNKNOWN_GROUP = {
   status: 404,
   code: 'group_not_found',

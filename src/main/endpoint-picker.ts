@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import nodeProcess from 'node:process';
@@ -16,7 +17,7 @@ import {
   WORKER_SLICES,
   type WorkerSlice,
 } from '../gateway/group-view.ts';
-import { type GrpcListening, serveGrpc } from '../gateway/grpc-server.ts';
+import { type GrpcListening, type ServerIdentity, serveGrpc } from '../gateway/grpc-server.ts';
 import { BY_GROUP, Picker } from '../gateway/picker.ts';
 import { ReportClient } from '../gateway/report-client.ts';
 import { inBackground } from '../lib/background.ts';
@@ -145,7 +146,8 @@ const CONNECTIONS_BESIDE_WATCHES = 4;
 
 function assemble({ config, connection, registry, log }: Given): Parts {
   const shared = { clock: systemClock, random: systemRandom, log };
-  const namespaces = config.watchNamespace;
+  const [ofGroup] = config.group?.split('/') ?? [];
+  const namespaces = ofGroup === undefined ? config.watchNamespace : [ofGroup];
   const connections = Math.max(1, namespaces.length) * 2 + CONNECTIONS_BESIDE_WATCHES;
   const transport = createTransport({ ...connection.tls, connections });
   const { origin, credentials } = connection;
@@ -162,6 +164,7 @@ function assemble({ config, connection, registry, log }: Given): Parts {
     ...{ ...shared, groups, slices, client },
     metrics: createGatewayMetrics(registry),
     dialled: (address) => mapAddress(config.addressMap, address),
+    pool: config.group,
     onWake: () => reports?.reportNow(),
   });
   const toOperator = createTransport({ connections: 1 });
@@ -214,6 +217,18 @@ function cacheOf<T>({ namespaces, ...options }: CacheOptions<T>): Informer<T> {
   return combineInformers(new Map(namespaces.map((namespace) => [namespace, create(namespace)])));
 }
 
+async function identityOf(folder: string | undefined): Promise<ServerIdentity | undefined> {
+  if (folder === undefined) return undefined;
+  try {
+    const [certificate, key] = await Promise.all(
+      ['tls.crt', 'tls.key'].map((name) => readFile(join(folder, name))),
+    );
+    return certificate && key && { certificate, key };
+  } catch (error) {
+    throw new ConfigError([`--tls-directory: ${error instanceof Error ? error.message : String(error)}`]);
+  }
+}
+
 interface Opened {
   /** Of the Envoy that asks this picker; undefined where it cannot be reached. */
   admin(): EnvoyAdmin | undefined;
@@ -248,7 +263,10 @@ async function open(
     await Promise.race([Promise.all([groups.synced, slices.synced]), untilAborted(ending)]);
     if (ending.aborted) return opened;
     picker.start();
-    const grpc = await listenOn('bindAddress', config.bindAddress, (at) => serveGrpc(picker.services, at));
+    const identity = await identityOf(config.tlsDirectory);
+    const grpc = await listenOn('bindAddress', config.bindAddress, (at) =>
+      serveGrpc(picker.services, at, identity),
+    );
     closing.push(() => grpc.close());
     if (config.envoy === undefined) keepConnections(envoy.admin, ending, log);
     else closing.push(await startBeside(config, grpc, { envoy, log }));
@@ -352,10 +370,12 @@ function readiness(
       problem: () =>
         groups.hasSynced() && slices.hasSynced() ? undefined : 'the first lists are not complete yet',
     },
-    {
-      name: 'envoy',
-      problem: () => envoy.process?.problem() ?? envoyProblem(picker.isConnected(), isServing),
-    },
+    picker.isOfPool()
+      ? { name: 'group', problem: () => (picker.isReady() ? undefined : 'the group is not served') }
+      : {
+          name: 'envoy',
+          problem: () => envoy.process?.problem() ?? envoyProblem(picker.isConnected(), isServing),
+        },
   ];
 }
 

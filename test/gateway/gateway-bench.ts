@@ -36,9 +36,13 @@ export interface GatewayBench {
   readonly registry: MetricRegistry;
   /** Where clients call. */
   readonly url: string;
+  /** Of the picker. */
+  readonly grpcPort: number;
   createGroup(name: string, gateway?: Record<string, unknown>): Promise<void>;
   /** Publishes a worker that answers so, as the operator does. */
   publish(group: string, worker: string, answer: RequestListener | Server): Promise<void>;
+  /** `ip:port` of a worker that is published. */
+  addressOf(worker: string): Promise<string>;
   /** Says that the worker gets no more requests and finishes those that it has. */
   drain(worker: string): Promise<void>;
   /** Sets the condition by which the operator says that no worker can be started, or takes it away. */
@@ -53,7 +57,14 @@ export interface GatewayBench {
 
 export const NAMESPACE = 'default';
 
-export async function gatewayBench(): Promise<GatewayBench> {
+/** A bench for another Envoy than ours. */
+export interface BenchOptions {
+  /** The one group that its picker serves. */
+  readonly pool: string;
+  readonly envoyConfig: (listen: number, picker: number) => string;
+}
+
+export async function gatewayBench(options?: BenchOptions): Promise<GatewayBench> {
   const memory = createMemoryKube({ clock: systemClock, random: seededRandom(3), definitions });
   const kube = createKubeClient({
     transport: memory.transport,
@@ -74,7 +85,14 @@ export async function gatewayBench(): Promise<GatewayBench> {
   });
   const registry = createMetricRegistry();
   const metrics = createGatewayMetrics(registry);
-  const picker = new Picker({ ...shared, groups, slices, metrics, dialled: (address) => address });
+  const picker = new Picker({
+    ...shared,
+    groups,
+    slices,
+    metrics,
+    dialled: (address) => address,
+    pool: options?.pool,
+  });
   const wakes = new Map<string, string[]>();
   const followed = followWakes(kube, wakes);
   groups.start();
@@ -83,18 +101,29 @@ export async function gatewayBench(): Promise<GatewayBench> {
   picker.start();
   const grpc = await serveGrpc(picker.services, { host: '127.0.0.1', port: 0 });
   const port = await findFreePort();
-  const envoy = await startOn(port, grpc);
-  await until('Envoy is connected', () => picker.isConnected());
+  const envoy = await startOn(port, grpc, options?.envoyConfig);
+  const listens = (): Promise<boolean> =>
+    fetch(`http://127.0.0.1:${port}`).then(
+      () => true,
+      () => false,
+    );
+  await until('Envoy is connected', options ? listens : () => picker.isConnected());
   const servers: Server[] = [];
   return {
     ...{ kube, picker, registry },
     url: `http://127.0.0.1:${port}`,
+    grpcPort: grpc.port,
     createGroup: (name, gateway = {}) => createGroup(kube, name, gateway),
     async publish(group, worker, answer) {
       const server = typeof answer === 'function' ? createServer(answer) : answer;
       servers.push(server);
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
       await kube.create(endpointSliceResource, sliceOf({ group, worker, server }));
+    },
+    async addressOf(worker) {
+      const ref = { namespace: NAMESPACE, name: `${worker}-endpoint` };
+      const slice = await kube.get<WorkerSlice>(endpointSliceResource, ref);
+      return `127.0.0.1:${slice?.ports?.[0]?.port}`;
     },
     async drain(worker) {
       const conditions = { ready: false, serving: true, terminating: true };
@@ -117,11 +146,17 @@ export async function gatewayBench(): Promise<GatewayBench> {
   };
 }
 
-async function startOn(port: number, grpc: GrpcListening): Promise<EnvoyProcess> {
-  const config = envoyBootstrap({
-    listen: { host: '127.0.0.1', port },
-    picker: { host: '127.0.0.1', port: grpc.port },
-  });
+async function startOn(
+  port: number,
+  grpc: GrpcListening,
+  envoyConfig?: BenchOptions['envoyConfig'],
+): Promise<EnvoyProcess> {
+  const config =
+    envoyConfig?.(port, grpc.port) ??
+    envoyBootstrap({
+      listen: { host: '127.0.0.1', port },
+      picker: { host: '127.0.0.1', port: grpc.port },
+    });
   return startEnvoy({ path: await envoyBinary(), config, clock: systemClock, log: silentLogger });
 }
 

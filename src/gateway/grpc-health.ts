@@ -1,0 +1,36 @@
+import { create } from '@bufbuild/protobuf';
+import { type ServerUnaryCall, type sendUnaryData, status } from '@grpc/grpc-js';
+import type { GrpcService } from './grpc-server.ts';
+import { ExternalProcessor } from './protocol/envoy/ext_proc_pb.js';
+import {
+  Health,
+  type HealthCheckRequest,
+  type HealthCheckResponse,
+  HealthCheckResponse_ServingStatus,
+  HealthCheckResponseSchema,
+} from './protocol/grpc/health_pb.js';
+
+/** Those by which the endpoint picker protocol asks, and the empty name for the whole server. */
+const READY = new Set(['', 'readiness', ExternalProcessor.typeName]);
+const LIVE = 'liveness';
+
+/** The gRPC health service: `liveness` is what answers, the others are what takes requests. */
+export function healthService(isReady: () => boolean): GrpcService {
+  const check = (
+    { request }: ServerUnaryCall<HealthCheckRequest, HealthCheckResponse>,
+    answer: sendUnaryData<HealthCheckResponse>,
+  ): void => {
+    const { service } = request;
+    if (service !== LIVE && !READY.has(service)) {
+      answer({
+        code: status.NOT_FOUND,
+        details: `there is no service ${JSON.stringify(service.slice(0, 100))}`,
+      });
+      return;
+    }
+    const serves = service === LIVE || isReady();
+    const { SERVING, NOT_SERVING } = HealthCheckResponse_ServingStatus;
+    answer(null, create(HealthCheckResponseSchema, { status: serves ? SERVING : NOT_SERVING }));
+  };
+  return { service: Health, handlers: { Check: check } };
+}
