@@ -40,7 +40,7 @@ const GLOBS: readonly Globs[] = [
     files: [
       'src/controllers/endpoint-group/{actions,conditions,decide,explain,facts,gateway-conditions,group-state,status}.ts',
       'src/controllers/endpoint-group/load/{gateway-intake,http-pull,pickers,prometheus,push,sources,state,view}.ts',
-      'src/controllers/endpoint-group/publish/*.ts',
+      'src/controllers/endpoint-group/publish/{endpoints,publisher,service,slices}.ts',
       'src/controllers/endpoint-group/autoscale/{autoscale,bounds,candidates,capacity,choose-workers,cover,plan,times}.ts',
       'src/controllers/endpoint-group/workers/{children,template,worker}.ts',
     ],

@@ -54,8 +54,8 @@ export const ISOLATION_MUTANTS: readonly Mutant[] = [
     name: 'upgrade-never-settles',
     loses: 'the end of a probe whose connection was taken for another protocol (M8)',
     file: `${GPU}/probe.ts`,
-    find: 'await withDeadline(limit, () => this.#options.prober(target));',
-    replace: 'await this.#options.prober(limit.limitMs > 0 ? target : target);',
+    find: 'await withDeadline(limit, async () => {',
+    replace: 'await ((_limit, run) => run())(limit, async () => {',
     also: [
       {
         file: `${GPU}/probe.ts`,

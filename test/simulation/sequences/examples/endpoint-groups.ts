@@ -62,7 +62,8 @@ export const ENDPOINT_GROUPS: Examples = {
       just({
         gateway: {
           ...{ enabled: false, hold: '1m', maxHeld: 10, work: 'Header' },
-          ...{ keys: { secretName: 'callers' }, port: 'http', link: 'TLS' },
+          ...{ keys: { secretName: 'callers' }, port: 'http', link: 'TLS', routing: 'Session' },
+          publish: 'FileDiscovery',
         },
       }),
       ...[1, 3].map((coldWorkers) => just({ coldWorkers })),
