@@ -39,6 +39,7 @@ import type { FateOf, SimulatedWorld } from './world.ts';
 type Call = Parameters<FateOf>[0];
 
 const LIST_PATH = /^\/api\/v[01]\/instances\/(?:\?|$)/;
+const INSTANCES_PATH = /^\/api\/v[01]\/instances\//;
 const SLOW_MS = 1000;
 /** What the operator may remember of an object that is gone: events in series and lists that lag. */
 const FORGET_WITHIN_MS = 600_000;
@@ -246,8 +247,9 @@ export class Invariants {
 
   /** A process sends that request; what becomes of it is its fate. */
   sent({ side, machine, request }: Call, fate: Fate): void {
-    if (isHindrance(fate)) this.hindered();
-    if (hasWrongTime(fate)) this.#leaks.timeDoubted();
+    const misleads = hasWrongTime(fate) && fate.refusal === undefined && hasServiceTime(side, request);
+    if (isHindrance(fate) || misleads) this.hindered();
+    if (misleads) this.#leaks.timeDoubted();
     if (side === 'kube') {
       this.#workers.sent(machine, request);
       this.#refusedDecisions.sent(machine, request, fate);
@@ -304,7 +306,8 @@ export class Invariants {
     this.hindered();
     const until = this.#scene.now + AUDITED_WITHIN_MS;
     const isOf = (resource: string) => path.includes(`/${resource}`);
-    if (isOf('marketplaceaccounts') || isOf('gpuinstances')) this.#limits.blind(machine, until);
+    if (isOf('marketplaceaccounts') || isOf('gpuinstances'))
+      this.#limits.blind(machine, { until, knowsAccounts: isOf('gpuinstances') });
     if (isOf('marketplaceaccounts')) this.#permits.blind(machine, until);
     if (isOf('gpuinstances')) this.#blindUntil.set(machine, until);
   }
@@ -452,14 +455,18 @@ export class Invariants {
   }
 }
 
-/** Whether a call fails, takes so long that what it would have told comes late, or tells a wrong time. */
+/** Whether a call fails, or takes so long that what it would have told comes late. */
 function isHindrance(fate: Fate): boolean {
   const { loseRequest, loseResponse, lateMs, refusal, crash } = fate;
   return (
     [loseRequest, loseResponse, lateMs, refusal, crash].some((each) => each !== undefined) ||
-    hasWrongTime(fate) ||
     fate.requestMs + fate.responseMs > SLOW_MS
   );
+}
+
+/** Only good replies that show machines tell a process what time it is at the service (H2). */
+function hasServiceTime(side: Call['side'], { method, path }: Call['request']): boolean {
+  return side === 'market' && method === 'GET' && INSTANCES_PATH.test(path);
 }
 
 function hasWrongTime({ dateOffMs, ageSeconds }: Fate): boolean {

@@ -18,6 +18,8 @@ export class LeakWatch {
   readonly #scene: Scene;
   readonly #lists: CleanLists<number>;
   readonly #reported = new Set<number>();
+  /** What had its turn to be destroyed. */
+  readonly #turns = new Set<number>();
   #reader: Machine | undefined;
   #timeSettlesAt = 0;
 
@@ -36,9 +38,11 @@ export class LeakWatch {
     this.#lists.listed(machine, (id) => this.#scene.isListedFor(id, userId));
   }
 
-  /** Destroys leave one after the other, at the service's pace. */
+  /** Destroys leave one after the other, at the service's pace. One that is sent again is no progress for the others. */
   destroySent(id: number): void {
-    if (this.#lists.keys().includes(id)) this.#lists.acted();
+    if (!this.#lists.keys().includes(id) || this.#turns.has(id)) return;
+    this.#turns.add(id);
+    this.#lists.acted();
   }
 
   hindered(): void {

@@ -51,7 +51,11 @@ export class LimitWatch {
   }[] = [];
   #clockWrongAt = Number.NEGATIVE_INFINITY;
   readonly #accounts = new Map<string, AccountLimits>();
-  readonly #blindUntil = new WeakMap<Machine, number>();
+  /** Until when the copy that a process has of objects, or of accounts, may lack a change. */
+  readonly #blindUntil = {
+    objects: new WeakMap<Machine, number>(),
+    accounts: new WeakMap<Machine, number>(),
+  };
   /** Since when no object claims a machine. */
   readonly #unownedSince = new Map<number, number>();
   /** When an object claimed a machine that no object claimed before. */
@@ -94,8 +98,15 @@ export class LimitWatch {
   rentSent(machine: Machine, purchase: Purchase): void {
     const isFresh = this.#scene.now - (this.#listsSince.get(machine) ?? this.#scene.now) < FIRST_SWEEP_MS;
     const allowed = { ...this.#allowedNow(this.#scene.objects.get(purchase.uid)), isFresh };
-    const isBlind = this.#scene.now < (this.#blindUntil.get(machine) ?? 0);
-    this.#sent.set(purchaseKey(purchase), isBlind ? { ...allowed, limits: [], isPoor: false } : allowed);
+    const isBlindTo = (copies: WeakMap<Machine, number>) => this.#scene.now < (copies.get(machine) ?? 0);
+    const { objects, accounts } = this.#blindUntil;
+    const isBlind = isBlindTo(objects) || isBlindTo(accounts);
+    this.#sent.set(purchaseKey(purchase), {
+      ...allowed,
+      ...(isBlind && { limits: [] }),
+      // Credit is read from the service, and what has to remain of it from the account.
+      ...(isBlindTo(accounts) && { isPoor: false }),
+    });
   }
 
   /** A process asks for a list. */
@@ -108,9 +119,12 @@ export class LimitWatch {
     this.#clockWrongAt = this.#scene.now;
   }
 
-  /** A process may not know what the account allows until then. */
-  blind(machine: Machine, until: number): void {
-    this.#blindUntil.set(machine, until);
+  /** A process may not know until then what the account allows, or where it knows that, what objects have rented. */
+  blind(
+    machine: Machine,
+    { until, knowsAccounts }: { readonly until: number; readonly knowsAccounts: boolean },
+  ): void {
+    this.#blindUntil[knowsAccounts ? 'objects' : 'accounts'].set(machine, until);
   }
 
   /** By what its call left. A machine for which no call was seen to leave goes by what held when it was first seen. */
