@@ -146,11 +146,11 @@ function refuse(
     rule: 'refuse-adoption',
     fields,
     finding: { phase, reason, detail, machine: { type: 'none' } },
-    requeue: lookAgain(reason),
+    requeue: requeueAfter(reason),
   });
 }
 
-function lookAgain(reason: Reason): Requeue {
+function requeueAfter(reason: Reason): Requeue {
   if (BY_ACCOUNT.has(reason)) return { afterMs: REFUSED_AGAIN_MS };
   return BY_MACHINE.has(reason) ? { afterMs: TAKEN_AGAIN_MS } : { onList: true };
 }
