@@ -1,6 +1,7 @@
 /**
- * `npm run build`: the command `dist/gpu-rent.mjs`, one self-contained file (also for the image), and the modules that
- * the package exports, `dist/client.mjs` and `dist/simulator.mjs`, with their declarations in `dist/types`.
+ * `npm run build`: the command `dist/gpu-rent.mjs`, one self-contained file (also for the image, which preloads
+ * `dist/hold-signals.mjs`), and the modules that the package exports, `dist/client.mjs` and `dist/simulator.mjs`, with
+ * their declarations in `dist/types`.
  */
 import { execFileSync } from 'node:child_process';
 import { chmodSync, rmSync, statSync } from 'node:fs';
@@ -36,6 +37,12 @@ const COMMON: BuildOptions = {
   logLevel: 'warning',
 };
 await build({ ...COMMON, entryPoints: { 'gpu-rent': join(repository, 'src', 'cli', 'main.ts') } });
+// Loaded before everything else, so it brings nothing with it.
+const { banner: _banner, plugins: _plugins, ...PLAIN } = COMMON;
+await build({
+  ...PLAIN,
+  entryPoints: { 'hold-signals': join(repository, 'src', 'cli', 'hold-signals.ts') },
+});
 await build({
   ...COMMON,
   entryPoints: {

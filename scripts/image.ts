@@ -64,9 +64,8 @@ function bundle(): ReadonlyMap<string, Buffer> {
   execFileSync(process.execPath, [join(import.meta.dirname, 'build.ts')], {
     stdio: ['ignore', 'ignore', 'inherit'],
   });
-  const files = ['dist/gpu-rent.mjs', 'dist/gpu-rent.mjs.LEGAL.txt', 'LICENSE'].filter((path) =>
-    existsSync(join(repository, path)),
-  );
+  const built = ['gpu-rent.mjs', 'gpu-rent.mjs.LEGAL.txt', 'hold-signals.mjs'].map((name) => `dist/${name}`);
+  const files = [...built, 'LICENSE'].filter((path) => existsSync(join(repository, path)));
   return new Map(files.map((path) => [path.replace('dist/', ''), readFileSync(join(repository, path))]));
 }
 

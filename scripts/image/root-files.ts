@@ -88,13 +88,13 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
   MALLOC_ARENA_MAX: '2',
 };
 
-/**
- * The heap ends below the limit of the container: a leak then ends with a report of V8 in the log. The nursery of a picker,
- * which has much garbage and keeps little, does not grow to 64 MB; the operator keeps its own smaller still.
- */
 export const NODE_FLAGS: readonly string[] = [
+  // The heap ends below the limit of the container: a leak then ends with a report of V8 in the log.
   '--max-old-space-size-percentage=60',
+  // The nursery of a picker, which has much garbage and keeps little, does not grow to 64 MB; the operator keeps its own smaller still.
   '--max-semi-space-size=16',
+  // A SIGTERM that comes while the program is loaded is not lost.
+  '--import=/app/hold-signals.mjs',
 ];
 
 /** What the container runs by. `labels`: what the image is, as OCI's annotations name it. */
