@@ -272,3 +272,15 @@ test('reads the settings of a picker by the same rules, and names what cannot be
     '--bind-address: write a port',
   );
 });
+
+test('lets a picker of a pool have nothing of our own Envoy', () => {
+  expect(parsePickerConfig({ group: 'default/llm', tlsDirectory: '/tls' }, {}).group).toBe('default/llm');
+  expect(() => parsePickerConfig({ group: 'llm' }, {})).toThrow('write NAMESPACE/NAME of an EndpointGroup');
+  const group = 'default/llm';
+  for (const own of [{ envoy: 'envoy' }, { printEnvoyConfig: true }, { envoyAdminSocket: '/socket' }])
+    expect(() => parsePickerConfig({ group, ...own }, {})).toThrow('--group: leave out --envoy');
+  expect(() => parsePickerConfig({ group, watchNamespace: ['a'] }, {})).toThrow(
+    '--watch-namespace: leave it out',
+  );
+  expect(() => parsePickerConfig({ tlsDirectory: '/tls' }, {})).toThrow('--tls-directory: our own Envoy');
+});

@@ -1,4 +1,8 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { Agent, type RequestListener, request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { credentials } from '@grpc/grpc-js';
 import { afterEach, beforeAll, expect, test } from 'vitest';
 import type { EndpointGroup } from '../../src/api/v1alpha1/endpoint-group.ts';
 import { API_VERSION, endpointGroupResource } from '../../src/api/v1alpha1/names.ts';
@@ -6,12 +10,14 @@ import type { KubeObject } from '../../src/runtime/kube/kube-object.ts';
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 import { type GpuRentProcess, gpuRent, killStarted, logged } from '../builders/gpu-rent-process.ts';
 import { OperatorBench } from '../builders/running-operator.ts';
+import { selfSigned } from '../builders/self-signed.ts';
 import { until } from '../builders/until.ts';
 import type { ClusterAccess } from '../cluster/connect.ts';
 import { findFreePort } from '../cluster/free-port.ts';
 import { sharedCluster } from '../cluster/shared-cluster.ts';
 import { envoyBinary } from '../tools/envoy.ts';
 import { endpointBalancer } from './endpoint-balancer.ts';
+import { healthOf } from './grpc-health.ts';
 
 const API_KEY = 'key-of-the-marketplace';
 const LOOPBACK = '203.0.113.0/24=127.0.0.1';
@@ -214,4 +220,48 @@ test('a binary that is no Envoy is named with its flag', async () => {
   );
   expect(await run.exitCode).toBe(2);
   expect(run.output()).toContain('--envoy: /nowhere/envoy cannot be run (ENOENT): name an Envoy binary');
+});
+
+test('a picker of a pool serves its group alone, with TLS, and is ready when that is there', async () => {
+  const bench = await OperatorBench.open(cluster);
+  closing.push(() => bench.close());
+  const folder = await mkdtemp(join(tmpdir(), 'picker-tls-'));
+  closing.push(() => rm(folder, { recursive: true }));
+  const day = 86_400_000;
+  const at = Date.now();
+  const { cert, key } = selfSigned({
+    notBefore: new Date(at - day),
+    notAfter: new Date(at + day),
+    hostName: 'localhost',
+  });
+  await writeFile(join(folder, 'tls.crt'), cert);
+  await writeFile(join(folder, 'tls.key'), key);
+  const run = gpuRent(
+    ...['endpoint-picker', '--kubeconfig', cluster.kubeconfigPath, '--group', `${bench.namespace}/llm`],
+    ...['--bind-address', '127.0.0.1:0', '--metrics-bind-address', '127.0.0.1:0', '--tls-directory', folder],
+    ...['--drain-delay', '0s'],
+  );
+  const pages = await until('the picker started', () => logged(run, 'picker started'));
+  const port = String(pages['grpc']).split(':').at(-1) ?? '';
+  const health = (service: string) => healthOf(port, service, credentials.createSsl(Buffer.from(cert)));
+  const ready = await fetch(`${pages['metricsBindAddress']}/readyz`);
+  expect([ready.status, await ready.text()]).toEqual([
+    503,
+    expect.stringContaining('the group is not served'),
+  ]);
+  expect([await health('liveness'), await health('readiness')]).toEqual(['SERVING', 'NOT_SERVING']);
+  await bench.kube.create(endpointGroupResource, groupIn(bench.namespace));
+  await until('it is ready', async () => (await fetch(`${pages['metricsBindAddress']}/readyz`)).ok);
+  expect(await health('readiness')).toBe('SERVING');
+  run.child.kill('SIGTERM');
+  expect(await run.exitCode).toBe(0);
+});
+
+test('names a folder without certificates by its flag', async () => {
+  const run = gpuRent(
+    ...['endpoint-picker', '--kubeconfig', cluster.kubeconfigPath, '--group', 'default/llm'],
+    ...['--bind-address', '127.0.0.1:0', '--metrics-bind-address', '0', '--tls-directory', '/nowhere'],
+  );
+  expect(await run.exitCode).toBe(2);
+  expect(run.output()).toContain('--tls-directory: ENOENT');
 });

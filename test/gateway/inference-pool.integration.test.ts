@@ -1,14 +1,8 @@
 import { request as httpRequest, type IncomingMessage, type RequestListener } from 'node:http';
-import { fromBinary, toBinary } from '@bufbuild/protobuf';
-import { Client, credentials } from '@grpc/grpc-js';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import {
-  HealthCheckRequestSchema,
-  HealthCheckResponse_ServingStatus,
-  HealthCheckResponseSchema,
-} from '../../src/gateway/protocol/grpc/health_pb.js';
 import { until } from '../builders/until.ts';
 import { type GatewayBench, gatewayBench, NAMESPACE } from './gateway-bench.ts';
+import { healthOf } from './grpc-health.ts';
 
 const EXTENSIONS = 'type.googleapis.com/envoy.extensions';
 const DESTINATION = 'x-gateway-destination-endpoint';
@@ -271,21 +265,9 @@ test('learns from the proxy which worker served and failed', async () => {
 });
 
 test('says its health as the protocol asks', async () => {
-  const client = new Client(`127.0.0.1:${shared.grpcPort}`, credentials.createInsecure());
-  const check = (service: string) =>
-    new Promise<unknown>((resolve) => {
-      client.makeUnaryRequest(
-        '/grpc.health.v1.Health/Check',
-        (bytes: Uint8Array) => Buffer.from(bytes),
-        (bytes) => fromBinary(HealthCheckResponseSchema, bytes).status,
-        toBinary(HealthCheckRequestSchema, { $typeName: 'grpc.health.v1.HealthCheckRequest', service }),
-        (error, status) => resolve(error ? error.code : status),
-      );
-    });
   for (const service of ['', 'liveness', 'readiness', 'envoy.service.ext_proc.v3.ExternalProcessor'])
-    expect(await check(service)).toBe(HealthCheckResponse_ServingStatus.SERVING);
-  expect(await check('other')).toBe(5);
-  client.close();
+    expect(await healthOf(shared.grpcPort, service)).toBe('SERVING');
+  expect(await healthOf(shared.grpcPort, 'other')).toBe('5');
 });
 
 test('refuses requests of a group whose workers take TLS alone', async () => {

@@ -1,4 +1,10 @@
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import {
+  request as httpRequest,
+  type IncomingMessage,
+  type RequestListener,
+  type ServerResponse,
+} from 'node:http';
+import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { until } from '../builders/until.ts';
@@ -114,6 +120,28 @@ test('passes bodies on that are longer than the buffer, byte for byte', async ()
   expect(await reply.json()).toMatchObject({ url: '/v1/completions', bytes: long.length });
   await until('it has ended', () => isIdle('long'));
   expect(workOf('long')).toBe('x'.charCodeAt(0));
+});
+
+test('waits for a body that comes in pieces', async () => {
+  const says = answering((body, response) => response.end(String(body.length)));
+  const url = await served('pieces', says);
+  for (const pieces of [3, 60]) {
+    const body = Readable.from(
+      (async function* () {
+        for (let at = 0; at < pieces; at++) {
+          yield Buffer.from('x'.repeat(50_000));
+          await new Promise((resolve) => setImmediate(resolve));
+        }
+      })(),
+    );
+    const headers = { 'content-type': 'application/json' };
+    const reply = await new Promise<IncomingMessage>((resolve, reject) => {
+      const sent = httpRequest(`${url}/v1/completions`, { method: 'POST', headers }, resolve);
+      sent.on('error', reject);
+      body.pipe(sent);
+    });
+    expect((await bodyOf(reply)).toString()).toBe(String(pieces * 50_000));
+  }
 });
 
 test('lets the worker answer what is no JSON, and counts it by its bytes', async () => {
