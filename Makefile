@@ -6,7 +6,7 @@ RUN := PATH="$(CURDIR)/node_modules/.bin:$$PATH" exec node
 
 .DEFAULT_GOAL := help
 
-.PHONY: help npm install check test demo demo-endpoint demo-gateway playground simulate verify-all generate format build image release-rehearsal bench clean
+.PHONY: help npm install check test demo demo-endpoint demo-gateway playground simulate verify-all generate format build image release-rehearsal bench bench-gateway clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,6 +48,9 @@ verify-all: $(INSTALLED) ## Everything too long for CI: hours (ONLY=mutants for 
 
 bench: $(INSTALLED) ## Measure the operator as a process: memory, event loop, requests, latency
 	@npm run --silent bench
+
+bench-gateway: $(INSTALLED) ## Measure the gateway by itself and beside others (TRACE=1: replay ten minutes of bursts)
+	@npm run --silent bench:gateway -- $(if $(TRACE),--trace)
 
 generate: $(INSTALLED) ## Write CRDs, chart and reference from the zod sources
 	@$(RUN) scripts/generate.ts

