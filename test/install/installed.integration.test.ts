@@ -117,6 +117,7 @@ describe.skipIf(!canRun)('the installed chart', () => {
         .map((line) => line.trim()),
     ).toEqual([
       'gpu-rental-in-use',
+      'gpu-rental-operator-configmaps',
       'gpu-rental-operator-limits',
       'gpu-rental-operator-price-floor',
       'gpu-rental-operator-protection',
@@ -124,6 +125,7 @@ describe.skipIf(!canRun)('the installed chart', () => {
       'gpu-rental-operator-secrets',
       'gpu-rental-operator-services',
       'gpu-rental-operator-slices',
+      'gpu-rental-operator-wakes',
     ]);
   });
 
