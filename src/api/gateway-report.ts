@@ -73,8 +73,11 @@ export const gatewayReply = z.object({
     z.object({
       namespace: name,
       name,
-      /** In flight through the other pickers, together; a worker that has nothing of theirs is left out. */
-      workers: z.array(z.object({ name, requests, work: amount })),
+      /**
+       * In flight through the other pickers, together, and the largest `perf` that one of them has measured. A worker of
+       * which there is neither is left out.
+       */
+      workers: z.array(z.object({ name, requests, work: amount, perf: amount.optional() })),
     }),
   ),
 });

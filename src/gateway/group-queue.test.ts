@@ -15,6 +15,15 @@ const picksOf = (effects: readonly Effect[]) =>
 const refusalsOf = (effects: readonly Effect[]) =>
   effects.flatMap((effect) => (effect.type === 'refuse' ? [[effect.id, effect.refusal.code]] : []));
 
+test('requests wait for a worker that is ready while no other can be started', () => {
+  const queue = queueWith({ expectedPerf: 1, maxQueueTimeMs: 0 });
+  queue.setWorkers(ready('w1'), 0);
+  queue.setBlocked({ reason: 'NoOffers', message: 'none' }, 0);
+  queue.arrive({ id: 'a', work: 1 }, 1);
+  expect(queue.arrive({ id: 'b', work: 1 }, 1)).toEqual([]);
+  expect(picksOf(queue.end('a', { worker: 'w1', failed: false }, 2))).toEqual([['b', 'w1']]);
+});
+
 describe('a group without a ready worker', () => {
   test('holds requests, wakes once, and serves them in their order when one comes', () => {
     const queue = queueWith();
@@ -276,6 +285,18 @@ describe('the speed of workers', () => {
     expect(queue.report(20_000).workers).toEqual([]);
   });
 
+  test('is that of the whole worker, also where most of its work is of other pickers', () => {
+    const queue = queueWith({ expectedPerf: 1_000, maxQueueTimeMs: 0 });
+    queue.setWorkers(ready('w1'), 0);
+    for (let second = 0; second < 16; second += 1) {
+      queue.setOthers({ count: 1, workers: new Map([['w1', { work: 9 }]]) }, second * 1000);
+      queue.arrive({ id: `r${second}`, work: 3 }, second * 1000);
+      queue.end(`r${second - 1}`, { worker: 'w1', failed: false }, second * 1000 + 500);
+    }
+    // A quarter of its work, in two thirds of the time.
+    expect(queue.report(16_000).workers[0]?.perf).toBeGreaterThan(9);
+  });
+
   test('picks the worker that has done a request first, also where another one has less work', () => {
     const queue = measured(10, { expectedPerf: 1, maxQueueTimeMs: 60_000, maxHeld: 100 });
     queue.setWorkers(ready('w1', 'w2'), 100_000);
@@ -285,7 +306,7 @@ describe('the speed of workers', () => {
   });
 
   test('limits a worker in place of expectedPerf', () => {
-    const queue = measured(3, { expectedPerf: 1_000 });
+    const queue = measured(3, { expectedPerf: 12, maxHeld: 100 });
     queue.arrive({ id: 'a', work: 7 }, 100_000);
     expect(queue.arrive({ id: 'b', work: 1 }, 100_000)).toEqual([]);
   });
@@ -358,10 +379,10 @@ describe('a worker that became ready', () => {
     drained.setWorkers(ready('w1', 'w2'), 200_000);
     expect(shareOf(drained, 203_000)).toBe(2);
     const failed = joined();
-    failed.setOthers({ count: 1, work: new Map([['w1', 5]]) }, 200_000);
+    failed.setOthers({ count: 1, workers: new Map([['w1', { work: 5 }]]) }, 200_000);
     failed.arrive({ id: 'f', work: 1 }, 200_000);
     failed.end('f', { worker: 'w2', failed: true }, 200_000);
-    failed.setOthers({ count: 0, work: new Map() }, 200_000);
+    failed.setOthers({ count: 0, workers: new Map() }, 200_000);
     expect(shareOf(failed, 213_000)).toBe(2);
   });
 });
@@ -453,27 +474,48 @@ describe('workers that other pickers use as well', () => {
   test('are chosen by the work that they have from all of them', () => {
     const queue = queueWith();
     queue.setWorkers(ready('w1', 'w2'), 0);
-    queue.setOthers({ count: 1, work: new Map([['w1', 10]]) }, 0);
+    queue.setOthers({ count: 1, workers: new Map([['w1', { work: 10 }]]) }, 0);
     expect(picksOf(queue.arrive({ id: 'a', work: 1 }, 1))).toEqual([['a', 'w2', 'w1']]);
   });
 
   test('are left a part for each of the others, until it is known what they take', () => {
     const queue = queueWith({ expectedPerf: 1, maxQueueTimeMs: 7_000, maxHeld: 100 });
     queue.setWorkers(ready('w1'), 0);
-    queue.setOthers({ count: 1, work: new Map() }, 0);
+    queue.setOthers({ count: 1, workers: new Map() }, 0);
     for (let each = 0; each < 20; each += 1) queue.arrive({ id: `r${each}`, work: 1 }, 1);
     expect(queue.inFlightRequests()).toBe(4);
-    queue.setOthers({ count: 1, work: new Map() }, 1_000);
+    queue.setOthers({ count: 1, workers: new Map() }, 1_000);
     expect(queue.inFlightRequests()).toBe(6);
-    queue.setOthers({ count: 0, work: new Map() }, 2_000);
+    queue.setOthers({ count: 0, workers: new Map() }, 2_000);
     expect(queue.inFlightRequests()).toBe(8);
+  });
+
+  test('let a picker have its part, a request at a time, also where others fill them', () => {
+    const queue = queueWith({ expectedPerf: 1, maxQueueTimeMs: 6_000 });
+    queue.setWorkers(ready('w1'), 0);
+    const others = { count: 2, workers: new Map([['w1', { work: 7 }]]) };
+    const inFlight = [0, 1, 2, 3, 4].map((second) => {
+      queue.setOthers(others, second * 1000);
+      for (const part of ['a', 'b']) queue.arrive({ id: `${part}${second}`, work: 1 }, second * 1000);
+      return queue.inFlightRequests();
+    });
+    expect(inFlight).toEqual([1, 2, 3, 3, 3]);
+  });
+
+  test('are as fast as the picker says that has measured the most', () => {
+    const queue = queueWith({ expectedPerf: 1, maxQueueTimeMs: 1_000 });
+    queue.setWorkers(ready('w1'), 0);
+    queue.setOthers({ count: 0, workers: new Map([['w1', { work: 0, perf: 4 }]]) }, 0);
+    for (let each = 0; each < 9; each += 1) queue.arrive({ id: `r${each}`, work: 1 }, 1);
+    expect(queue.inFlightRequests()).toBe(5);
   });
 
   test('accept nothing while all of it takes longer than maxQueueTime, and again when it is less', () => {
     const queue = queueWith({ expectedPerf: 1, maxQueueTimeMs: 5_000 });
     queue.setWorkers(ready('w1'), 0);
-    queue.setOthers({ count: 1, work: new Map([['w1', 6]]) }, 0);
+    queue.arrive({ id: 'own', work: 3 }, 0);
+    queue.setOthers({ count: 1, workers: new Map([['w1', { work: 6 }]]) }, 0);
     expect(queue.arrive({ id: 'a', work: 1 }, 1)).toEqual([]);
-    expect(picksOf(queue.setOthers({ count: 1, work: new Map() }, 2))).toEqual([['a', 'w1']]);
+    expect(picksOf(queue.setOthers({ count: 1, workers: new Map() }, 2))).toEqual([['a', 'w1']]);
   });
 });

@@ -1,7 +1,7 @@
 import type { MicroDollars } from '../lib/money.ts';
 import { type Charge, type Held, HeldRequests } from './held-requests.ts';
 import { hashOf, SessionWorkers } from './session-workers.ts';
-import { WorkerSpeed } from './worker-speed.ts';
+import { type DoneRequest, WorkerSpeed } from './worker-speed.ts';
 
 /** A worker as the queue sees it. */
 export interface WorkerView {
@@ -31,8 +31,8 @@ export interface Blocked {
 /** What is known of the other pickers of a group. */
 export interface OtherPickers {
   readonly count: number;
-  /** Work that workers have through them, by name; a worker that has none is left out. */
-  readonly work: ReadonlyMap<string, number>;
+  /** What workers have through them, together, and the speed that one of them has measured; by name. */
+  readonly workers: ReadonlyMap<string, { readonly work: number; readonly perf?: number | undefined }>;
 }
 
 export interface Arrival {
@@ -102,6 +102,7 @@ export interface QueueReport {
 interface InFlight {
   readonly work: number;
   readonly worker: string;
+  readonly since: number;
   readonly charge: Charge;
 }
 
@@ -124,9 +125,10 @@ interface WorkerState {
   /** From this picker. */
   requests: number;
   work: number;
-  /** Work that it had from other pickers when that was last known, and from this one then. */
+  /** Work that it had from other pickers when that was last known, from this one then, and the speed that they measured. */
   others: number;
   sharedWork: number;
+  othersPerf: number | undefined;
   isReady: boolean;
   isListed: boolean;
   /** From when on its share grows. */
@@ -161,7 +163,7 @@ export class GroupQueue {
   readonly #held = new HeldRequests();
   readonly #sessions = new SessionWorkers();
   readonly #inFlight = new Map<string, InFlight>();
-  #others: OtherPickers = { count: 0, work: new Map() };
+  #others: OtherPickers = { count: 0, workers: new Map() };
   /** Of workers that were not measured. */
   #typicalPerf: number | undefined;
   #arrivedWork = 0;
@@ -216,9 +218,12 @@ export class GroupQueue {
     this.#others = others;
     for (const worker of this.#workers.values()) {
       pass(worker, now);
-      worker.others = others.work.get(worker.name) ?? 0;
+      const shared = others.workers.get(worker.name);
+      worker.others = shared?.work ?? 0;
+      worker.othersPerf = shared?.perf;
       worker.sharedWork = worker.work;
     }
+    this.#setTypicalPerf();
     return this.#advanceAll(now);
   }
 
@@ -257,7 +262,7 @@ export class GroupQueue {
     const worker = this.#workers.get(one.worker);
     if (!worker) return this.#advance(now);
     this.#release(worker, one.work, now);
-    if (isDoneBy(worker.name, ending)) this.#measure(worker, work, now);
+    if (isDoneBy(worker.name, ending)) this.#measure(worker, { work, tookMs: now - one.since }, now);
     const effects = this.#advance(now);
     this.#rest(worker);
     return effects;
@@ -317,9 +322,9 @@ export class GroupQueue {
     const startsAt = isKnown && (state.isReady || !isReady) ? state.startsAt : now;
     if (isKnown) return { ...state, isReady, startsAt };
     const { requests = 0, work = 0 } = state ?? {};
-    const others = this.#others.work.get(name) ?? 0;
+    const { work: others = 0, perf: othersPerf } = this.#others.workers.get(name) ?? {};
     return {
-      ...{ name, hash: hashOf(name), requests, work, others, isReady, startsAt },
+      ...{ name, hash: hashOf(name), requests, work, others, othersPerf, isReady, startsAt },
       ...{ speed: new WorkerSpeed(), sharedWork: work, isListed: true, failure: undefined },
     };
   }
@@ -357,14 +362,18 @@ export class GroupQueue {
     if (worker.requests === 0 && !worker.isListed) this.#workers.delete(worker.name);
   }
 
-  #measure({ speed }: WorkerState, work: number, now: number): void {
-    if (speed.done(work, this.#settings.maxQueueTimeMs, now)) this.#setTypicalPerf();
+  #measure({ speed }: WorkerState, request: DoneRequest, now: number): void {
+    if (speed.done(request, this.#settings.maxQueueTimeMs, now)) this.#setTypicalPerf();
   }
 
   #setTypicalPerf(): void {
     const { expectedPerf } = this.#settings;
     const isExpected = expectedPerf !== undefined && expectedPerf > 0;
-    const measured = isExpected ? [] : [...this.#workers.values()].flatMap(measuredPerf);
+    const measured = isExpected
+      ? []
+      : [...this.#workers.values()].flatMap((worker) =>
+          worker.isListed ? (measuredPerf(worker) ?? []) : [],
+        );
     const mean = measured.reduce((sum, perf) => sum + perf, 0) / measured.length;
     this.#typicalPerf = isExpected ? expectedPerf : measured.length > 0 ? mean : undefined;
   }
@@ -378,7 +387,8 @@ export class GroupQueue {
 
   #rest(worker: WorkerState): void {
     const { requests, speed } = worker;
-    speed.rest({ requests, work: knownWorkOf(worker), isFull: !this.#accepts(worker) });
+    const isFull = this.#perfOf(worker) === undefined ? undefined : !this.#accepts(worker);
+    speed.rest({ requests, work: knownWorkOf(worker), isFull });
   }
 
   #advance(now: number): readonly Effect[] {
@@ -402,7 +412,7 @@ export class GroupQueue {
       if (!held || !worker) break;
       const { id, work, since, session } = held;
       const charge = this.#held.serve(held);
-      this.#inFlight.set(id, { work, worker: worker.name, charge });
+      this.#inFlight.set(id, { work, worker: worker.name, since: now, charge });
       pass(worker, now);
       worker.requests += 1;
       worker.work += work;
@@ -436,7 +446,16 @@ export class GroupQueue {
   #accepts(worker: WorkerState): boolean {
     const perf = this.#perfOf(worker);
     if (perf === undefined) return true;
-    return (this.#allWorkOf(worker) / perf) * 1000 <= this.#settings.maxQueueTimeMs;
+    const limit = (perf * this.#settings.maxQueueTimeMs) / 1000;
+    return this.#allWorkOf(worker) <= limit || this.#isWithinPart(worker, limit);
+  }
+
+  /**
+   * Whether a picker has less than its part of a full worker: then it takes one more each time that the pickers learn of each
+   * other, and those that have more take none until the limit is kept again. Who came first would keep the others out.
+   */
+  #isWithinPart({ work, sharedWork }: WorkerState, limit: number): boolean {
+    return work <= Math.min(sharedWork, limit / (this.#others.count + 1));
   }
 
   /** Seconds until it has done what it has and this as well; by work alone where no speed is known. */
@@ -454,8 +473,8 @@ export class GroupQueue {
     return knownWorkOf(worker) + given * this.#others.count;
   }
 
-  #perfOf({ speed }: WorkerState): number | undefined {
-    return speed.perf() ?? this.#typicalPerf;
+  #perfOf(worker: WorkerState): number | undefined {
+    return measuredPerf(worker) ?? this.#typicalPerf;
   }
 
   /** Where a worker is ready they wait for it: it comes free. */
@@ -500,9 +519,10 @@ function pass(worker: WorkerState, now: number): void {
   worker.speed.pass(all > 0 ? worker.work / all : 1, now);
 }
 
-function measuredPerf({ isListed, speed }: WorkerState): readonly number[] {
-  const perf = isListed ? speed.perf() : undefined;
-  return perf === undefined ? [] : [perf];
+/** By this picker or another one: who has little there measures nothing, or too little. */
+function measuredPerf({ speed, othersPerf }: WorkerState): number | undefined {
+  const own = speed.perf();
+  return own === undefined || othersPerf === undefined ? (own ?? othersPerf) : Math.max(own, othersPerf);
 }
 
 /** Whether a request was done by the worker that it was given to, so that it tells of its speed. */

@@ -14,20 +14,60 @@ export interface Charge {
   readonly contest: number;
 }
 
-interface Node {
+interface Link<T> {
+  readonly item: T;
+  before: Link<T> | undefined;
+  after: Link<T> | undefined;
+}
+
+/** A line from which any item leaves at the same cost: the first one of a Map is found past all that were deleted. */
+class Line<T> {
+  count = 0;
+  #first: Link<T> | undefined;
+  #last: Link<T> | undefined;
+
+  first(): T | undefined {
+    return this.#first?.item;
+  }
+
+  last(): T | undefined {
+    return this.#last?.item;
+  }
+
+  add(item: T): Link<T> {
+    const link: Link<T> = { item, before: this.#last, after: undefined };
+    if (this.#last) this.#last.after = link;
+    else this.#first = link;
+    this.#last = link;
+    this.count += 1;
+    return link;
+  }
+
+  /** `link` is of this line. */
+  remove({ before, after }: Link<T>): void {
+    if (before) before.after = after;
+    else this.#first = after;
+    if (after) after.before = before;
+    else this.#last = before;
+    this.count -= 1;
+  }
+}
+
+interface Entry {
   readonly held: Held;
   readonly place: number;
-  readonly caller: Caller;
-  before: Node | undefined;
-  after: Node | undefined;
 }
 
 interface Caller {
   /** Work served since requests began to wait, from a common start. */
   served: number;
-  count: number;
-  oldest: Node | undefined;
-  newest: Node | undefined;
+  readonly line: Line<Entry>;
+}
+
+interface Place {
+  readonly caller: Caller;
+  readonly inAll: Link<Entry>;
+  readonly inLine: Link<Entry>;
 }
 
 /**
@@ -39,29 +79,29 @@ interface Caller {
  */
 export class HeldRequests {
   /** In the order of their arrival. */
-  readonly #nodes = new Map<string, Node>();
+  readonly #all = new Line<Entry>();
+  readonly #places = new Map<string, Place>();
   readonly #callers = new Map<string, Caller>();
   /** What the caller had been served whose turn was last. */
   #turn = 0;
   #contest = 0;
-  #places = 0;
+  #count = 0;
 
   get size(): number {
-    return this.#nodes.size;
+    return this.#places.size;
   }
 
   has(id: string): boolean {
-    return this.#nodes.has(id);
+    return this.#places.has(id);
   }
 
   /** The one that waits longest. */
   oldest(): Held | undefined {
-    const [node] = this.#nodes.values();
-    return node?.held;
+    return this.#all.first()?.held;
   }
 
   all(): readonly Held[] {
-    return [...this.#nodes.values()].map(({ held }) => held);
+    return [...this.#places.values()].map(({ inAll }) => inAll.item.held);
   }
 
   work(): number {
@@ -70,37 +110,30 @@ export class HeldRequests {
 
   add(held: Held): void {
     const caller = this.#callers.get(held.caller) ?? this.#enter(held.caller);
-    if (caller.count === 0) caller.served = Math.max(caller.served, this.#turn);
-    this.#places += 1;
-    const node = { held, place: this.#places, caller, before: caller.newest, after: undefined };
-    if (caller.newest) caller.newest.after = node;
-    caller.newest = node;
-    caller.oldest ??= node;
-    caller.count += 1;
-    this.#nodes.set(held.id, node);
+    if (caller.line.count === 0) caller.served = Math.max(caller.served, this.#turn);
+    this.#count += 1;
+    const entry = { held, place: this.#count };
+    this.#places.set(held.id, { caller, inAll: this.#all.add(entry), inLine: caller.line.add(entry) });
   }
 
   /** Takes a request out that gets no worker. */
   remove(id: string): Held | undefined {
-    const node = this.#nodes.get(id);
-    if (!node) return undefined;
-    const { caller, before, after } = node;
-    if (before) before.after = after;
-    else caller.oldest = after;
-    if (after) after.before = before;
-    else caller.newest = before;
-    caller.count -= 1;
-    this.#nodes.delete(id);
-    if (this.#nodes.size === 0) this.#settle();
-    return node.held;
+    const place = this.#places.get(id);
+    if (!place) return undefined;
+    const { caller, inAll, inLine } = place;
+    this.#all.remove(inAll);
+    caller.line.remove(inLine);
+    this.#places.delete(id);
+    if (this.#places.size === 0) this.#settle();
+    return inAll.item.held;
   }
 
   /** Whose turn it is. */
   next(): Held | undefined {
     let best: Caller | undefined;
     for (const caller of this.#callers.values())
-      if (caller.count > 0 && (!best || isEarlier(caller, best))) best = caller;
-    return best?.oldest?.held;
+      if (caller.line.count > 0 && (!best || isEarlier(caller, best))) best = caller;
+    return best?.line.first()?.held;
   }
 
   /** Takes a request out that gets a worker: its caller has had its turn. */
@@ -123,13 +156,14 @@ export class HeldRequests {
 
   /** The newest request of the caller that has the most of them; of equal ones that of `id`. */
   mostOf(id: string): Held | undefined {
-    let most = this.#nodes.get(id)?.caller;
-    for (const caller of this.#callers.values()) if (!most || caller.count > most.count) most = caller;
-    return most?.newest?.held;
+    let most = this.#places.get(id)?.caller;
+    for (const caller of this.#callers.values())
+      if (!most || caller.line.count > most.line.count) most = caller;
+    return most?.line.last()?.held;
   }
 
   #enter(name: string): Caller {
-    const caller: Caller = { served: this.#turn, count: 0, oldest: undefined, newest: undefined };
+    const caller: Caller = { served: 0, line: new Line() };
     this.#callers.set(name, caller);
     return caller;
   }
@@ -144,5 +178,5 @@ export class HeldRequests {
 
 function isEarlier(one: Caller, other: Caller): boolean {
   if (one.served !== other.served) return one.served < other.served;
-  return (one.oldest?.place ?? 0) < (other.oldest?.place ?? 0);
+  return (one.line.first()?.place ?? 0) < (other.line.first()?.place ?? 0);
 }

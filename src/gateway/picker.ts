@@ -129,8 +129,8 @@ export class Picker {
   shareWorkers({ pickers, groups }: GatewayReply): void {
     const replied = new Map(groups.map((group) => [objectKey(group), group.workers]));
     for (const [key, group] of this.#groups) {
-      const work = new Map((replied.get(key) ?? []).map((worker) => [worker.name, worker.work]));
-      group.setOthers({ count: pickers - 1, work });
+      const workers = new Map((replied.get(key) ?? []).map((worker) => [worker.name, worker]));
+      group.setOthers({ count: pickers - 1, workers });
     }
   }
 

@@ -47,6 +47,7 @@ export class WatchedQueue {
   readonly #held = new Map<string, Asked>();
   readonly #running = new Map<string, Running>();
   readonly #answered = new Set<string>();
+  readonly #picked: string[] = [];
   readonly #failedAt = new Map<string, number>();
   readonly #startsAt = new Map<string, number>();
   readonly #sharedWork = new Map<string, number>();
@@ -55,7 +56,7 @@ export class WatchedQueue {
   readonly #homes: Map<string, string>;
   #settings: QueueSettings;
   #workers: readonly WorkerView[] = [];
-  #others: OtherPickers = { count: 0, work: new Map() };
+  #others: OtherPickers = { count: 0, workers: new Map() };
   #blocked: Blocked | undefined;
   /** From a common start; new ones whenever none waits. */
   #served = new Map<string, Share>();
@@ -141,13 +142,42 @@ export class WatchedQueue {
     return [...this.#running.values()];
   }
 
+  /** Requests that were picked for since the last call, and run. */
+  newlyRunning(): readonly Running[] {
+    return this.#picked.splice(0).flatMap((id) => this.#running.get(id) ?? []);
+  }
+
+  /** How many wait of each caller. */
+  heldByCaller(): ReadonlyMap<string, number> {
+    const counts = new Map<string, number>();
+    for (const { caller = '' } of this.#held.values()) counts.set(caller, (counts.get(caller) ?? 0) + 1);
+    return counts;
+  }
+
+  /** Work that was done or is under way, as it is reported. */
+  reportedWork(): number {
+    const { arrivedWork, overestimatedWork } = this.#queue.report(0);
+    return arrivedWork - overestimatedWork;
+  }
+
   answered(): readonly string[] {
     return [...this.#answered];
   }
 
-  /** What the other pickers are to know of it. */
   workOfWorkers(): ReadonlyMap<string, number> {
     return new Map(this.#queue.report(0).workers.map(({ name, work }) => [name, work]));
+  }
+
+  /** What the operator tells one picker of the others. */
+  static sharedBy(others: readonly WatchedQueue[]): OtherPickers {
+    const workers = new Map<string, { readonly work: number; readonly perf?: number | undefined }>();
+    for (const { name, work, perf } of others.flatMap((other) => other.#queue.report(0).workers)) {
+      const before = workers.get(name);
+      const perfs = [perf ?? [], before?.perf ?? []].flat();
+      const most = perfs.length > 0 ? { perf: Math.max(...perfs) } : {};
+      workers.set(name, { work: work + (before?.work ?? 0), ...most });
+    }
+    return { count: others.length, workers };
   }
 
   /** Of workers that were measured. */
@@ -257,6 +287,7 @@ export class WatchedQueue {
     this.#demand('choice', candidates.join() === right, `${candidates.join()}; best: ${right}`);
     if (one.session !== undefined) this.#sessions.set(one.session, candidates[0] ?? '');
     this.#running.set(id, { id, work, candidates, share: next.share });
+    this.#picked.push(id);
   }
 
   /** Where a session has to go: where it went before, else where all pickers send it that know the same workers. */
@@ -368,17 +399,25 @@ export class WatchedQueue {
   }
 
   #accepts(name: string): boolean {
-    const speed = this.#speed(name);
-    return speed === undefined || (this.#load(name) / speed) * 1000 <= this.#settings.maxQueueTimeMs;
+    const speed = this.speed(name);
+    if (speed === undefined) return true;
+    const limit = (speed * this.#settings.maxQueueTimeMs) / 1000;
+    const part = Math.min(this.#sharedWork.get(name) ?? 0, limit / (this.#others.count + 1));
+    return this.#load(name) <= limit || this.#ownWork(name) <= part;
   }
 
   /** Of those without a speed of their own: what is expected of them, else what the others do on average. */
-  #speed(name: string): number | undefined {
-    const own = this.#speeds.get(name);
+  speed(name: string): number | undefined {
+    const own = this.#measured(name);
     if (own !== undefined) return own;
     if (this.#settings.expectedPerf !== undefined) return this.#settings.expectedPerf;
-    const known = this.#workers.flatMap((worker) => this.#speeds.get(worker.name) ?? []);
+    const known = this.#workers.flatMap((worker) => this.#measured(worker.name) ?? []);
     return known.length > 0 ? known.reduce((total, speed) => total + speed, 0) / known.length : undefined;
+  }
+
+  #measured(name: string): number | undefined {
+    const all = [this.#speeds.get(name) ?? [], this.#others.workers.get(name)?.perf ?? []].flat();
+    return all.length > 0 ? Math.max(...all) : undefined;
   }
 
   #ownWork(name: string): number {
@@ -389,7 +428,7 @@ export class WatchedQueue {
   #load(name: string): number {
     const own = this.#ownWork(name);
     const given = Math.max(0, own - (this.#sharedWork.get(name) ?? 0));
-    return own + (this.#others.work.get(name) ?? 0) + given * this.#others.count;
+    return own + (this.#others.workers.get(name)?.work ?? 0) + given * this.#others.count;
   }
 
   #isShunned(name: string, now: number): boolean {
@@ -399,7 +438,7 @@ export class WatchedQueue {
   #wait(name: string, work: number, now: number): number {
     const age = now - (this.#startsAt.get(name) ?? now);
     const share = Math.min(1, Math.max(0.1, age / SLOW_START_MS));
-    return (this.#load(name) + work) / ((this.#speed(name) ?? 1) * share);
+    return (this.#load(name) + work) / ((this.speed(name) ?? 1) * share);
   }
 
   #compare(one: string, other: string, work: number, now: number): number {

@@ -5,7 +5,7 @@ import { playGateway } from './world.ts';
 /** FIRST_SEED and SEEDS look at others, and at more of them. */
 const { first, count } = readStrictly(process.env, (reader) => ({
   first: reader.seed('FIRST_SEED') ?? 1,
-  count: reader.whole('SEEDS', 1, LARGEST_SEED) ?? 300,
+  count: reader.whole('SEEDS', 1, LARGEST_SEED) ?? 150,
 }));
 
 test('no seed of the gateway breaks a promise of its queue', () => {

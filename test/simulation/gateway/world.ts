@@ -1,6 +1,7 @@
 import type { OtherPickers, QueueSettings, WorkerView } from '../../../src/gateway/group-queue.ts';
 import { seededRandom } from '../../../src/lib/random.ts';
 import { Chance } from '../chance.ts';
+import { playServed } from './served-world.ts';
 import { BrokenPromise, WatchedQueue } from './watched-queue.ts';
 
 const STEPS = 120;
@@ -148,14 +149,9 @@ class GatewayWorld {
   /** What the others have now arrives some time later. */
   #exchange(): void {
     const picker = this.#picker();
-    const work = new Map<string, number>();
-    const others = this.#pickers.filter((each) => each !== picker);
-    for (const other of others) {
-      for (const [name, its] of other.workOfWorkers())
-        if (its > 0) work.set(name, (work.get(name) ?? 0) + its);
-    }
+    const others = WatchedQueue.sharedBy(this.#pickers.filter((each) => each !== picker));
     const at = this.#now + this.#chance.oneOf([50, 1_000, 6_000]);
-    this.#letters = [...this.#letters, { at, picker, others: { count: others.length, work } }];
+    this.#letters = [...this.#letters, { at, picker, others }];
   }
 
   #block(): void {
@@ -215,10 +211,14 @@ class GatewayWorld {
   }
 }
 
-/** Plays the world of a seed; the promise that broke in it, if one did. What else is thrown breaks `noError`. */
+/** One served world takes the time of many others. */
+const OTHERS_PER_SERVED = 6;
+
+/** Plays the worlds of a seed; the promise that broke in them, if one did. What else is thrown breaks `noError`. */
 export function playGateway(seed: number): BrokenPromise | undefined {
   try {
     new GatewayWorld(seed).play();
+    if (seed % OTHERS_PER_SERVED === 0) playServed(seed);
     return undefined;
   } catch (error) {
     return error instanceof BrokenPromise ? error : new BrokenPromise('noError', String(error));

@@ -2,6 +2,7 @@ import { ACCESS_MUTANTS } from './access-mutants.ts';
 import { ACCOUNT_MUTANTS } from './account-mutants.ts';
 import { BROKEN_MUTANTS } from './broken-mutants.ts';
 import { DRIFT_MUTANTS } from './drift-mutants.ts';
+import { GATEWAY_MUTANTS } from './gateway-mutants.ts';
 import { GONE_MUTANTS } from './gone-mutants.ts';
 import { GROUP_MUTANTS } from './group-mutants.ts';
 import { ISOLATION_MUTANTS } from './isolation-mutants.ts';
@@ -30,6 +31,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...OUTSIDE_MUTANTS,
   ...RESTRAINT_MUTANTS,
   ...QUEUE_MUTANTS,
+  ...GATEWAY_MUTANTS,
   ...ISOLATION_MUTANTS,
   ...OUTAGE_MUTANTS,
   ...TENANT_MUTANTS,

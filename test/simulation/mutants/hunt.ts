@@ -1,8 +1,9 @@
 /**
  * Looks for a violation until one is found or the processor time is used up; the last line on stdout is the kill,
  * or null. Run inside a workspace, so that the production code it imports is the mutated one.
- * Arguments: seconds, and as JSON what is tried first.
+ * Arguments: seconds, where to look (`operator` or `gateway`), and as JSON what is tried first.
  */
+import { playGateway } from '../gateway/world.ts';
 import { runSchedule } from '../schedule.ts';
 import { play } from '../stories/play.ts';
 import { STORIES } from '../stories/stories.ts';
@@ -10,7 +11,7 @@ import type { Story } from '../stories/story.ts';
 import { replayPlan, runSystematic } from '../systematic.ts';
 import { type Finding, finding, type Kill } from './kill.ts';
 
-const [seconds = '60', first] = process.argv.slice(2);
+const [seconds = '60', where = 'operator', first] = process.argv.slice(2);
 const known = first === undefined ? undefined : finding.parse(JSON.parse(first));
 /** Some mutants need a crash at one effect, which plans find first, others a climate. */
 const SEEDS_BEFORE_PLANS = 2;
@@ -36,6 +37,8 @@ async function again(found: Finding): Promise<Found | undefined> {
       const { violations } = await replayPlan(found);
       return violations[0] && { finding: found, broken: violations[0].invariant };
     }
+    case 'gateway':
+      return byGateway(found.seed);
     case 'noEnd':
       return undefined;
   }
@@ -60,6 +63,20 @@ async function bySeed(seed: number, mode: 'all' | 'sweeperOff'): Promise<Found |
   } catch (error) {
     return { finding: schedule, broken: textOf(error) };
   }
+}
+
+function byGateway(seed: number): Found | undefined {
+  const broken = playGateway(seed)?.invariant;
+  return broken === undefined ? undefined : { finding: { type: 'gateway', seed }, broken };
+}
+
+/** Its queue runs in worlds of its own. */
+function byGateways(): Found | undefined {
+  for (let seed = 1; !isTimeUp(); seed += 1) {
+    const found = byGateway(seed);
+    if (found) return found;
+  }
+  return undefined;
 }
 
 async function byPlans(): Promise<Found | undefined> {
@@ -97,6 +114,7 @@ async function byStories(): Promise<Found | undefined> {
 }
 
 async function hunt(): Promise<Found | undefined> {
+  if (where === 'gateway') return byGateways();
   const found = await byStories();
   if (found) return found;
   for (let seed = 1; !isTimeUp(); seed += 1) {

@@ -21,7 +21,7 @@ export interface JudgeOptions {
 export async function judge(mutant: Mutant, options: JudgeOptions): Promise<Evidence> {
   switch (options.scope) {
     case 'simulation':
-      return withSimulation(await whileBroken(mutant, options, () => bySimulation(options)));
+      return withSimulation(await whileBroken(mutant, options, () => bySimulation(mutant, options)));
     case 'tables':
       return withTest(await byTables(mutant, options));
     case 'either':
@@ -36,7 +36,7 @@ async function byEither(mutant: Mutant, options: JudgeOptions): Promise<Evidence
   const { simulation, test } = options.known;
   if (!simulation && test && (await whileBroken(mutant, options, () => stillFails(test, options))))
     return { test };
-  const found = await whileBroken(mutant, options, () => bySimulation(options));
+  const found = await whileBroken(mutant, options, () => bySimulation(mutant, options));
   return found ? withSimulation(found) : withTest(await byTables(mutant, options));
 }
 
@@ -61,6 +61,9 @@ async function stillFails({ file, name }: FailingTest, { workspace }: JudgeOptio
 /** What the whole lives of groups in `test/endpoint-group` may show to be broken. */
 const SHOWN_BY_GROUPS = /^(?:controllers\/endpoint-group|runtime)\//;
 
+/** It runs in a process of its own, without the operator. */
+const isOfGateway = ({ file }: Mutant): boolean => file.startsWith('gateway/');
+
 /** The layer, or the controller, that a file belongs to: its tests lie beside it or above it. */
 const homeOf = (file: string): string =>
   join('src', ...file.split('/').slice(0, file.startsWith('controllers/') ? 2 : 1));
@@ -68,7 +71,8 @@ const homeOf = (file: string): string =>
 async function byTables(mutant: Mutant, options: JudgeOptions): Promise<FailingTest | undefined> {
   const { workspace, known } = options;
   const lives = SHOWN_BY_GROUPS.test(mutant.file) ? ['test/endpoint-group'] : [];
-  const paths = [homeOf(mutant.file), 'src/controllers/gpu-instance', ...lives];
+  const users = isOfGateway(mutant) ? [] : ['src/controllers/gpu-instance'];
+  const paths = [homeOf(mutant.file), ...users, ...lives];
   const first = known.test ? [known.test.file] : paths;
   const failing = await whileBroken(mutant, options, () => failingTests(workspace, first));
   const proven = await provenByTest(workspace, failing);
@@ -96,12 +100,20 @@ function run(folder: string, args: readonly string[], limitSeconds = 600): Promi
 /** One that never ends shows so at once. */
 const SECONDS_WITHOUT_END = 10;
 
-async function bySimulation({ workspace, known, ...options }: JudgeOptions): Promise<Kill | undefined> {
+async function bySimulation(
+  mutant: Mutant,
+  { workspace, known, ...options }: JudgeOptions,
+): Promise<Kill | undefined> {
   const before = known.simulation;
   const isEndless = before?.finding.type === 'noEnd';
   const seconds = isEndless ? Math.min(SECONDS_WITHOUT_END, options.seconds) : options.seconds;
   const first = before ? [JSON.stringify(before.finding)] : [];
-  const args = ['test/simulation/mutants/hunt.ts', String(seconds), ...first];
+  const args = [
+    'test/simulation/mutants/hunt.ts',
+    String(seconds),
+    isOfGateway(mutant) ? 'gateway' : 'operator',
+    ...first,
+  ];
   const ended = await run(workspace.folder, args, Math.ceil(1.5 * seconds) + 20);
   const last = ended.stdout.trim().split('\n').at(-1) ?? '';
   if (ended.code === null) return { finding: { type: 'noEnd' }, broken: 'it never ends', seconds };

@@ -22,6 +22,7 @@ export const finding = z.discriminatedUnion('type', [
     life: z.string(),
     strikes: z.array(z.tuple([z.int(), strike])),
   }),
+  z.strictObject({ type: z.literal('gateway'), seed: z.int() }),
   z.strictObject({ type: z.literal('noEnd') }),
 ]);
 export type Finding = z.infer<typeof finding>;
@@ -55,6 +56,8 @@ export function nameOf(found: Finding): string {
       return found.strikes.length === 0
         ? `the unfaulted ${found.life} life`
         : `${found.strikes.map(([index, what]) => `${what} at effect ${index}`).join(' and ')} of the ${found.life} life`;
+    case 'gateway':
+      return `worlds of the gateway of seed ${found.seed}`;
     case 'noEnd':
       return 'a run without end';
   }

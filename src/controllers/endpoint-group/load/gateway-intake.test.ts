@@ -132,6 +132,7 @@ describe('the answer to a picker', () => {
     const workers = [
       { name: 'w-a', requests: 2, work: 20 },
       { name: 'w-b', requests: 0, work: 0 },
+      { name: 'w-c', requests: 0, work: 0, perf: 7 },
     ];
     expect(send({ workers })).toEqual({
       status: 200,
@@ -142,7 +143,15 @@ describe('the answer to a picker', () => {
       status: 200,
       reply: {
         pickers: 2,
-        groups: [{ namespace: 'team', name: 'llm', workers: [{ name: 'w-a', requests: 2, work: 20 }] }],
+        groups: [
+          {
+            ...{ namespace: 'team', name: 'llm' },
+            workers: [
+              { name: 'w-a', requests: 2, work: 20 },
+              { name: 'w-c', requests: 0, work: 0, perf: 7 },
+            ],
+          },
+        ],
       },
     });
     await clock.advance(10 * SECOND);

@@ -76,7 +76,11 @@ export class GatewayIntake {
     loadStore.gatewayReport(uid, { picker, isFirst: first, report, at, isSource, times });
     if (report.heldRequests > 0) onHeld(group);
     const others = [...gatewayWorkers(loadStore.get(uid).pickers, at, picker)];
-    const workers = others.map(([worker, { requests, work }]) => ({ name: worker, requests, work }));
-    return [{ namespace, name, workers: workers.filter(({ requests, work }) => requests + work > 0) }];
+    const workers = others.flatMap(([worker, { requests, work, perf }]) =>
+      requests + work > 0 || perf !== undefined
+        ? [{ name: worker, requests, work, ...(perf !== undefined && { perf }) }]
+        : [],
+    );
+    return [{ namespace, name, workers }];
   }
 }

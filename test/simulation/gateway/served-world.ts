@@ -1,0 +1,243 @@
+import type { QueueSettings } from '../../../src/gateway/group-queue.ts';
+import { seededRandom } from '../../../src/lib/random.ts';
+import { Chance } from '../chance.ts';
+import { BrokenPromise, type Running, WatchedQueue } from './watched-queue.ts';
+
+const STEP_MS = 100;
+const SECOND = 1000;
+const PHASE_MS = 60_000;
+const MAX_QUEUE_MS = 4_000;
+const MAX_WORK = 4;
+/** A measured speed is true within these bounds: several pickers without any expectation see the least of it. */
+const TRUE_FROM = 0.45;
+const TRUE_TO = 3;
+/** Of workers whose requests take longer than they may wait: they get fewer than they could do, but not ever fewer. */
+const SLOW_FROM = 0.15;
+/** Work that callers may get more than others. */
+const MISJUDGED = 60;
+/** What the limits of a worker differ by between pickers that measured its speed at other times. */
+const SLACK = 1.5;
+
+/** A machine: all its requests go on at the same rate, which is its own speed at most together. */
+interface Machine {
+  readonly name: string;
+  readonly speed: number;
+  /** The most that one request gets of it. */
+  readonly perRequest: number;
+  readonly requests: Map<string, Job>;
+  /** The highest that a picker has let it have. */
+  limit: number;
+}
+
+interface Job {
+  readonly id: string;
+  readonly picker: WatchedQueue;
+  readonly caller: string;
+  readonly work: number;
+  left: number;
+}
+
+/**
+ * Workers that do their work at a speed of their own, behind pickers that share them. Callers keep more requests waiting
+ * than there is room for, then few come, one at a time. At the end all speeds are true, callers got the same, and the work
+ * reported is the work done.
+ */
+class ServedWorld {
+  readonly #chance: Chance;
+  readonly #settings: QueueSettings;
+  readonly #pickers: readonly WatchedQueue[];
+  readonly #machines: Machine[] = [];
+  readonly #sessions: boolean;
+  /** Requests take longer than `maxQueueTime` by themselves. */
+  readonly #isSlow: boolean;
+  readonly #real = new Map<string, Job>();
+  /** Work that callers got by each picker while both had requests waiting. */
+  readonly #served = new Map<WatchedQueue, Map<string, number>>();
+  #done = 0;
+  #now = 0;
+  #count = 0;
+
+  constructor(seed: number) {
+    this.#chance = new Chance(seededRandom(seed));
+    this.#isSlow = this.#chance.isWithin(0.25);
+    this.#sessions = this.#chance.isWithin(0.3);
+    const expectedPerf = this.#isSlow ? 4 : this.#chance.oneOf([undefined, 1, 4, 8]);
+    this.#settings = { holdMs: 600_000, maxHeld: 1000, maxQueueTimeMs: MAX_QUEUE_MS, expectedPerf };
+    const homes = new Map<string, string>();
+    this.#pickers = Array.from(
+      { length: this.#isSlow ? 1 : this.#chance.upTo(3) },
+      () => new WatchedQueue(this.#settings, homes),
+    );
+    const speed = this.#chance.oneOf([3, 4, 6]);
+    for (let count = this.#chance.upTo(3); count > 0; count -= 1) this.#build(count, speed);
+  }
+
+  play(): void {
+    const isQuietFirst = this.#chance.isWithin(0.5);
+    if (isQuietFirst) {
+      this.#publish();
+      this.#pass(PHASE_MS, () => this.#trickle());
+    }
+    this.#pass(SECOND, () => this.#crowd());
+    this.#publish();
+    this.#pass(2 * PHASE_MS, () => this.#crowd());
+    this.#judgeShares();
+    const isFull = this.#settings.expectedPerf !== undefined;
+    // One worker shows first how long requests take while it has little to do.
+    const isCompared = isQuietFirst && this.#machines.length === 1;
+    this.#judgeSpeeds(this.#pickers.length === 1 && (isFull || isCompared));
+    this.#pass(PHASE_MS, () => this.#trickle());
+    this.#judgeSpeeds(false);
+    this.#judgeWork();
+  }
+
+  #build(count: number, speed: number): void {
+    this.#machines.push({
+      name: `w${count}`,
+      // Some are of another kind.
+      speed: this.#isSlow ? 4 : this.#chance.oneOf([speed, speed, 2 * speed]),
+      perRequest: this.#isSlow ? 0.4 : Number.POSITIVE_INFINITY,
+      requests: new Map(),
+      limit: 0,
+    });
+  }
+
+  #publish(): void {
+    const workers = this.#machines.map(({ name }) => ({ name, ready: true }));
+    for (const picker of this.#pickers) picker.setWorkers(workers, this.#now);
+    this.#start();
+  }
+
+  #pass(ms: number, each: () => void): void {
+    for (const until = this.#now + ms; this.#now < until; this.#now += STEP_MS) {
+      each();
+      this.#start();
+      for (const machine of this.#machines) this.#work(machine);
+      if (this.#now % SECOND === 0) this.#exchange();
+    }
+  }
+
+  /** Two callers, one of them with more than the other, and each with as many as fit into all workers at least. */
+  #crowd(): void {
+    const room = this.#machines.reduce((sum, { speed }) => sum + (speed * MAX_QUEUE_MS) / SECOND, 0);
+    const fitting = Math.ceil(room / this.#pickers.length / 2) + 2;
+    for (const picker of this.#pickers) {
+      for (const [caller, most] of [
+        ['a', 2 * fitting],
+        ['b', fitting],
+      ] as const) {
+        const open = [...this.#real.values()].filter((job) => job.picker === picker && job.caller === caller);
+        for (let count = open.length; count < most; count += 1) this.#arrive(picker, caller);
+      }
+    }
+  }
+
+  #trickle(): void {
+    if (this.#now % (2 * SECOND) === 0) this.#arrive(this.#any(this.#pickers), 'a');
+  }
+
+  #arrive(picker: WatchedQueue, caller: string): void {
+    this.#count += 1;
+    const id = `r${this.#count}`;
+    const estimate = this.#chance.upTo(MAX_WORK);
+    const work = Math.max(0, estimate + this.#chance.below(3) - 1);
+    this.#real.set(id, { id, picker, caller, work, left: work });
+    const session = this.#sessions ? `s${this.#chance.upTo(5)}` : undefined;
+    picker.arrive({ id, work: estimate, caller, session }, this.#now);
+    this.#start();
+  }
+
+  #any<T>(items: readonly T[]): T {
+    const [first] = items;
+    const one = items[this.#chance.below(items.length)] ?? first;
+    if (one === undefined) throw new Error('a world has one');
+    return one;
+  }
+
+  /** What was picked for goes to its machine. */
+  #start(): void {
+    for (const picker of this.#pickers)
+      for (const running of picker.newlyRunning()) this.#take(picker, running);
+  }
+
+  #take(picker: WatchedQueue, { id, candidates: [name] }: Running): void {
+    const machine = this.#machines.find((each) => each.name === name);
+    const job = this.#real.get(id);
+    if (!machine || !job) throw new BrokenPromise('answerToHeld', `${id} for ${name}`);
+    machine.requests.set(id, job);
+    this.#judgeLimit(machine, picker);
+    if (picker.heldByCaller().size < 2) return;
+    const served = this.#served.get(picker) ?? new Map<string, number>();
+    served.set(job.caller, (served.get(job.caller) ?? 0) + job.work);
+    this.#served.set(picker, served);
+  }
+
+  /** By more than a request of each picker no worker has more than its limit. */
+  #judgeLimit(machine: Machine, picker: WatchedQueue): void {
+    const limit = ((picker.speed(machine.name) ?? Number.POSITIVE_INFINITY) * MAX_QUEUE_MS) / SECOND;
+    machine.limit = Math.max(machine.limit, limit);
+    const all = this.#pickers.reduce((sum, each) => sum + (each.workOfWorkers().get(machine.name) ?? 0), 0);
+    const isKept = all <= SLACK * machine.limit + this.#pickers.length * MAX_WORK;
+    if (!isKept) throw new BrokenPromise('sharedLimit', `${machine.name} has ${all} of ${machine.limit}`);
+  }
+
+  #work({ name, requests, speed, perRequest }: Machine): void {
+    const each = Math.min(perRequest, speed / Math.max(1, requests.size)) * (STEP_MS / SECOND);
+    for (const job of requests.values()) job.left -= each;
+    for (const { id, left, picker, work } of [...requests.values()]) {
+      if (left > 0) continue;
+      requests.delete(id);
+      this.#real.delete(id);
+      this.#done += work;
+      picker.end(id, { worker: name, failed: false, work }, this.#now);
+      this.#start();
+    }
+  }
+
+  /** All know at once what the others have, as of now. */
+  #exchange(): void {
+    const shared = this.#pickers.map((picker) => ({
+      picker,
+      others: WatchedQueue.sharedBy(this.#pickers.filter((other) => other !== picker)),
+    }));
+    for (const { picker, others } of shared) {
+      picker.setOthers(others, this.#now);
+      this.#start();
+    }
+  }
+
+  /** While both callers had requests waiting they got the same, but for what was estimated wrongly and is under way. */
+  #judgeShares(): void {
+    for (const served of this.#served.values()) {
+      const [a, b] = [served.get('a') ?? 0, served.get('b') ?? 0];
+      if (Math.abs(a - b) > MISJUDGED) throw new BrokenPromise('fairShare', `a got ${a}, b ${b}`);
+    }
+  }
+
+  #judgeSpeeds(areMeasured: boolean): void {
+    for (const { name, speed } of this.#machines)
+      for (const picker of this.#pickers) {
+        const measured = picker.speeds().get(name);
+        if (measured === undefined && areMeasured) throw new BrokenPromise('measured', `${name} was not`);
+        const share = (measured ?? speed) / speed;
+        if (share < (this.#isSlow ? SLOW_FROM : TRUE_FROM) || share > TRUE_TO)
+          throw new BrokenPromise('trueSpeed', `${name} does ${speed}, and not ${measured}`);
+      }
+  }
+
+  #judgeWork(): void {
+    this.#pass(3 * PHASE_MS, () => {});
+    const left = this.#pickers.reduce(
+      (sum, picker) => sum + picker.held().length + picker.running().length,
+      0,
+    );
+    if (left > 0) throw new BrokenPromise('noneLost', `${left} are left`);
+    const reported = this.#pickers.reduce((sum, picker) => sum + picker.reportedWork(), 0);
+    if (reported !== this.#done) throw new BrokenPromise('sums', `${reported} reported, ${this.#done} done`);
+  }
+}
+
+/** Plays the served world of a seed; see `playGateway`. */
+export function playServed(seed: number): void {
+  new ServedWorld(seed).play();
+}
