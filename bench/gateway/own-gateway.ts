@@ -39,7 +39,8 @@ export async function startOwnGateway(options: OwnGatewayOptions): Promise<OwnGa
     command: process.execPath,
     args: [
       ...(profile === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', profile]),
-      ...NODE_FLAGS,
+      // Not what it imports there.
+      ...NODE_FLAGS.filter((flag) => flag.startsWith('--max-')),
       ...[BUNDLE, 'endpoint-picker', '--kubeconfig', kube.kubeconfig, '--address-map', MAPPED],
       ...['--bind-address', `127.0.0.1:${grpcPort}`, '--metrics-bind-address', `127.0.0.1:${pagesPort}`],
       ...['--log-level', 'warn', '--shutdown-grace', '0s'],

@@ -15,6 +15,7 @@ import {
   DiscoveryResponseSchema,
 } from './protocol/envoy/discovery_pb.js';
 import { ClusterLoadAssignmentSchema } from './protocol/envoy/endpoint_pb.js';
+import { HttpProtocolOptionsSchema } from './protocol/envoy/http_protocol_options_pb.js';
 import { OverrideHostSchema } from './protocol/envoy/override_host_pb.js';
 import { RoundRobinSchema } from './protocol/envoy/round_robin_pb.js';
 import {
@@ -254,6 +255,23 @@ function haveSameKeys(groups: readonly DiscoveredGroup[], others: readonly Disco
   });
 }
 
+const HTTP_OPTIONS = 'envoy.extensions.upstreams.http.v3.HttpProtocolOptions';
+/**
+ * Servers close a connection that was idle, uvicorn (and so vLLM) and Node after 5 s. One that Envoy sends a request on at
+ * that moment fails, and is not tried again, since the worker may have begun it.
+ */
+const IDLE_S = 4n;
+const httpOptions = anyPack(
+  HttpProtocolOptionsSchema,
+  create(HttpProtocolOptionsSchema, {
+    commonHttpProtocolOptions: { idleTimeout: { seconds: IDLE_S } },
+    upstreamProtocolOptions: {
+      case: 'explicitHttpConfig',
+      value: { protocolConfig: { case: 'httpProtocolOptions', value: {} } },
+    },
+  }),
+);
+
 function clusterOf(group: DiscoveredGroup): Any {
   const { key } = group;
   const roundRobin = extension(
@@ -275,6 +293,7 @@ function clusterOf(group: DiscoveredGroup): Any {
     circuitBreakers: {
       thresholds: [{ maxConnections: MAX, maxPendingRequests: MAX, maxRequests: MAX, maxRetries: MAX }],
     },
+    typedExtensionProtocolOptions: { [HTTP_OPTIONS]: httpOptions },
     loadBalancingPolicy: {
       policies: [extension('envoy.load_balancing_policies.override_host', OverrideHostSchema, byPicker)],
     },

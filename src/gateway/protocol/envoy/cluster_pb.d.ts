@@ -7,7 +7,7 @@
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { ConfigSource, TransportSocket, TypedExtensionConfig } from "./core_pb.js";
-import type { Duration } from "@bufbuild/protobuf/wkt";
+import type { Any, Duration } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file envoy/cluster.proto.
@@ -132,6 +132,11 @@ export declare type Cluster = Message<"envoy.config.cluster.v3.Cluster"> & {
    * @generated from field: envoy.config.core.v3.TransportSocket transport_socket = 24;
    */
   transportSocket?: TransportSocket | undefined;
+
+  /**
+   * @generated from field: map<string, google.protobuf.Any> typed_extension_protocol_options = 36;
+   */
+  typedExtensionProtocolOptions: { [key: string]: Any };
 
   /**
    * @generated from field: envoy.config.cluster.v3.LoadBalancingPolicy load_balancing_policy = 41;

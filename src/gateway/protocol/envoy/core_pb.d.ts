@@ -6,7 +6,7 @@
 
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import type { JsonObject, Message } from "@bufbuild/protobuf";
-import type { Any } from "@bufbuild/protobuf/wkt";
+import type { Any, Duration } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file envoy/core.proto.
@@ -290,6 +290,34 @@ export declare type TransportSocket = Message<"envoy.config.core.v3.TransportSoc
  * Use `create(TransportSocketSchema)` to create a new message.
  */
 export declare const TransportSocketSchema: GenMessage<TransportSocket>;
+
+/**
+ * @generated from message envoy.config.core.v3.HttpProtocolOptions
+ */
+export declare type HttpProtocolOptions = Message<"envoy.config.core.v3.HttpProtocolOptions"> & {
+  /**
+   * @generated from field: google.protobuf.Duration idle_timeout = 1;
+   */
+  idleTimeout?: Duration | undefined;
+};
+
+/**
+ * Describes the message envoy.config.core.v3.HttpProtocolOptions.
+ * Use `create(HttpProtocolOptionsSchema)` to create a new message.
+ */
+export declare const HttpProtocolOptionsSchema: GenMessage<HttpProtocolOptions>;
+
+/**
+ * @generated from message envoy.config.core.v3.Http1ProtocolOptions
+ */
+export declare type Http1ProtocolOptions = Message<"envoy.config.core.v3.Http1ProtocolOptions"> & {
+};
+
+/**
+ * Describes the message envoy.config.core.v3.Http1ProtocolOptions.
+ * Use `create(Http1ProtocolOptionsSchema)` to create a new message.
+ */
+export declare const Http1ProtocolOptionsSchema: GenMessage<Http1ProtocolOptions>;
 
 /**
  * @generated from enum envoy.config.core.v3.ApiVersion
