@@ -98,6 +98,7 @@ const may: readonly Question[] = [
   { group: 'gpurental.dev', resource: 'gpuinstances', subresource: 'status', verbs: ['update'] },
   { group: '', resource: 'secrets', verbs: ['get', 'create', 'patch', 'delete'] },
   { group: '', resource: 'services', verbs: ['get', 'create', 'patch', 'delete'] },
+  { group: '', resource: 'configmaps', verbs: ['get', 'create', 'patch', 'delete'] },
   { group: 'discovery.k8s.io', resource: 'endpointslices', verbs: ['get', 'create', 'patch', 'delete'] },
   { group: 'events.k8s.io', resource: 'events', verbs: ['create', 'patch'] },
   { group: '', resource: 'namespaces', name: 'kube-system', verbs: ['get'] },
@@ -105,7 +106,7 @@ const may: readonly Question[] = [
 
 const mayNot: readonly Question[] = [
   { group: '', resource: 'secrets', verbs: ['list', 'watch', 'deletecollection'] },
-  { group: '', resource: 'configmaps', verbs: ['get', 'list', 'create'] },
+  { group: '', resource: 'configmaps', verbs: ['list', 'watch', 'deletecollection'] },
   { group: '', resource: 'pods', verbs: ['get', 'create', 'delete'] },
   { group: '', resource: 'namespaces', verbs: ['list', 'delete', 'update'] },
   { group: 'gpurental.dev', resource: 'marketplaceaccounts', verbs: ['create', 'delete'] },
