@@ -28,8 +28,8 @@ export interface NamedSecretsOptions {
 
 /** How often each Secret is read again, milliseconds. */
 export const SECRET_READ_MS = 30_000;
-/** After a failed read, milliseconds. */
-const RETRY_MS = 2_000;
+/** After a failed read, and of one that is not there, milliseconds: requests wait for what it will hold. */
+export const RETRY_MS = 2_000;
 
 interface Followed {
   known: KnownSecret;
@@ -40,8 +40,9 @@ interface Followed {
 const UNREAD: KnownSecret = { type: 'unread' };
 
 /**
- * Secrets that are referenced by name, each read by a GET of its own and read again every 30 s: no list and no watch, so
- * that this process needs no right to read any other. What was read stays known while the API server cannot be reached.
+ * Secrets that are referenced by name, each read by a GET of its own and read again every 30 s, or every 2 s until it is
+ * there: no list and no watch, so that this process needs no right to read any other. What was read stays known while the
+ * API server cannot be reached.
  */
 export class NamedSecrets {
   readonly #options: NamedSecretsOptions;
@@ -65,12 +66,6 @@ export class NamedSecrets {
   /** What is known of it; `unread` for one that is not followed. */
   known(ref: ObjectRef): KnownSecret {
     return this.#followed.get(objectKey(ref))?.known ?? UNREAD;
-  }
-
-  /** Reads a followed Secret now, as after a change of the object that references it. */
-  refresh(ref: ObjectRef): void {
-    const key = objectKey(ref);
-    if (this.#followed.get(key)?.timer) this.#readSoon(key);
   }
 
   /** Forgets all of them. */
@@ -98,12 +93,12 @@ export class NamedSecrets {
 
   async #read(key: string, followed: Followed): Promise<void> {
     const { client, clock } = this.#options;
-    let nextMs = SECRET_READ_MS;
+    let nextMs = RETRY_MS;
     try {
       const found = await client.get<SecretObject>(secretResource, refOfKey(key));
+      if (found) nextMs = SECRET_READ_MS;
       if (this.#followed.get(key) === followed) this.#learn(key, followed, found);
     } catch (error) {
-      nextMs = RETRY_MS;
       this.#failed(key, followed, error);
     }
     if (this.#followed.get(key) !== followed) return;

@@ -176,47 +176,42 @@ function callOnce(agent: Agent, port: number, path: string): Promise<string> {
   });
 }
 
-// On an idle machine the clients' connections stay with the pair that leaves until its grace is over: a known defect.
-test.runIf(process.env['KNOWN_DEFECTS'] === 'true')(
-  'pairs of picker and Envoy are replaced one after the other under load, and no request fails',
-  async () => {
-    const { bench, url } = await scene(slowAnswer);
-    const reportsPort = await findFreePort();
-    startOperator(bench, url, reportsPort);
-    const balancer = await endpointBalancer();
-    closing.push(async () => balancer.close());
-    const before = [await startPicker(bench, reportsPort), await startPicker(bench, reportsPort)];
-    for (const picker of before) balancer.add(picker);
-    await until('both are ready', () => balancer.ready().length === 2);
-    const path = `/${bench.namespace}/llm/v1/chat/completions`;
-    const load = { isOn: true, served: 0, failures: [] as string[] };
-    const clients = Array.from({ length: 12 }, async () => {
-      const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-      while (load.isOn) {
-        const said = await callOnce(agent, balancer.port, path).catch((error) => String(error));
-        if (said === '200: part part part part end') load.served++;
-        else load.failures.push(said);
-      }
-      agent.destroy();
-    });
-    await until('requests are served', () => load.served > 0);
-
-    for (const picker of before) {
-      const next = await startPicker(bench, reportsPort);
-      balancer.add(next);
-      await until('the next one gets connections', () => balancer.ready().includes(next.port));
-      picker.child.kill('SIGTERM');
-      expect(await picker.exitCode).toBe(0);
-      expect(picker.output()).not.toContain('the grace is over');
+test('pairs of picker and Envoy are replaced one after the other under load, and no request fails', async () => {
+  const { bench, url } = await scene(slowAnswer);
+  const reportsPort = await findFreePort();
+  startOperator(bench, url, reportsPort);
+  const balancer = await endpointBalancer();
+  closing.push(async () => balancer.close());
+  const before = [await startPicker(bench, reportsPort), await startPicker(bench, reportsPort)];
+  for (const picker of before) balancer.add(picker);
+  await until('both are ready', () => balancer.ready().length === 2);
+  const path = `/${bench.namespace}/llm/v1/chat/completions`;
+  const load = { isOn: true, served: 0, failures: [] as string[] };
+  const clients = Array.from({ length: 12 }, async () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    while (load.isOn) {
+      const said = await callOnce(agent, balancer.port, path).catch((error) => String(error));
+      if (said === '200: part part part part end') load.served++;
+      else load.failures.push(said);
     }
-    const servedBefore = load.served;
-    await until('the new ones serve', () => load.served > servedBefore + clients.length);
-    load.isOn = false;
-    await Promise.all(clients);
-    expect(load.failures).toEqual([]);
-  },
-  180_000,
-);
+    agent.destroy();
+  });
+  await until('requests are served', () => load.served > 0);
+
+  for (const picker of before) {
+    const next = await startPicker(bench, reportsPort);
+    balancer.add(next);
+    await until('the next one gets connections', () => balancer.ready().includes(next.port));
+    picker.child.kill('SIGTERM');
+    expect(await picker.exitCode).toBe(0);
+    expect(picker.output()).not.toContain('the grace is over');
+  }
+  const servedBefore = load.served;
+  await until('the new ones serve', () => load.served > servedBefore + clients.length);
+  load.isOn = false;
+  await Promise.all(clients);
+  expect(load.failures).toEqual([]);
+}, 180_000);
 
 test('a binary that is no Envoy is named with its flag', async () => {
   const run = gpuRent(
