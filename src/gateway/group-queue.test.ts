@@ -18,7 +18,7 @@ const refusalsOf = (effects: readonly Effect[]) =>
 test('requests wait for a worker that is ready while no other can be started', () => {
   const queue = queueWith({ expectedPerf: 1, maxQueueTimeMs: 0 });
   queue.setWorkers(ready('w1'), 0);
-  queue.setBlocked({ reason: 'NoOffers', message: 'none' }, 0);
+  queue.setProspect({ blocked: { reason: 'NoOffers', message: 'none' }, starts: false }, 0);
   queue.arrive({ id: 'a', work: 1 }, 1);
   expect(queue.arrive({ id: 'b', work: 1 }, 1)).toEqual([]);
   expect(picksOf(queue.end('a', { worker: 'w1', failed: false }, 2))).toEqual([['b', 'w1']]);
@@ -74,13 +74,13 @@ describe('a group without a ready worker', () => {
     const queue = queueWith();
     queue.arrive({ id: 'a', work: 1 }, 0);
     const blocked = { reason: 'AtSpendCeiling', message: 'Raise spec.maxSpendPerHour.' };
-    const [effect] = queue.setBlocked(blocked, 10);
+    const [effect] = queue.setProspect({ blocked, starts: false }, 10);
     expect(effect).toMatchObject({
       id: 'a',
       refusal: { code: 'workers_blocked', message: 'AtSpendCeiling: Raise spec.maxSpendPerHour.' },
     });
     expect(refusalsOf(queue.arrive({ id: 'b', work: 1 }, 20))).toEqual([['b', 'workers_blocked']]);
-    queue.setBlocked(undefined, 30);
+    queue.setProspect({ blocked: undefined, starts: false }, 30);
     expect(queue.arrive({ id: 'c', work: 1 }, 40)).toEqual([{ type: 'wake' }]);
   });
 });
@@ -427,7 +427,8 @@ describe('what a queue reports', () => {
     ['that waited too long', (queue: GroupQueue) => queue.tick(60_000)],
     [
       'that no worker can be started for',
-      (queue: GroupQueue) => queue.setBlocked({ reason: 'NoOffers', message: 'none' }, 1),
+      (queue: GroupQueue) =>
+        queue.setProspect({ blocked: { reason: 'NoOffers', message: 'none' }, starts: false }, 1),
     ],
   ] as const)('counts a request as refused %s', (_, refuse) => {
     const queue = queueWith();

@@ -35,6 +35,14 @@ export interface OtherPickers {
   readonly workers: ReadonlyMap<string, { readonly work: number; readonly perf?: number | undefined }>;
 }
 
+/** What the operator says of workers that are to come. */
+export interface Prospect {
+  /** Why none can be started; undefined while one can. */
+  readonly blocked: Blocked | undefined;
+  /** Some boot or wake. */
+  readonly starts: boolean;
+}
+
 export interface Arrival {
   readonly id: string;
   /** Units of work; 1 for a group that counts requests. */
@@ -114,7 +122,7 @@ const SHUNNED_MS = 10_000;
 const SLOW_START_MS = 30_000;
 /** What it begins with. */
 const FIRST_SHARE = 0.1;
-/** Where requests still wait and none is ready, the wake is repeated: what was started may have failed. */
+/** Where requests still wait and no worker is ready or starts, the wake is repeated: what was started may have failed. */
 const WAKE_AGAIN_MS = 30_000;
 
 /** A worker with what it has. */
@@ -159,7 +167,7 @@ export class GroupQueue {
   readonly #workers = new Map<string, WorkerState>();
   /** In the order in which equal ones are taken. */
   #ready: readonly WorkerState[] = [];
-  #blocked: Blocked | undefined;
+  #prospect: Prospect = { blocked: undefined, starts: false };
   readonly #held = new HeldRequests();
   readonly #sessions = new SessionWorkers();
   readonly #inFlight = new Map<string, InFlight>();
@@ -207,9 +215,8 @@ export class GroupQueue {
     return this.#advanceAll(now);
   }
 
-  /** Undefined: workers can be started. */
-  setBlocked(blocked: Blocked | undefined, now: number): readonly Effect[] {
-    this.#blocked = blocked;
+  setProspect(prospect: Prospect, now: number): readonly Effect[] {
+    this.#prospect = prospect;
     return this.#advance(now);
   }
 
@@ -479,8 +486,9 @@ export class GroupQueue {
 
   /** Where a worker is ready they wait for it: it comes free. */
   #refusedByBlock(): readonly Effect[] {
-    if (!this.#blocked || this.readyWorkers() > 0) return [];
-    const { reason, message } = this.#blocked;
+    const { blocked } = this.#prospect;
+    if (!blocked || this.readyWorkers() > 0) return [];
+    const { reason, message } = blocked;
     return this.#held.all().map((held) => this.#refuse(held, 'workers_blocked', `${reason}: ${message}`));
   }
 
@@ -500,8 +508,10 @@ export class GroupQueue {
       return [];
     }
     if (this.#wokenAt !== undefined && now - this.#wokenAt < WAKE_AGAIN_MS) return [];
+    const isRepeated = this.#wokenAt !== undefined;
     this.#wokenAt = now;
-    return [{ type: 'wake' }];
+    // What starts was asked for by the first wake: machines boot for minutes.
+    return isRepeated && this.#prospect.starts ? [] : [{ type: 'wake' }];
   }
 }
 

@@ -11,7 +11,7 @@ import {
 } from './envoy-config.ts';
 import type { Answer, Headers, RequestHead } from './ext-proc.ts';
 import type { GatewayMetrics, GroupFigures } from './gateway-metrics.ts';
-import { type Blocked, type Effect, GroupQueue, type OtherPickers } from './group-queue.ts';
+import { type Effect, GroupQueue, type OtherPickers, type Prospect } from './group-queue.ts';
 import type { GroupSettings, PublishedWorker } from './group-view.ts';
 import { errorReply } from './openai-error.ts';
 import { countsTokens, endedTokens, estimateTokens, type TokenEstimate } from './openai-work.ts';
@@ -25,14 +25,6 @@ export interface ServedGroupOptions {
   readonly wake: () => void;
   /** Its requests come from a proxy that knows no clusters of ours; from our Envoy if absent. */
   readonly isPool?: boolean;
-}
-
-/** What the operator says of workers that are to come. */
-export interface Prospect {
-  /** Why none can be started; undefined while one can. */
-  readonly blocked: Blocked | undefined;
-  /** Some boot or wake. */
-  readonly starts: boolean;
 }
 
 /** Who may call. `unknown`: the Secret has not been read, or there is none. */
@@ -89,9 +81,6 @@ export class ServedGroup {
   #ready: ReadonlySet<string> = new Set();
   #timer: Timer | undefined;
   #closed: string | undefined;
-  #starts = false;
-  /** For the requests that wait. */
-  #isWoken = false;
 
   constructor(options: ServedGroupOptions) {
     this.#options = options;
@@ -104,16 +93,15 @@ export class ServedGroup {
   }
 
   /** Published workers that Envoy knows, and what is to come. */
-  update(settings: GroupSettings, workers: readonly PublishedWorker[], { blocked, starts }: Prospect): void {
+  update(settings: GroupSettings, workers: readonly PublishedWorker[], prospect: Prospect): void {
     this.#settings = settings;
     this.#addresses = new Map(workers.map(({ name, address }) => [name, address]));
     this.#names = new Map(workers.map(({ name, address }) => [address, name]));
-    this.#starts = starts;
     this.#ready = new Set(workers.filter(({ ready }) => ready).map(({ name }) => name));
     const now = this.#options.clock.monotonic();
     this.#carryOut(this.#queue.configure(settings, now));
     this.#carryOut(this.#queue.setWorkers(workers, now));
-    this.#carryOut(this.#queue.setBlocked(blocked, now));
+    this.#carryOut(this.#queue.setProspect(prospect, now));
   }
 
   setAccess(access: Access): void {
@@ -273,15 +261,10 @@ export class ServedGroup {
   #apply(effect: Effect): void {
     const { metrics, wake } = this.#options;
     switch (effect.type) {
-      case 'wake': {
-        const isRepeated = this.#isWoken;
-        this.#isWoken = true;
-        // What starts was asked for by the first wake: machines boot for minutes.
-        if (isRepeated && this.#starts) return;
+      case 'wake':
         metrics.woke(this.#settings);
         wake();
         return;
-      }
       case 'refuse':
         this.#take(effect.id)?.resolve(this.#refuse(effect.refusal));
         return;
@@ -361,7 +344,6 @@ export class ServedGroup {
 
   #arm(): void {
     const { clock } = this.#options;
-    if (this.#queue.heldRequests() === 0 || this.#queue.readyWorkers() > 0) this.#isWoken = false;
     this.#timer?.cancel();
     const at = this.#queue.nextAt();
     if (at === undefined) return;

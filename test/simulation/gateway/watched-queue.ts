@@ -93,7 +93,7 @@ export class WatchedQueue {
 
   setBlocked(blocked: Blocked | undefined, now: number): void {
     this.#blocked = blocked;
-    this.#judge(this.#queue.setBlocked(blocked, now), now);
+    this.#judge(this.#queue.setProspect({ blocked, starts: false }, now), now);
   }
 
   setOthers(others: OtherPickers, now: number): void {

@@ -70,8 +70,8 @@ export const GATEWAY_MUTANTS: readonly Mutant[] = [
     name: 'gateway-blocked-with-worker',
     loses: 'the wait for a worker that is ready while no other can be started',
     file: 'gateway/group-queue.ts',
-    find: 'if (!this.#blocked || this.readyWorkers() > 0) return [];',
-    replace: 'if (!this.#blocked) return [];',
+    find: 'if (!blocked || this.readyWorkers() > 0) return [];',
+    replace: 'if (!blocked) return [];',
   },
   {
     name: 'gateway-estimate-stays',
