@@ -69,7 +69,7 @@ export const PICKER_OPTIONS = {
     value: path,
     placeholder: 'path',
     description:
-      'Unix socket for the admin interface of an Envoy that runs elsewhere, for --print-envoy-config and to ask that Envoy to close its connections before this process ends; not with --envoy, whose own socket nobody else reaches',
+      'Unix socket for the admin interface of an Envoy that runs elsewhere, for --print-envoy-config and to ask that Envoy to close its connections before this process ends; not with --envoy, whose own socket this process alone reaches',
   },
   addressMap: {
     ...OPTIONS.addressMap,

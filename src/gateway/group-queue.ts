@@ -240,7 +240,7 @@ export class GroupQueue {
     const effects = this.#advance(now);
     const { maxHeld } = this.#settings;
     if (!this.#held.has(id) || this.#held.size <= maxHeld) return effects;
-    // Who sends much keeps nobody else out.
+    // A caller that sends much does not keep the others out.
     const refused = this.#held.mostOf(id);
     const message = `${maxHeld} requests wait, as many as spec.gateway.maxHeld allows.`;
     return refused ? [...effects, this.#refuse(refused, 'queue_full', message)] : effects;

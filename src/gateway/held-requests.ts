@@ -168,7 +168,7 @@ export class HeldRequests {
     return caller;
   }
 
-  /** Where none waits all were served, and nobody owes anything. */
+  /** Where none waits all were served, and no caller is ahead of another. */
   #settle(): void {
     this.#callers.clear();
     this.#turn = 0;

@@ -46,7 +46,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- if or .Values.gatewayReports.enabled .Values.gateway.enabled }}true{{ end }}
 {{- end }}
 
-{{/* What status.gateway.url begins with; empty where nobody said. */}}
+{{/* What status.gateway.url begins with; empty where it is not set. */}}
 {{- define "gpu-rental-operator.gatewayUrl" -}}
 {{- if .Values.gatewayReports.url }}
 {{- .Values.gatewayReports.url }}

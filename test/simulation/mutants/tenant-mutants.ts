@@ -96,7 +96,7 @@ export const TENANT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'taken-machine-at-every-list',
-    loses: 'the rest of an object whose machine somebody else has, until that machine changes',
+    loses: 'the rest of an object whose machine another object has, until that machine changes',
     file: 'controllers/gpu-instance/rules/adopting.ts',
     find: 'return BY_MACHINE.has(reason) ? { afterMs: TAKEN_AGAIN_MS } : { onList: true };',
     replace: 'return BY_MACHINE.has(reason) ? { onList: true } : { onList: true };',
