@@ -12,8 +12,8 @@ import { until } from '../builders/until.ts';
 import { groupAuthority } from '../builders/worker-identities.ts';
 import { findFreePort } from '../cluster/free-port.ts';
 import { codeBlocks } from '../docs/code-blocks.ts';
+import { pythonWith } from '../tools/python.ts';
 import { stunnelProblem } from '../tools/stunnel.ts';
-import { uvicornFolder } from '../tools/uvicorn.ts';
 import { type TlsBench, tlsBench } from './tls-bench.ts';
 
 const UID = 'u1';
@@ -29,9 +29,13 @@ const blockOf = (command: string) => blocks.find((text) => text.includes(command
 const files = blockOf('mktemp');
 
 let bench: TlsBench;
+/** The command, as a script. */
 let uvicorn: string;
 beforeAll(async () => {
-  [bench, uvicorn] = await Promise.all([tlsBench(), uvicornFolder()]);
+  const [opened, python] = await Promise.all([tlsBench(), pythonWith(['uvicorn==0.54.0'])]);
+  bench = opened;
+  if ('missing' in python) throw new Error(python.missing);
+  uvicorn = `#!/bin/sh\nexec '${python.path}' -m uvicorn "$@"\n`;
 }, 15 * 60_000);
 afterAll(() => bench?.close());
 
@@ -49,7 +53,7 @@ const ports = async () => ({ own: await findFreePort(), plain: await findFreePor
 async function started(
   script: string,
   { own, plain }: { readonly own: number; readonly plain: number },
-  { path = '', contents }: { readonly path?: string; readonly contents: Readonly<Record<string, string>> },
+  contents: Readonly<Record<string, string>>,
 ): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'recipe-'));
   for (const [name, text] of Object.entries(contents)) {
@@ -67,7 +71,7 @@ async function started(
     cwd: folder,
     detached: true,
     env: {
-      PATH: [folder, path, process.env['PATH']].filter(Boolean).join(':'),
+      PATH: [folder, process.env['PATH']].filter(Boolean).join(':'),
       TMPDIR: folder,
       GPURENTAL_TLS_CERT: encoded(certificate),
       GPURENTAL_TLS_KEY: encoded(key.reveal()),
@@ -130,10 +134,7 @@ async def app(scope, receive, send):
 
   test('serves the gateway and probes of the operator, and refuses foreign callers', async () => {
     const at = await ports();
-    await started(files + blockOf('exec uvicorn'), at, {
-      path: uvicorn,
-      contents: { 'app.py': app },
-    });
+    await started(files + blockOf('exec uvicorn'), at, { 'app.py': app, uvicorn });
     await bench.leadTo(at.own, UID, identity);
     expect(await replyOf()).toBe('200 served');
     expect(await probed(at.own)).toBeUndefined();
@@ -157,7 +158,7 @@ describe.skipIf(noStunnel !== undefined)('stunnel, started by the script of the 
 
   test('puts TLS, streams and websockets in front of a server that knows no TLS', async () => {
     const at = await ports();
-    await started(files + blockOf('exec stunnel'), at, { contents: { 'my-server': server } });
+    await started(files + blockOf('exec stunnel'), at, { 'my-server': server });
     await bench.leadTo(at.own, UID, identity);
     expect(await replyOf()).toBe('200 served');
     expect(addressesOf(at.plain)).toEqual(['127.0.0.1']);
