@@ -1,7 +1,7 @@
 /**
  * Two figures about scaling. How much CPU one tick of the pure core takes for 200 groups of 20 workers (goal: 50 ms),
  * and how one seeded day of 24 hours goes under our rules beside three reference policies. Prints the table of
- * docs/autoscaling.md and, as its last line, everything as JSON.
+ * docs/concepts/autoscaling.md and, as its last line, everything as JSON.
  *
  * `node bench/autoscaling.ts [--seed 7] [--write] [--tune]`: another day; write table and picture into docs; first
  * search again for the best settings of each policy (minutes), and fail where others are recorded.

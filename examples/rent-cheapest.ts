@@ -1,4 +1,4 @@
-/** Rents the cheapest offer of a GPU model with the typed client: docs/client.md explains it. Costs money. */
+/** Rents the cheapest offer of a GPU model with the typed client: docs/how-to/client.md explains it. Costs money. */
 import process from 'node:process';
 import {
   createMarketplaceClient,

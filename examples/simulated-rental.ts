@@ -1,5 +1,5 @@
 /**
- * Rents a machine of the simulator, lets ten minutes pass and reads its bill: docs/simulator-library.md explains it.
+ * Rents a machine of the simulator, lets ten minutes pass and reads its bill: docs/how-to/simulator-library.md explains it.
  * Opens no socket and costs nothing.
  */
 import process from 'node:process';

@@ -43,7 +43,7 @@ function tellWhatToTry({ cluster, controlUrl, logFolder }: Stage, node: boolean)
   ]) {
     view.command(command);
   }
-  view.say('The marketplace’s side of it; docs/simulator.md has its clock and its faults:');
+  view.say('The marketplace’s side of it; docs/how-to/simulator.md has its clock and its faults:');
   view.command(`curl ${controlUrl}/ledger`);
   view.say(node ? 'Pods run here, too.' : 'No Pod runs here: there is no node.');
   view.say(`Logs of the operator and the simulator: ${logFolder}`);

@@ -2,8 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { pictureOf } from '../../src/cli/replay/chart.ts';
 import type { Outcome } from '../../src/cli/replay/outcome.ts';
 
-const PAGE = new URL('../../docs/autoscaling.md', import.meta.url);
-const PICTURE = new URL('../../docs/autoscaling.svg', import.meta.url);
+const PAGE = new URL('../../docs/concepts/autoscaling.md', import.meta.url);
+const PICTURE = new URL('../../docs/concepts/autoscaling.svg', import.meta.url);
 const TABLE = /(<!-- compared -->\n)[\s\S]*?(<!-- \/compared -->)/;
 
 /** The page with this table between its two marks. */

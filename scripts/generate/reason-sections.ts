@@ -60,12 +60,12 @@ function runbooksOf(reason: string): readonly string[] {
 
 /** Sections of the operations page that speak of a reason. */
 function operationsOf(reason: string): readonly string[] {
-  const sections = read('docs/operations.md').split(/^(?=##+ )/m);
+  const sections = read('docs/how-to/operations.md').split(/^(?=##+ )/m);
   return sections
     .filter((section) => section.includes(`\`${reason}\``))
     .map((section) => {
       const heading = /^#+ (.*)$/m.exec(section)?.[1] ?? '';
-      return `- [Operations: ${heading}](../operations.md#${heading.toLowerCase().replaceAll(' ', '-')})`;
+      return `- [Operations: ${heading}](../how-to/operations.md#${heading.toLowerCase().replaceAll(' ', '-')})`;
     });
 }
 

@@ -18,7 +18,7 @@ const index: Artifact = {
     '- [Flags of the operator](operator-flags.md): flags, environment variables and defaults.',
     '- [Commands of gpu-rent](commands.md): every command, its arguments and options.',
     '- [Permissions](permissions.md): what the operator may do in Kubernetes, and why.',
-    '- [Samples](../samples.md): a manifest for each way of use.',
+    '- [Samples](samples.md): a manifest for each way of use.',
     '',
   ].join('\n'),
 };

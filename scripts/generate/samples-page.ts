@@ -22,7 +22,7 @@ function title(file: string): string {
 
 function section(file: string): readonly string[] {
   const { about, manifest } = split(readFileSync(join(REPOSITORY, FOLDER, file), 'utf8'));
-  const link = `[${FOLDER}/${file}](../${FOLDER}/${file})`;
+  const link = `[${FOLDER}/${file}](../../${FOLDER}/${file})`;
   return [`## ${title(file)}`, '', `${about} (${link})`, '', '```yaml', manifest, '```', ''];
 }
 
@@ -38,5 +38,5 @@ export function samplesPage(): Artifact {
     '',
     ...files.toSorted().flatMap(section),
   ].join('\n');
-  return { path: 'docs/samples.md', content };
+  return { path: 'docs/reference/samples.md', content };
 }

@@ -120,7 +120,10 @@ interface RuleContext {
 function create(context: RuleContext) {
   const report = (node: Node, refused: readonly Refused[], where: 'name' | 'title') => {
     for (const { word, instead } of refused) {
-      context.report({ node, message: `"${word}" in a ${where}: use ${instead}, see docs/glossary.md.` });
+      context.report({
+        node,
+        message: `"${word}" in a ${where}: use ${instead}, see docs/concepts/glossary.md.`,
+      });
     }
   };
   const isTest = context.filename.endsWith('.test.ts');

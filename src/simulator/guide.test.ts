@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { FAULTS, faultEntry } from './faults/faults.ts';
 import { defaultSettings } from './settings.ts';
 
-const guide = readFileSync(new URL('../../docs/simulator.md', import.meta.url), 'utf8');
+const guide = readFileSync(new URL('../../docs/how-to/simulator.md', import.meta.url), 'utf8');
 
 /** `group.name` and default of each setting. */
 function flat(value: object, prefix = ''): readonly (readonly [string, string])[] {
@@ -14,7 +14,7 @@ function flat(value: object, prefix = ''): readonly (readonly [string, string])[
   );
 }
 
-describe('docs/simulator.md', () => {
+describe('docs/how-to/simulator.md', () => {
   test.each(Object.keys(FAULTS))('describes the fault %s', (name) => {
     const entry = faultEntry(name);
     expect(guide).toContain(`| \`${name}\` | ${entry?.what} | ${entry?.seconds ?? 'How long it stays.'} |`);

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { routes } from '../../src/simulator/routes/registry.ts';
 import { tfaErrorStatus } from '../../src/simulator/tfa/step.ts';
 
-/* `docs/conformance.md` names a test for every statement of the specification: here it is held to that. */
+/* `docs/internals/conformance.md` names a test for every statement of the specification: here it is held to that. */
 
 interface Proof {
   readonly file: string;
@@ -19,7 +19,7 @@ interface Statement {
 }
 
 const ROOT = new URL('../../', import.meta.url);
-const page = readFileSync(new URL('docs/conformance.md', ROOT), 'utf8');
+const page = readFileSync(new URL('docs/internals/conformance.md', ROOT), 'utf8');
 const PROOF = /^`([^`]+\.test\.ts)` › (.+?)(?: › `([^`]+)`)?$/;
 /** A title is the string in front of the function of a test. */
 const TITLE =
@@ -70,7 +70,7 @@ function faultOf(proof: Proof | string): string | undefined {
   return undefined;
 }
 
-describe('docs/conformance.md', () => {
+describe('docs/internals/conformance.md', () => {
   test.for(statements)('$section: $text', ({ proofs }) => {
     expect(proofs.length).toBeGreaterThan(0);
     expect(proofs.map(faultOf).filter((fault) => fault !== undefined)).toEqual([]);

@@ -5,7 +5,7 @@ import { pageWith, pictureOfDay, readPage, readPicture } from '../../bench/autos
 import { GRIDS } from '../../bench/autoscaling/tune.ts';
 import type { Outcome } from '../../src/cli/replay/outcome.ts';
 
-describe('docs/autoscaling.md', () => {
+describe('docs/concepts/autoscaling.md', () => {
   let outcomes: readonly Outcome[] = [];
   let rows: readonly Row[] = [];
 

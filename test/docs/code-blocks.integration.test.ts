@@ -33,7 +33,7 @@ async function follow(install: string, rest: readonly string[]): Promise<readonl
 }
 
 describe('the tutorial', () => {
-  const [install, ...rest] = codeBlocks('docs/tutorial.md')
+  const [install, ...rest] = codeBlocks('docs/tutorials/first-machine.md')
     .filter(({ language }) => language === 'sh')
     .map(commandsOf);
 

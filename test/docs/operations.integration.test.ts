@@ -9,7 +9,7 @@ import { goTool, HELM } from '../tools/go-tool.ts';
 import { codeBlocks, commandsOf } from './code-blocks.ts';
 import { openReader, type Reader } from './reader.ts';
 
-const blocks = codeBlocks('docs/operations.md').filter(({ language }) => language === 'sh');
+const blocks = codeBlocks('docs/how-to/operations.md').filter(({ language }) => language === 'sh');
 /** What a section tells to type, block by block. */
 const under = (heading: string): readonly string[] =>
   blocks.filter((block) => block.heading === heading).map(commandsOf);

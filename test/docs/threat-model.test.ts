@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { REPOSITORY } from '../../scripts/generate/artifact.ts';
 
-const PAGE = 'docs/threat-model.md';
+const PAGE = 'docs/concepts/threat-model.md';
 
 /** Rows of the table of threats: the threat, and the files that its last column names. */
 function threats(): readonly (readonly [string, readonly string[]])[] {

@@ -17,7 +17,7 @@ test('the page on workers that report shows a command whose report is understood
     return { status: 200, message: 'ok' };
   };
   server = await serveReports(take, { host: '127.0.0.1', port: 0 });
-  const [command = 'false'] = codeBlocks('docs/worker-reports.md').map(commandsOf).filter(isReport);
+  const [command = 'false'] = codeBlocks('docs/how-to/worker-reports.md').map(commandsOf).filter(isReport);
   const env = { REPORT_ADDR: server.url, CONTAINER_ID: '4711', [WORKER_TOKEN_ENV]: 'token-of-the-worker' };
   await promisify(execFile)('bash', ['-c', command], { env: { ...env, PATH: process.env.PATH } });
   expect(taken).toEqual([

@@ -22,7 +22,7 @@ const noStunnel = await stunnelProblem();
 if (noStunnel !== undefined) console.info(noStunnel);
 
 /** The blocks of the page: what makes the files, and one for each server. */
-const blocks = codeBlocks('docs/gateway.md')
+const blocks = codeBlocks('docs/how-to/gateway.md')
   .filter(({ heading, language }) => heading === 'Encryption to the worker' && language === 'sh')
   .map(({ text }) => text);
 const blockOf = (command: string) => blocks.find((text) => text.includes(command)) ?? '';

@@ -14,7 +14,7 @@ import { MIN_PERCENT, mutantsOf, pageOf, percentOf, type Score } from './score.t
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const SCORES = join(import.meta.dirname, 'scores.json');
-const PAGE = join(ROOT, 'docs', 'mutation-score.md');
+const PAGE = join(ROOT, 'docs', 'internals', 'mutation-score.md');
 
 const { values } = parseArgs({ options: { only: { type: 'string' } } });
 const groups = groupsIn(ROOT)

@@ -48,7 +48,7 @@ test('at most fourteen packages run in production', () => {
 test.for(names)('%s has an exact version and a reason in the page of dependencies', (name) => {
   expect(manifest.dependencies[name]).toMatch(/^\d+\.\d+\.\d+$/);
   expect(locked[`node_modules/${name}`]?.version).toBe(manifest.dependencies[name]);
-  const rows = read('docs/dependencies.md')
+  const rows = read('docs/internals/dependencies.md')
     .split('\n')
     .filter((line) => line.startsWith('|') && line.includes(`\`${name}\` |`));
   expect(rows).toHaveLength(1);

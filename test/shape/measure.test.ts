@@ -89,7 +89,7 @@ test('counts the calls of a path that go no further as leaves', () => {
 });
 
 test('draws every file of the rental path in the architecture page', () => {
-  const page = readFileSync(new URL('../../docs/architecture.md', import.meta.url), 'utf8');
+  const page = readFileSync(new URL('../../docs/internals/architecture.md', import.meta.url), 'utf8');
   const diagram = /```mermaid\n(flowchart TD.*?)```/s.exec(page)?.[1] ?? '';
   const files = new Set(RENTAL_PATH.flatMap((row) => row.slice(0, 2)));
   const names = [...files].map((file) => file.replace('controllers/gpu-instance/', ''));

@@ -47,9 +47,9 @@ function annotations(): Readonly<Record<string, string>> {
       { name: 'envoy', image: envoy, platforms: ['linux/amd64', 'linux/arm64'] },
     ]),
     'artifacthub.io/links': yaml([
-      { name: 'Documentation', url: `${HOME}/blob/main/docs/tutorial.md` },
-      { name: 'Capabilities', url: `${HOME}/blob/main/docs/capabilities.md` },
-      { name: 'Verify the signature', url: `${HOME}/blob/main/docs/operations.md#verify-a-release` },
+      { name: 'Documentation', url: `${HOME}/blob/main/docs/tutorials/first-machine.md` },
+      { name: 'Capabilities', url: `${HOME}/blob/main/docs/concepts/capabilities.md` },
+      { name: 'Verify the signature', url: `${HOME}/blob/main/docs/how-to/operations.md#verify-a-release` },
     ]),
     'artifacthub.io/changes': yaml([
       { kind: 'added', description: 'First release: accounts, instances and endpoint groups.' },

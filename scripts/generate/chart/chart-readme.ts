@@ -15,7 +15,7 @@ $ helm install gpu-rental-operator charts/gpu-rental-operator --namespace gpu-re
 \`\`\`
 
 - An upgrade brings new definitions with it; nothing has to be applied by hand.
-- \`helm uninstall\` leaves definitions, objects and machines. While machines are rented it is refused: [uninstall in the safe order](../../docs/operations.md#uninstall).
+- \`helm uninstall\` leaves definitions, objects and machines. While machines are rented it is refused: [uninstall in the safe order](../../docs/how-to/operations.md#uninstall).
 - Nothing in it is random, looked up or hooked, so Argo CD and Flux render the same every time. The one exception is the certificate of \`simulator.enabled\`.
 
 ## Try it without an account
@@ -24,7 +24,7 @@ $ helm install gpu-rental-operator charts/gpu-rental-operator --namespace gpu-re
 $ helm install gpu-rental-operator charts/gpu-rental-operator --namespace gpu-rental-system --create-namespace --set simulator.enabled=true
 \`\`\`
 
-A [simulated marketplace](../../docs/simulator.md) then runs beside the operator, which uses it, and nothing but it, over TLS; the notes of the release show what to apply. In a GitOps repository set \`simulator.tls.secretName\` to a Secret that cert-manager renews: every rendering would generate another certificate. Simulator and operator read a renewed certificate and its authority (\`ca.crt\`) again, without a restart. [Clusters on your own machine](../../docs/local-clusters.md) says how kind, minikube and k3d get the image without a registry.
+A [simulated marketplace](../../docs/how-to/simulator.md) then runs beside the operator, which uses it, and nothing but it, over TLS; the notes of the release show what to apply. In a GitOps repository set \`simulator.tls.secretName\` to a Secret that cert-manager renews: every rendering would generate another certificate. Simulator and operator read a renewed certificate and its authority (\`ca.crt\`) again, without a restart. [Clusters on your own machine](../../docs/how-to/local-clusters.md) says how kind, minikube and k3d get the image without a registry.
 
 To rent real machines afterwards, delete the objects, wait until they are gone, and upgrade with \`simulator.enabled=false\`. The Service and the Secrets of the simulator stay until the namespace goes: an uninstall that is refused, because machines are rented, must not take the way to their marketplace away.
 

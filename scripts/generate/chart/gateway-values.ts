@@ -4,7 +4,7 @@ import { type ChartValues, group, schemas, value } from './value-tree.ts';
 /** The gateway of EndpointGroups: pickers, and an Envoy beside each. */
 export const gatewayValues: ChartValues = {
   gateway: group(
-    'A gateway in front of EndpointGroups with `spec.gateway`: Pods of a picker and Envoy behind one Service. The operator then takes the reports of its pickers. See docs/gateway.md.',
+    'A gateway in front of EndpointGroups with `spec.gateway`: Pods of a picker and Envoy behind one Service. The operator then takes the reports of its pickers. See docs/how-to/gateway.md.',
     {
       enabled: value('', false, schemas.flag),
       existingGateway: value(

@@ -95,7 +95,7 @@ function metricsPage(): string {
     ...sections,
     '## The gateway',
     '',
-    'Served by [`gpu-rent endpoint-picker`](gateway.md) at its own `--metrics-bind-address` (`:9090`): sum over pickers. Alpha.',
+    'Served by [`gpu-rent endpoint-picker`](../how-to/gateway.md) at its own `--metrics-bind-address` (`:9090`): sum over pickers. Alpha.',
     '',
     '| Family | Type | Labels | Meaning |',
     '|---|---|---|---|',
@@ -115,7 +115,7 @@ function metricsPage(): string {
     '|---|---|---|---|',
     ...alerts.map(
       (alert) =>
-        `| [${alert.alert}](runbooks/${runbookName(alert)}) | ${alert.severity} | ${alert.for} | ${code(alert.expr)} |`,
+        `| [${alert.alert}](../runbooks/${runbookName(alert)}) | ${alert.severity} | ${alert.for} | ${code(alert.expr)} |`,
     ),
     '',
   ].join('\n');
@@ -133,6 +133,6 @@ export function monitoringArtifacts(): readonly Artifact[] {
       path: `charts/gpu-rental-operator/files/dashboards/${dashboard.file}.json`,
       content: grafanaDashboard(dashboard),
     })),
-    { path: 'docs/metrics.md', content: metricsPage() },
+    { path: 'docs/reference/metrics.md', content: metricsPage() },
   ];
 }

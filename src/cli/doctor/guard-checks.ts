@@ -94,7 +94,7 @@ interface Binding extends KubeObject {
 }
 
 const APPLY_AGAIN =
-  'Upgrade the chart that has it (value inUseGuard.enabled of either chart), or apply deploy/overlays again: docs/operations.md, Uninstall.';
+  'Upgrade the chart that has it (value inUseGuard.enabled of either chart), or apply deploy/overlays again: docs/how-to/operations.md, Uninstall.';
 
 async function guard({ kube, operatorNamespace: namespace }: ClusterSession): Promise<Finding> {
   const policy = await kube.get<Policy>(POLICIES, { name: GUARD_NAME });

@@ -104,7 +104,7 @@ function kubeExit({ kind, cause }: KubeError): number {
 function breakGlass(message: string): string | undefined {
   const [, group] = /act as a member of ([^\s"]+?)\.?(?=["\s]|$)/.exec(message) ?? [];
   if (group === undefined || !message.includes('denied request')) return undefined;
-  return `In an emergency repeat the command with --as="$(id -un)" --as-group=system:masters --as-group=${group} (you need the right to impersonate them): docs/operations.md, Break glass.`;
+  return `In an emergency repeat the command with --as="$(id -un)" --as-group=system:masters --as-group=${group} (you need the right to impersonate them): docs/how-to/operations.md, Break glass.`;
 }
 
 function exitCodeOf(error: unknown): number {

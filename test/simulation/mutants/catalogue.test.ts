@@ -30,7 +30,7 @@ test.for(readReplays())('what replays $name without its mending still fits its s
 });
 
 test('the page of mutants says what is known to kill each', () => {
-  const page = readFileSync(join(SOURCES, '..', 'docs', 'mutants.md'), 'utf8');
+  const page = readFileSync(join(SOURCES, '..', 'docs', 'internals', 'mutants.md'), 'utf8');
   expect(page).toBe(reportOf(MUTANTS, KNOWN));
 });
 
