@@ -55,6 +55,41 @@ export const catalog: readonly CatalogGroup[] = [
         load: async () => (await import('./commands/pause.ts')).resumeCommand,
       },
       {
+        name: 'stop',
+        summary: 'Stop the machine of an object: the GPU is free, the disk still bills.',
+        load: async () => (await import('./commands/object-verbs.ts')).stopCommand,
+      },
+      {
+        name: 'start',
+        summary: 'Start the machine of a stopped object, or rent one.',
+        load: async () => (await import('./commands/object-verbs.ts')).startCommand,
+      },
+      {
+        name: 'restart',
+        summary: "Restart the container on an object's machine; its disk stays.",
+        load: async () => (await import('./commands/object-verbs.ts')).restartCommand,
+      },
+      {
+        name: 'replace',
+        summary: 'Destroy the machine of an object with its disk, and rent another.',
+        load: async () => (await import('./commands/object-verbs.ts')).replaceCommand,
+      },
+      {
+        name: 'hold',
+        summary: 'Keep the machine of an object from being replaced; --release ends it.',
+        load: async () => (await import('./commands/object-verbs.ts')).holdCommand,
+      },
+      {
+        name: 'wake',
+        summary: 'Ask an EndpointGroup for one hot worker now.',
+        load: async () => (await import('./commands/object-verbs.ts')).wakeCommand,
+      },
+      {
+        name: 'reconcile',
+        summary: 'Have the operator reconcile an object now, and wait until it has.',
+        load: async () => (await import('./commands/object-verbs.ts')).reconcileCommand,
+      },
+      {
         name: 'import',
         summary: 'Write the manifest that takes a running machine over; --apply creates it.',
         load: async () => (await import('./commands/import.ts')).importCommand,

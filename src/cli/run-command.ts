@@ -1,7 +1,7 @@
 import { CommanderError, Option, Command as Parser } from 'commander';
-import type { CatalogEntry, CommandContext, CommandOption } from './command.ts';
+import type { CatalogEntry, Command, CommandContext, CommandOption } from './command.ts';
 import { EXIT } from './failures/command-error.ts';
-import { respell } from './locate.ts';
+import { respell, spellings } from './locate.ts';
 import { optionsOf } from './options/option-sets.ts';
 
 /** Where a command runs and under which name people called it. */
@@ -38,13 +38,27 @@ export async function runCommand(
     exitCode = await command.run({ args: positionals(given), options: parser.opts() }, context);
   });
   try {
-    await parser.parseAsync([...respell(args, optionsOf(command))], { from: 'user' });
+    const words = await withObjectNames(respell(args, optionsOf(command)), command);
+    await parser.parseAsync([...words], { from: 'user' });
     return exitCode;
   } catch (error) {
     // commander has printed help or what is wrong with the arguments.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
     throw error;
   }
+}
+
+/** Of a command that begins with an object: `gpui x` is taken for `gpui/x`. */
+async function withObjectNames(args: readonly string[], command: Command): Promise<readonly string[]> {
+  const [first] = command.args ?? [];
+  if (!first || !/\b(gpui|epg|gpuacct)\/name/.test(first.description)) return args;
+  const { joinKind } = await import('./objects/object-name.ts');
+  const valued = new Set(
+    optionsOf(command)
+      .filter(({ flags }) => /[<[]/.test(flags))
+      .flatMap(spellings),
+  );
+  return joinKind(args, { takesValue: (flag) => valued.has(flag), several: first.name.includes('...') });
 }
 
 function commanderOption(spec: CommandOption): Option {

@@ -1,18 +1,15 @@
 import type { EndpointGroup } from '../../api/v1alpha1/endpoint-group.ts';
+import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { endpointGroupResource, gpuInstanceResource } from '../../api/v1alpha1/names.ts';
 import type { Command } from '../command.ts';
-import { getObject } from '../objects/cluster-objects.ts';
-import { parseObject, shownName } from '../objects/object-name.ts';
-import { changeOneByOne } from '../output/one-by-one.ts';
-import { createOutput } from '../output/output.ts';
-import { withCluster } from '../sessions/cluster-session.ts';
+import { objectChangeCommand, patchObject } from '../object-change.ts';
 
 /** Stops renting and replacing; what runs goes on running and billing. */
 export const pauseCommand = pausingCommand({
   verb: 'pause',
   paused: true,
   description:
-    'A paused object is still watched and still deleted, and its machine still bills: to stop a machine, set powerState: Stopped. A paused group changes its workers in neither direction.',
+    'A paused object is still watched and still deleted, and its machine still bills: to stop a machine, use gpu-rent stop. A paused group changes its workers in neither direction.',
 });
 
 /** Ends a pause. */
@@ -31,34 +28,15 @@ interface Pausing {
 
 /** Sets `spec.paused` of an instance, and both directions of `spec.pause` of a group. */
 function pausingCommand({ verb, paused, description }: Pausing): Command {
-  const did = paused ? 'paused' : 'resumed';
-  return {
-    description,
+  return objectChangeCommand<GpuInstance | EndpointGroup>({
+    ...{ verb, description },
+    kinds: [gpuInstanceResource, endpointGroupResource],
     examples: [`gpu-rent ${verb} gpui/trainer`, `gpu-rent ${verb} epg/chat -n serving`],
-    args: [{ name: '<object...>', description: 'gpui/name or epg/name.' }],
-    optionSets: ['output', 'cluster'],
-    async run(input, context) {
-      const objectOf = (text: string) => parseObject(text, gpuInstanceResource, endpointGroupResource);
-      // Check every argument before the first change, so that a usage error changes nothing.
-      input.args.forEach(objectOf);
-      const output = createOutput(input, context);
-      await withCluster(input, context, async (cluster) => {
-        await changeOneByOne(output, input.args, async (text) => {
-          const { resource, name: object } = objectOf(text);
-          await getObject<EndpointGroup>(cluster, resource, object);
-          const isGroup = resource === endpointGroupResource;
-          const spec = isGroup ? { pause: { scaleUp: paused, scaleDown: paused } } : { paused };
-          const ref = { namespace: cluster.namespace, name: object };
-          await cluster.kube.patch(resource, ref, {
-            type: 'merge',
-            body: { spec },
-            fieldManager: 'gpu-rent',
-          });
-          const [kind = ''] = shownName(resource, object).split('/');
-          return { kind, name: object, did };
-        });
-      });
-      return 0;
+    async change(target, means) {
+      const isGroup = target.resource === endpointGroupResource;
+      const spec = isGroup ? { pause: { scaleUp: paused, scaleDown: paused } } : { paused };
+      await patchObject(means, target, { spec });
+      return paused ? 'paused' : 'resumed';
     },
-  };
+  });
 }

@@ -15,6 +15,13 @@ export type Target =
   | { readonly type: 'object'; readonly resource: KindNames; readonly name: string }
   | { readonly type: 'id'; readonly id: string };
 
+/** An object by kind and name; in the namespace of the command unless it has one. */
+export interface ObjectName {
+  readonly resource: KindNames;
+  readonly name: string;
+  readonly namespace?: string | undefined;
+}
+
 /**
  * Reads `gpui/x`, `epg/x`, `gpuacct/x` in every spelling that kubectl takes. A bare integer is an id of the
  * marketplace; a bare name is a GpuInstance. Throws a usage error for any other text.
@@ -23,7 +30,7 @@ export function parseTarget(text: string): Target {
   if (/^\d{1,15}$/.test(text)) return { type: 'id', id: toId(Number(text)) };
   const [first = '', second, ...more] = text.split('/');
   const [kind, name] = second === undefined ? [gpuInstanceResource.singular, first] : [first, second];
-  const resource = KINDS.find((candidate) => spellingsOf(candidate).includes(kind.toLowerCase()));
+  const resource = kindNamed(kind);
   if (!resource) {
     throw usageError(`Unknown kind "${kind}".`, 'Write gpui/name, epg/name or gpuacct/name.');
   }
@@ -42,6 +49,46 @@ export function parseObject(
   if (target.type === 'object' && (allowed.length === 0 || allowed.includes(target.resource))) return target;
   const kinds = (allowed.length === 0 ? KINDS : allowed).map(({ shortNames }) => `${shortNames[0]}/name`);
   throw usageError(`"${text}" is not accepted here.`, `Write ${kinds.join(' or ')}.`);
+}
+
+/** The kind that a text of the command line names, in every spelling that kubectl takes; undefined for any other. */
+export function kindNamed(text: string): KindNames | undefined {
+  return KINDS.find((kind) => spellingsOf(kind).includes(text.toLowerCase()));
+}
+
+/** How the words of a command line are read for {@link joinKind}. */
+export interface JoinOptions {
+  /** Whether the word after this option is its value. */
+  readonly takesValue: (flag: string) => boolean;
+  /** Whether the command takes several objects: then a kind counts for all of them. */
+  readonly several: boolean;
+}
+
+/**
+ * `gpui x` as `gpui/x`, and of a command that takes several `gpui x y` as `gpui/x gpui/y`, as kubectl reads them.
+ * Options and everything after `--` stay as they are.
+ */
+export function joinKind(args: readonly string[], { takesValue, several }: JoinOptions): readonly string[] {
+  const [first, ...more] = positions(args, takesValue);
+  const kind = first === undefined ? undefined : args[first];
+  const named = more.slice(0, several ? undefined : 1);
+  const isJoined = kind !== undefined && kindNamed(kind) !== undefined && named.length > 0;
+  if (!isJoined || named.some((at) => args[at]?.includes('/'))) return args;
+  return args.flatMap((arg, at) => {
+    if (at === first) return [];
+    return [named.includes(at) ? `${kind}/${arg}` : arg];
+  });
+}
+
+/** Where the words stand that are neither options nor values of options. */
+function positions(args: readonly string[], takesValue: JoinOptions['takesValue']): readonly number[] {
+  const found: number[] = [];
+  for (let at = 0; at < args.length && args[at] !== '--'; at += 1) {
+    const arg = args[at] ?? '';
+    if (!arg.startsWith('-')) found.push(at);
+    else if (takesValue(arg)) at += 1;
+  }
+  return found;
 }
 
 function spellingsOf({ singular, plural, shortNames }: KindNames): readonly string[] {

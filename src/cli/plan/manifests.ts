@@ -3,6 +3,7 @@ import type { GpuInstanceSpec } from '../../api/v1alpha1/gpu-instance.ts';
 import { API_VERSION, GROUP } from '../../api/v1alpha1/names.ts';
 import { nearest } from '../../lib/text.ts';
 import { CommandError, usageError } from '../failures/command-error.ts';
+import { kindNamed, type ObjectName } from '../objects/object-name.ts';
 
 /** A machine that a manifest asks for; a group asks for as many as its load needs. */
 export interface PlannedObject {
@@ -18,20 +19,38 @@ export interface PlannedObject {
 
 /** The machines that a YAML text asks for. A field that is wrong is a usage error that names it. */
 export async function plannedObjects(text: string, file: string): Promise<readonly PlannedObject[]> {
-  const { parseAllDocuments } = await import('yaml');
   const planned: PlannedObject[] = [];
   const faults: CommandError[] = [];
-  for (const document of parseAllDocuments(text)) {
-    const [problem] = 'errors' in document ? document.errors : [];
-    if (problem) throw usageError(`${file}: ${problem.message}`);
-    for (const value of objectsIn(plainValue(document, file)))
-      if (isPlannable(value))
-        await plannedOf(value, file).then((one) => planned.push(one), collectIn(faults));
-  }
+  for (const value of await valuesIn(text, file))
+    if (isPlannable(value)) await plannedOf(value, file).then((one) => planned.push(one), collectIn(faults));
   const [fault] = faults;
   if (fault) throw usageError(faults.map(({ message }) => message).join('\n'), fault.remedy);
   if (planned.length > 0) return planned;
   throw usageError(`${file} holds no GpuInstance and no EndpointGroup.`);
+}
+
+/** The objects of our kinds that a YAML text names, whatever their specs hold; a usage error if there are none. */
+export async function objectsNamedIn(text: string, file: string): Promise<readonly ObjectName[]> {
+  const named = (await valuesIn(text, file)).flatMap((value): readonly ObjectName[] => {
+    const { kind, apiVersion, metadata } = Object(value) as Partial<Record<string, unknown>>;
+    const isOfGroup = typeof apiVersion === 'string' && apiVersion.startsWith(`${GROUP}/`);
+    const resource = isOfGroup && typeof kind === 'string' ? kindNamed(kind) : undefined;
+    const { name, namespace } = Object(metadata) as Partial<Record<string, unknown>>;
+    if (!resource || typeof name !== 'string') return [];
+    return [{ resource, name, namespace: typeof namespace === 'string' ? namespace : undefined }];
+  });
+  if (named.length > 0) return named;
+  throw usageError(`${file} names no GpuInstance, EndpointGroup or MarketplaceAccount.`);
+}
+
+/** Every object of every document. */
+async function valuesIn(text: string, file: string): Promise<readonly unknown[]> {
+  const { parseAllDocuments } = await import('yaml');
+  return parseAllDocuments(text).flatMap((document) => {
+    const [problem] = 'errors' in document ? document.errors : [];
+    if (problem) throw usageError(`${file}: ${problem.message}`);
+    return objectsIn(plainValue(document, file));
+  });
 }
 
 /** One object that is wrong does not hide what is wrong with the next. */

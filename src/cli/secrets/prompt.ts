@@ -54,6 +54,20 @@ export async function confirmed(
   if (!/^y(es)?$/i.test(answer)) throw failed('Nothing was done.');
 }
 
+/** The same, and who cannot be asked has to give `--yes`. */
+export async function confirmedExplicitly(
+  question: string,
+  input: Pick<CommandInput, 'options'>,
+  context: CommandContext,
+): Promise<void> {
+  if (!context.stdin.isTTY && !switchOption(input.options, '--yes'))
+    throw usageError(
+      `${question} Nothing was done: stdin is no terminal, so nothing was asked.`,
+      'Give --yes.',
+    );
+  await confirmed(question, input, context);
+}
+
 /** Everything that stdin still holds. */
 export async function readAll(context: CommandContext): Promise<string> {
   const reader = readerOf(context);

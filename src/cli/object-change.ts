@@ -1,0 +1,106 @@
+import type { EndpointGroup } from '../api/v1alpha1/endpoint-group.ts';
+import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
+import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
+import type { KindNames } from '../api/v1alpha1/names.ts';
+import type { Command, CommandContext, CommandInput, CommandOption, OptionSet } from './command.ts';
+import { getObject } from './objects/cluster-objects.ts';
+import { parseObject, shownName } from './objects/object-name.ts';
+import { changeOneByOne } from './output/one-by-one.ts';
+import { createOutput } from './output/output.ts';
+import { confirmedExplicitly, YES } from './secrets/prompt.ts';
+import { type ClusterSession, withCluster } from './sessions/cluster-session.ts';
+
+/** An object that a change was asked for, as it was read before the change. */
+export interface ChangedObject<T> {
+  readonly resource: KindNames;
+  readonly object: T;
+  /** e.g. `gpui/trainer`. */
+  readonly shown: string;
+}
+
+/** What a change is made with. */
+export interface ChangeMeans {
+  readonly cluster: ClusterSession;
+  readonly input: CommandInput;
+  readonly context: CommandContext;
+}
+
+/** A change of objects that are named one by one. */
+export interface ObjectChange<T> {
+  /** As typed. */
+  readonly verb: string;
+  readonly kinds: readonly KindNames[];
+  readonly description: string;
+  readonly examples: readonly string[];
+  readonly options?: readonly CommandOption[];
+  /** Beside `output` and `cluster`. */
+  readonly optionSets?: readonly OptionSet[];
+  /** Throws what is in the way. All objects are checked before the first is changed. */
+  readonly check?: (target: ChangedObject<T>) => void;
+  /** If something is lost for ever: what to ask before it. */
+  readonly question?: (targets: readonly ChangedObject<T>[]) => string;
+  /** Resolves to what was done, as a participle. */
+  readonly change: (target: ChangedObject<T>, means: ChangeMeans) => Promise<string>;
+}
+
+/** The command of such a change: it does one object after another and ends at the first that fails. */
+export function objectChangeCommand<T extends GpuInstance | EndpointGroup | MarketplaceAccount>(
+  definition: ObjectChange<T>,
+): Command {
+  const { kinds, description, examples, options = [], optionSets = [], question } = definition;
+  const names = kinds.map(({ shortNames }) => `${shortNames[0]}/name`).join(' or ');
+  return {
+    ...{ description, examples },
+    args: [{ name: '<object...>', description: `${names}.` }],
+    options: [...(question ? [YES] : []), ...options],
+    optionSets: ['output', 'cluster', ...optionSets],
+    async run(input, context) {
+      const named = [...new Set(input.args)].map((text) => parseObject(text, ...kinds));
+      const output = createOutput(input, context);
+      await withCluster(input, context, async (cluster) => {
+        const targets = new Map<string, ChangedObject<T>>();
+        for (const { resource, name } of named) {
+          const shown = shownName(resource, name);
+          const target = { resource, shown, object: await getObject<T>(cluster, resource, name) };
+          definition.check?.(target);
+          targets.set(shown, target);
+        }
+        if (question) await confirmedExplicitly(question([...targets.values()]), input, context);
+        await changeOneByOne(output, [...targets.keys()], async (shown) => {
+          const target = targets.get(shown) as ChangedObject<T>;
+          const did = await definition.change(target, { cluster, input, context });
+          const [kind = '', name = ''] = shown.split('/');
+          return { kind, name, did };
+        });
+      });
+      return 0;
+    },
+  };
+}
+
+/** What of an object is changed. */
+export interface ObjectPatch {
+  readonly annotations?: Readonly<Record<string, string | null>>;
+  readonly spec?: Readonly<Record<string, unknown>>;
+}
+
+/** Writes it into the object that was read: another one that took its name meanwhile is refused by its uid. */
+export async function patchObject(
+  { cluster: { kube, namespace } }: ChangeMeans,
+  { resource, object }: ChangedObject<GpuInstance | EndpointGroup | MarketplaceAccount>,
+  { annotations, spec }: ObjectPatch,
+): Promise<void> {
+  const { uid, name } = object.metadata;
+  await kube.patch(
+    resource,
+    { namespace, name },
+    {
+      type: 'merge',
+      body: {
+        metadata: { ...(uid === undefined ? {} : { uid }), ...(annotations && { annotations }) },
+        ...(spec && { spec }),
+      },
+      fieldManager: 'gpu-rent',
+    },
+  );
+}
