@@ -47,7 +47,7 @@ export async function runOperator(config: Config, process: OperatorProcess): Pro
   const registry = createMetricRegistry();
   const policy = applyProcessPolicy({
     events: process.events ?? nodeProcess,
-    metrics: createProcessMetrics(registry),
+    metrics: createProcessMetrics(registry, 'operator'),
     clock: systemClock,
     log,
     exit: (code) => nodeProcess.exit(code),

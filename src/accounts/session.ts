@@ -30,7 +30,7 @@ import {
 } from './spend-limits.ts';
 
 /** The queue of a login, as the objects that wait in it use it. */
-export type RentalQueue = Pick<AdmissionQueue, 'offers' | 'explain' | 'place' | 'leave'>;
+export type RentalQueue = Pick<AdmissionQueue, 'offers' | 'explain' | 'place' | 'leave' | 'waiting'>;
 
 /** What the latest proof of the key said of its user. */
 export interface UserFacts {

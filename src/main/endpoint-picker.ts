@@ -93,7 +93,7 @@ export async function runPicker(config: PickerConfig, process: PickerProcess): P
   const registry = createMetricRegistry();
   const policy = applyProcessPolicy({
     events: process.events ?? nodeProcess,
-    metrics: createProcessMetrics(registry),
+    metrics: createProcessMetrics(registry, 'endpoint-picker'),
     clock,
     log,
     exit: (code) => nodeProcess.exit(code),

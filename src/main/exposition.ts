@@ -15,7 +15,12 @@ export function exposeOperator(registry: MetricRegistry, operator: Operator, clo
   watchConditions(registry, 'marketplaceaccount', { source: accounts, clock });
   watchConditions(registry, 'gpuinstance', { source: instances, clock });
   watchConditions(registry, 'endpointgroup', { source: groups, clock });
-  watchInstances(registry, { source: instances, clock });
+  watchInstances(registry, {
+    source: instances,
+    clock,
+    utilizationOf: (account, id) =>
+      operator.registry.session(account)?.feed.latest()?.rows.get(id)?.gpuUtilization,
+  });
   showGroups(registry, groups);
   showAccounts(registry, () =>
     operator.registry.proven().map((session) => accountFigures(session, clock.now())),
@@ -30,6 +35,7 @@ export function accountFigures(session: AccountSession, now: number): AccountFig
   const mislabelled = [...copied, ...late];
   const priceOf = (ids: readonly string[]) =>
     ids.reduce((sum, id) => sum + (list?.rows.get(id)?.pricePerHour ?? 0), 0);
+  const waiting = session.queue.waiting();
   const waits = CLASS_ORDER.map((name) => [name, session.pacer.nextSlotMs(name) / 1000] as const);
   return {
     namespace: session.ref.namespace,
@@ -45,6 +51,8 @@ export function accountFigures(session: AccountSession, now: number): AccountFig
     mislabelledDollarsPerHour: priceOf(mislabelled),
     breakerOpen: isUnresolved(session.observer.breaker),
     listAgeSeconds: list && (now - list.endedAt) / 1000,
+    queued: waiting.count,
+    queueSeconds: waiting.longestMs / 1000,
     waitSeconds: Object.fromEntries(waits),
   };
 }

@@ -18,7 +18,7 @@ function setUp() {
   const policy = applyProcessPolicy({
     events,
     clock,
-    metrics: createProcessMetrics(registry),
+    metrics: createProcessMetrics(registry, 'operator'),
     log: { ...silentLogger, error: (message, fields) => lines.push([message, fields]) },
     exit: (code) => exits.push(code),
     graceMs: 35_000,

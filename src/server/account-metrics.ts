@@ -19,6 +19,10 @@ export interface AccountFigures {
   readonly breakerOpen: boolean;
   /** Seconds since the latest complete list ended; undefined before the first. */
   readonly listAgeSeconds: number | undefined;
+  /** Objects that wait in the queue of the login. */
+  readonly queued: number;
+  /** How long the first of them has waited; 0 if none does. */
+  readonly queueSeconds: number;
   /** Seconds until a call could start, by endpoint class. */
   readonly waitSeconds: Readonly<Record<string, number>>;
 }
@@ -30,6 +34,7 @@ interface Shown {
 }
 
 const MICRO = 1_000_000;
+const HOUR_SECONDS = 3600;
 
 const FAMILIES: readonly Shown[] = [
   {
@@ -41,6 +46,14 @@ const FAMILIES: readonly Shown[] = [
     name: 'credit_dollars',
     help: 'Credit of the login, as the latest check of the key read it.',
     value: ({ credit }) => credit && credit / MICRO,
+  },
+  {
+    name: 'credit_runway_seconds',
+    help: 'How long the credit lasts at what all machines of an account cost now. Absent if nothing bills or the key may not read the credit.',
+    value: ({ credit, dollarsPerHour }) =>
+      credit === undefined || dollarsPerHour <= 0
+        ? undefined
+        : Math.max(0, credit / dollarsPerHour) * HOUR_SECONDS,
   },
   {
     name: 'live_machines',
@@ -81,6 +94,16 @@ const FAMILIES: readonly Shown[] = [
     name: 'breaker_open',
     help: '1 while the breaker keeps machines of an account from being replaced and swept.',
     value: ({ breakerOpen }) => (breakerOpen ? 1 : 0),
+  },
+  {
+    name: 'queued_instances',
+    help: 'GpuInstances that wait for a search or a rental slot of the login of an account.',
+    value: ({ queued }) => queued,
+  },
+  {
+    name: 'queue_longest_wait_seconds',
+    help: 'How long the first of the GpuInstances has waited that wait for the login of an account; 0 if none waits.',
+    value: ({ queueSeconds }) => queueSeconds,
   },
   {
     name: 'list_age_seconds',

@@ -1,5 +1,5 @@
 import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
-import { accountRefOf } from '../instance/account-ref.ts';
+import { type AccountRef, accountRefOf } from '../instance/account-ref.ts';
 import { totalCost } from '../instance/cost.ts';
 import type { Clock } from '../lib/clock.ts';
 import { type MicroDollars, parseDollars } from '../lib/money.ts';
@@ -17,17 +17,25 @@ export interface InstanceSource {
 const BOOT_BUCKETS = [5, 10, 20, 30, 45, 60, 90, 120, 180, 300, 600, 1200, 3600];
 const MICRO = 1_000_000;
 
-/** What the cached objects tell: machines by state, prices, spending, boots and replacements. */
-export function watchInstances(
-  registry: MetricRegistry,
-  options: { readonly source: InstanceSource; readonly clock: Clock },
-): void {
-  showMachines(registry, options.source);
+/** What metrics of instances read. */
+export interface InstanceMetricsOptions {
+  readonly source: InstanceSource;
+  readonly clock: Clock;
+  /** What the latest list says of a machine's GPUs, 0 to 1; undefined if it says nothing. */
+  readonly utilizationOf: (account: AccountRef, instanceId: string) => number | undefined;
+}
+
+/** What the cached objects tell: machines by state, prices, utilization, spending, boots and replacements. */
+export function watchInstances(registry: MetricRegistry, options: InstanceMetricsOptions): void {
+  showMachines(registry, options);
   countChanges(registry, options.source);
   countSpending(registry, options);
 }
 
-function showMachines(registry: MetricRegistry, source: InstanceSource): void {
+function showMachines(
+  registry: MetricRegistry,
+  { source, utilizationOf }: Pick<InstanceMetricsOptions, 'source' | 'utilizationOf'>,
+): void {
   const machines = registry.gauge({
     name: 'gpu_rental_machines',
     help: "Machines that objects hold, by the marketplace's word for their state.",
@@ -43,14 +51,21 @@ function showMachines(registry: MetricRegistry, source: InstanceSource): void {
     help: 'What the machine of a GpuInstance costs in an hour.',
     labelNames: ['namespace', 'name'],
   });
+  const utilization = registry.gauge({
+    name: 'gpu_rental_instance_gpu_utilization_ratio',
+    help: 'Share of the time in which the GPUs of a running machine were in use, 0 to 1, as the latest list said it.',
+    labelNames: ['namespace', 'name'],
+  });
   registry.beforeExposition(() => {
-    for (const family of [machines, info, price]) family.reset();
+    for (const family of [machines, info, price, utilization]) family.reset();
     for (const instance of source.list()) {
       const { status } = instance;
       info.set(infoLabels(instance), 1);
       if (status?.instanceId === undefined) continue;
       machines.inc({ ...accountOf(instance), state: status.actualStatus ?? 'provisioning' });
       price.set(nameOf(instance), dollarsIn(status.cost?.pricePerHour) / MICRO);
+      const share = utilizationOf(accountRefOf(instance), status.instanceId);
+      if (share !== undefined) utilization.set(nameOf(instance), share);
     }
   });
 }

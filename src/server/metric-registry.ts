@@ -1,4 +1,4 @@
-import { Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from '@prometheus-io/client';
 
 /** What every family has: its name, what it means, and the names of its labels. */
 export interface Family<Label extends string> {
@@ -7,11 +7,18 @@ export interface Family<Label extends string> {
   readonly labelNames: readonly Label[];
 }
 
+/** A family that the client library defines. */
+export interface ProcessFamily extends Family<string> {
+  readonly type: 'counter' | 'gauge' | 'histogram' | 'summary';
+}
+
 /** Makes metric families in one registry of its own: nothing is registered in a global one. */
 export interface MetricRegistry {
   counter<Label extends string>(family: Family<Label>): Counter<Label>;
   gauge<Label extends string>(family: Family<Label>): Gauge<Label>;
   histogram<Label extends string>(family: Family<Label>, buckets: readonly number[]): Histogram<Label>;
+  /** Registers the client's own families of this process: `process_*` and `nodejs_*`. Call it once. */
+  collectProcess(): readonly ProcessFamily[];
   /** Called right before each exposition, to set what is only worth computing then. */
   beforeExposition(refresh: () => void): void;
   readonly contentType: string;
@@ -19,7 +26,35 @@ export interface MetricRegistry {
   expose(): Promise<string>;
 }
 
-/** A registry without the client's default metrics. */
+/** What a family is called that `promtool check metrics` refuses: gauges with a counter's suffix, and types as names. */
+const MISNAMED = [
+  'nodejs_active_handles_total',
+  'nodejs_active_requests_total',
+  'nodejs_active_resources_total',
+  'nodejs_eventloop_utilization_histogram',
+  'nodejs_eventloop_utilization_summary',
+];
+/** The longest that a timer takes: what is sampled for is removed. */
+const NEVER_MS = 2_147_483_647;
+
+/** What the library's type of a metric leaves out. */
+interface RegisteredMetric {
+  readonly name: string;
+  readonly help: string;
+  readonly type: string;
+  readonly labelNames?: readonly string[];
+}
+
+const TYPES: ReadonlySet<string> = new Set(['counter', 'gauge', 'histogram', 'summary']);
+
+function processFamily(metric: object): readonly ProcessFamily[] {
+  const { name, help, type, labelNames = [] } = metric as RegisteredMetric;
+  if (!/^(process|nodejs)_/.test(name)) return [];
+  if (!TYPES.has(type)) throw new Error(`The client library made ${name} a ${type}`);
+  return [{ name, help, labelNames, type: type as ProcessFamily['type'] }];
+}
+
+/** A registry that is empty at first: nothing is collected before {@link MetricRegistry.collectProcess}. */
 export function createMetricRegistry(): MetricRegistry {
   const registry = new Registry();
   const refreshers: (() => void)[] = [];
@@ -33,6 +68,11 @@ export function createMetricRegistry(): MetricRegistry {
     counter: (family) => new Counter(options(family)),
     gauge: (family) => new Gauge(options(family)),
     histogram: (family, buckets) => new Histogram({ ...options(family), buckets: [...buckets] }),
+    collectProcess: () => {
+      collectDefaultMetrics({ register: registry, eventLoopUtilizationTimeout: NEVER_MS });
+      for (const name of MISNAMED) registry.removeSingleMetric(name);
+      return registry.getMetricsAsArray().flatMap((metric) => processFamily(metric));
+    },
     beforeExposition: (refresh) => refreshers.push(refresh),
     contentType: registry.contentType,
     expose: () => {

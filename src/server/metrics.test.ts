@@ -5,7 +5,7 @@ import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
 import { totalCost } from '../instance/cost.ts';
 import { TransportError } from '../lib/transport.ts';
 import type { Change } from '../runtime/list-watch/object-store.ts';
-import { showAccounts } from './account-metrics.ts';
+import { type AccountFigures, showAccounts } from './account-metrics.ts';
 import { type Conditioned, watchConditions } from './condition-metrics.ts';
 import { showGroups } from './group-metrics.ts';
 import { bootSeconds, endedReasons, watchInstances } from './instance-metrics.ts';
@@ -146,23 +146,7 @@ describe('what controllers report', () => {
 
   test('an account that goes leaves no figures behind', async () => {
     const registry = createMetricRegistry();
-    const figures = {
-      namespace: 'team',
-      account: 'default',
-      dollarsPerHour: 1_500_000,
-      credit: undefined,
-      liveMachines: 2,
-      rentalsLastHour: 3,
-      spentThisMonth: 0,
-      orphans: 1,
-      orphanDollarsPerHour: 500_000,
-      mislabelled: 1,
-      mislabelledDollarsPerHour: 400_000,
-      breakerOpen: true,
-      listAgeSeconds: 4,
-      waitSeconds: { rent: 2 },
-    };
-    let accounts = [figures];
+    let accounts = [ACCOUNT_FIGURES];
     showAccounts(registry, () => accounts);
     expect(await linesOf(registry, 'gpu_rental_dollars_per_hour')).toEqual([
       'gpu_rental_dollars_per_hour{namespace="team",account="default"} 1.5',
@@ -177,10 +161,50 @@ describe('what controllers report', () => {
     expect(await linesOf(registry, 'gpu_rental_pacing_wait_seconds')).toEqual([
       'gpu_rental_pacing_wait_seconds{namespace="team",account="default",class="rent"} 2',
     ]);
+    expect(await linesOf(registry, 'gpu_rental_queued_instances')).toEqual([
+      'gpu_rental_queued_instances{namespace="team",account="default"} 2',
+    ]);
+    expect(await linesOf(registry, 'gpu_rental_queue_longest_wait_seconds')).toEqual([
+      'gpu_rental_queue_longest_wait_seconds{namespace="team",account="default"} 90',
+    ]);
     accounts = [];
     expect(await linesOf(registry, 'gpu_rental_dollars_per_hour')).toEqual([]);
+    expect(await linesOf(registry, 'gpu_rental_queued_instances')).toEqual([]);
+  });
+
+  test.each([
+    ['lasts as long as it pays what bills now', 3_000_000, 1_500_000, [7200]],
+    ['is used up', -10, 1_500_000, [0]],
+    ['may not be read', undefined, 1_500_000, []],
+    ['pays for nothing', 3_000_000, 0, []],
+  ] as const)('credit that %s', async (_, credit, dollarsPerHour, seconds) => {
+    const registry = createMetricRegistry();
+    showAccounts(registry, () => [{ ...ACCOUNT_FIGURES, credit, dollarsPerHour }]);
+    const family = 'gpu_rental_credit_runway_seconds';
+    expect(await linesOf(registry, family)).toEqual(
+      seconds.map((value) => `${family}{namespace="team",account="default"} ${value}`),
+    );
   });
 });
+
+const ACCOUNT_FIGURES: AccountFigures = {
+  namespace: 'team',
+  account: 'default',
+  dollarsPerHour: 1_500_000,
+  credit: undefined,
+  liveMachines: 2,
+  rentalsLastHour: 3,
+  spentThisMonth: 0,
+  orphans: 1,
+  orphanDollarsPerHour: 500_000,
+  mislabelled: 1,
+  mislabelledDollarsPerHour: 400_000,
+  breakerOpen: true,
+  listAgeSeconds: 4,
+  queued: 2,
+  queueSeconds: 90,
+  waitSeconds: { rent: 2 },
+};
 
 /** An informer as metrics see one. */
 function source<T>(objects: T[]) {
@@ -293,6 +317,19 @@ describe('machines', () => {
     expect(endedReasons(before, instance({ history }, { deletionTimestamp: 'now' }))).toEqual([]);
   });
 
+  test('GPU utilization is that of the machine in the latest list, and absent for one that does not say it', async () => {
+    const registry = createMetricRegistry();
+    const objects = [instance({ instanceId: '7' }), instance({ instanceId: '8' }, { name: 'b' })];
+    watchInstances(registry, {
+      source: source(objects),
+      clock: createVirtualClock(),
+      utilizationOf: ({ namespace, name }, id) =>
+        namespace === 'team' && name === 'default' && id === '7' ? 0.25 : undefined,
+    });
+    const family = 'gpu_rental_instance_gpu_utilization_ratio';
+    expect(await linesOf(registry, family)).toEqual([`${family}{namespace="team",name="a"} 0.25`]);
+  });
+
   test('money moves between writes', () => {
     const running = instance({
       cost: { accrued: '1.00', pricePerHour: '2.00', since: '2026-11-20T10:00:00Z' },
@@ -307,7 +344,7 @@ describe('machines', () => {
       cost: { accrued: '5.00', pricePerHour: '3.60', since: '2026-11-20T10:00:00Z' },
     });
     const objects = source([first]);
-    watchInstances(registry, { source: objects, clock });
+    watchInstances(registry, { source: objects, clock, utilizationOf: () => undefined });
     const family = 'gpu_rental_dollars_spent_total';
     expect(await linesOf(registry, family)).toEqual([]);
     await clock.advance(1_000_000);

@@ -1,3 +1,4 @@
+import packageJson from '../../package.json' with { type: 'json' };
 import type {
   ControllerMetrics,
   InformerMetrics,
@@ -215,12 +216,26 @@ export interface ProcessMetrics {
 
 const FAULTS = {
   name: 'gpu_rental_process_faults_total',
-  help: 'Errors that nothing in the operator caught: an unhandledRejection is survived, an uncaughtException ends the process in order.',
+  help: 'Errors that nothing in the process caught: an unhandledRejection is survived, an uncaughtException ends the process in order.',
   labelNames: ['kind'],
 } as const;
 
-/** Both kinds are exposed from the start, so that the first fault is an increase. */
-export function createProcessMetrics(registry: MetricRegistry): ProcessMetrics {
+const BUILD_INFO = {
+  name: 'gpu_rental_build_info',
+  help: '1, with the version in labels. Joined by job and instance, it tells series of this process from those of others.',
+  labelNames: ['version', 'node', 'component'],
+} as const;
+
+/**
+ * What every process of the project exposes: `process_*`, `nodejs_*`, its version, and its faults. Both kinds of fault are
+ * exposed from the start, so that the first one is an increase.
+ */
+export function createProcessMetrics(
+  registry: MetricRegistry,
+  component: 'operator' | 'endpoint-picker',
+): ProcessMetrics {
+  registry.collectProcess();
+  registry.gauge(BUILD_INFO).set({ version: packageJson.version, node: process.versions.node, component }, 1);
   const faults = registry.counter(FAULTS);
   for (const kind of ['unhandledRejection', 'uncaughtException'] as const) faults.inc({ kind }, 0);
   return { faulted: (kind) => faults.inc({ kind }) };

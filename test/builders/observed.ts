@@ -102,6 +102,7 @@ export function row(change: Partial<Instance> = {}): Instance {
     gpuName: 'RTX 4090',
     gpuCount: 1,
     gpuMemoryMB: 24_000,
+    gpuUtilization: undefined,
     diskGB: 10,
     image: 'example/image:1',
     interruptible: false,

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { REPOSITORY } from '../../scripts/generate/artifact.ts';
@@ -8,6 +8,7 @@ import {
   metricFamilies,
   seriesOf,
 } from '../../scripts/generate/monitoring/metric-families.ts';
+import { OWN_CONTROLLERS } from '../../scripts/generate/monitoring/own-series.ts';
 import { recordingRules } from '../../scripts/generate/monitoring/recording-rules.ts';
 import { labelsIn, placedQueries, seriesIn } from './queries.ts';
 
@@ -17,7 +18,33 @@ const labelsBySeries = new Map(
 );
 const records = new Set(recordingRules.map(({ record }) => record));
 /** Added by Prometheus or by its functions. */
-const ADDED = ['pod', 'instance', 'le'];
+const ADDED = ['pod', 'instance', 'job', 'le'];
+
+/** Families that every operator of a cluster exports: built on controller-runtime, client-go or a Prometheus client. */
+const SHARED = /^(controller_runtime|workqueue|rest_client|leader_election|process|nodejs)_/;
+
+/** What leaves series of other programs out; each has cases for promtool, with series of others beside ours. */
+const SCOPES = [
+  `controller=~${OWN_CONTROLLERS}`,
+  `name=~${OWN_CONTROLLERS}`,
+  'name="gpu-rental-operator"',
+  'and on (job, instance) gpu_rental_build_info{component="operator"}',
+];
+
+test('F4: the controllers that queries match are those of the operator', () => {
+  const folder = join(REPOSITORY, 'src/controllers');
+  const names = readdirSync(folder).map(
+    (name) => /\bname: '(\w+)'/.exec(readFileSync(join(folder, name, 'controller.ts'), 'utf8'))?.[1],
+  );
+  expect(OWN_CONTROLLERS).toBe(`"${names.toSorted().join('|')}"`);
+});
+
+const sharedQueries = placedQueries.filter(({ expr }) => seriesIn(expr).some((name) => SHARED.test(name)));
+test.each(sharedQueries)('F4: the query of $place leaves out series of other operators', ({ expr }) => {
+  const reads = seriesIn(expr).filter((name) => SHARED.test(name)).length;
+  const scopes = SCOPES.reduce((sum, scope) => sum + expr.split(scope).length - 1, 0);
+  expect(scopes).toBe(reads);
+});
 
 describe.each(placedQueries)('the query of $place', ({ expr }) => {
   const series = seriesIn(expr);

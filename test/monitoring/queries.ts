@@ -31,7 +31,7 @@ export function seriesIn(expr: string): readonly string[] {
   const bare = expr.replaceAll(STRINGS, '""');
   return [
     ...bare.matchAll(
-      /\b(?:[a-z]+:)?(?:gpu_rental|controller_runtime|workqueue|rest_client|leader_election)_[a-z0-9_:]+/g,
+      /\b(?:[a-z]+:)?(?:gpu_rental|controller_runtime|workqueue|rest_client|leader_election|process|nodejs)_[a-z0-9_:]+/g,
     ),
   ].map(([name]) => name);
 }

@@ -1,3 +1,5 @@
+import { OWN_CONTROLLERS } from './own-series.ts';
+
 /** One alert. Its page is docs/runbooks/<name in lower case>.md. */
 export interface Alert {
   readonly alert: string;
@@ -49,6 +51,32 @@ export const alerts: readonly Alert[] = [
     summary:
       '{{ $labels.namespace }}/{{ $labels.name }} has reached a limit of money ({{ $labels.reason }}).',
     description: 'It has stood so for {{ $value | humanizeDuration }}.',
+  },
+  {
+    alert: 'GpuRentalCreditRunsOut',
+    expr: 'min by (namespace, account) (gpu_rental_credit_runway_seconds) < 86400',
+    for: '15m',
+    severity: 'warning',
+    summary: 'The credit of account {{ $labels.namespace }}/{{ $labels.account }} runs out within a day.',
+    description:
+      'It lasts {{ $value | humanizeDuration }} at what its machines cost now. Without credit the marketplace stops or destroys them.',
+  },
+  {
+    alert: 'GpuRentalGpuIdle',
+    expr: 'max by (namespace, name) (avg_over_time(gpu_rental_instance_gpu_utilization_ratio[15m])) < 0.05',
+    for: '1h',
+    severity: 'warning',
+    summary: 'The GPUs of GpuInstance {{ $labels.namespace }}/{{ $labels.name }} are idle, and it bills.',
+    description: 'They were in use {{ $value | humanizePercentage }} of the time for an hour.',
+  },
+  {
+    alert: 'GpuRentalQueueWaits',
+    expr: 'max by (namespace, account) (gpu_rental_queue_longest_wait_seconds) > 1800',
+    for: '5m',
+    severity: 'warning',
+    summary:
+      'GpuInstances of account {{ $labels.namespace }}/{{ $labels.account }} wait long for the marketplace.',
+    description: 'The first has waited {{ $value | humanizeDuration }} for a search or a rental slot.',
   },
   {
     alert: 'GpuRentalInstanceStuck',
@@ -133,7 +161,7 @@ export const alerts: readonly Alert[] = [
   },
   {
     alert: 'GpuRentalQueueStuck',
-    expr: 'max by (name) (workqueue_longest_running_processor_seconds) > 300',
+    expr: `max by (name) (workqueue_longest_running_processor_seconds{name=~${OWN_CONTROLLERS}}) > 300`,
     for: '5m',
     severity: 'warning',
     summary: 'A pass of controller {{ $labels.name }} does not end.',

@@ -1,3 +1,5 @@
+import { OWN_CONTROLLERS, ofOperator } from './own-series.ts';
+
 /** What stands in a panel: one or more queries with the text of their legend. */
 export interface Query {
   readonly expr: string;
@@ -7,7 +9,7 @@ export interface Query {
 export interface Panel {
   readonly title: string;
   readonly description: string;
-  readonly unit: 'currencyUSD' | 's' | 'short' | 'percentunit' | 'ops' | 'bool_yes_no';
+  readonly unit: 'currencyUSD' | 's' | 'short' | 'percentunit' | 'bytes' | 'ops' | 'bool_yes_no';
   readonly kind: 'stat' | 'timeseries' | 'table';
   readonly queries: readonly Query[];
 }
@@ -75,6 +77,12 @@ export const fleet: Dashboard = {
           `sum(${account('gpu_rental_credit_dollars')})`,
           'Where the key may read it.',
         ),
+        stat(
+          'Credit lasts',
+          's',
+          `min(${account('gpu_rental_credit_runway_seconds')})`,
+          'At what machines cost now; of the account that runs out first.',
+        ),
         stat('Unclaimed, per hour', 'currencyUSD', `sum(${account('gpu_rental_orphan_dollars_per_hour')})`),
         graph('Dollars per hour', 'currencyUSD', [
           { expr: account('gpu_rental_dollars_per_hour'), legend: perAccount },
@@ -134,6 +142,18 @@ export const fleet: Dashboard = {
             expr: `histogram_quantile(0.9, sum by (le) (rate(gpu_rental_boot_seconds_bucket{${ACCOUNT}}[1h])))`,
             legend: '90 %',
           },
+        ]),
+        graph('GPU utilization', 'percentunit', [
+          {
+            expr: 'max by (namespace, name) (gpu_rental_instance_gpu_utilization_ratio{namespace=~"$namespace"})',
+            legend: '{{namespace}}/{{name}}',
+          },
+        ]),
+        graph('Waiting for the marketplace', 'short', [
+          { expr: account('gpu_rental_queued_instances'), legend: perAccount },
+        ]),
+        graph('Longest wait for the marketplace', 's', [
+          { expr: account('gpu_rental_queue_longest_wait_seconds'), legend: perAccount },
         ]),
         graph('Rentals by outcome', 'ops', [
           {
@@ -198,38 +218,43 @@ export const health: Dashboard = {
   file: 'operator',
   title: 'GPU rental: operator health',
   description: 'Reconciling, queues, both APIs, election.',
-  variables: [{ name: 'controller', query: 'label_values(controller_runtime_reconcile_total, controller)' }],
+  variables: [
+    {
+      name: 'controller',
+      query: `label_values(controller_runtime_reconcile_total{controller=~${OWN_CONTROLLERS}}, controller)`,
+    },
+  ],
   rows: [
     {
       title: 'Reconciling',
       panels: [
-        stat('Leaders', 'short', 'sum(leader_election_master_status)'),
+        stat('Leaders', 'short', 'sum(leader_election_master_status{name="gpu-rental-operator"})'),
         stat('Oldest list', 's', 'max(gpu_rental_list_age_seconds)'),
         graph('Passes by result', 'ops', [
           {
-            expr: 'sum by (controller, result) (rate(controller_runtime_reconcile_total{controller=~"$controller"}[5m]))',
+            expr: `sum by (controller, result) (rate(controller_runtime_reconcile_total{controller=~"$controller", controller=~${OWN_CONTROLLERS}}[5m]))`,
             legend: '{{controller}} {{result}}',
           },
         ]),
         graph('Duration of a pass, 99 %', 's', [
           {
-            expr: 'histogram_quantile(0.99, sum by (controller, le) (rate(controller_runtime_reconcile_time_seconds_bucket{controller=~"$controller"}[5m])))',
+            expr: `histogram_quantile(0.99, sum by (controller, le) (rate(controller_runtime_reconcile_time_seconds_bucket{controller=~"$controller", controller=~${OWN_CONTROLLERS}}[5m])))`,
             legend: '{{controller}}',
           },
         ]),
         graph('Errors', 'ops', [
           {
-            expr: 'sum by (controller) (rate(controller_runtime_reconcile_errors_total{controller=~"$controller"}[5m]))',
+            expr: `sum by (controller) (rate(controller_runtime_reconcile_errors_total{controller=~"$controller", controller=~${OWN_CONTROLLERS}}[5m]))`,
             legend: '{{controller}}',
           },
         ]),
         graph('Workers in use', 'short', [
           {
-            expr: 'max by (controller) (controller_runtime_active_workers{controller=~"$controller"})',
+            expr: `max by (controller) (controller_runtime_active_workers{controller=~"$controller", controller=~${OWN_CONTROLLERS}})`,
             legend: '{{controller}}',
           },
           {
-            expr: 'max by (controller) (controller_runtime_max_concurrent_reconciles{controller=~"$controller"})',
+            expr: `max by (controller) (controller_runtime_max_concurrent_reconciles{controller=~"$controller", controller=~${OWN_CONTROLLERS}})`,
             legend: '{{controller}} at most',
           },
         ]),
@@ -238,18 +263,26 @@ export const health: Dashboard = {
     {
       title: 'Queues',
       panels: [
-        graph('Depth', 'short', [{ expr: 'sum by (name) (workqueue_depth)', legend: '{{name}}' }]),
+        graph('Depth', 'short', [
+          { expr: `sum by (name) (workqueue_depth{name=~${OWN_CONTROLLERS}})`, legend: '{{name}}' },
+        ]),
         graph('Wait, 99 %', 's', [
           {
-            expr: 'histogram_quantile(0.99, sum by (name, le) (rate(workqueue_queue_duration_seconds_bucket[5m])))',
+            expr: `histogram_quantile(0.99, sum by (name, le) (rate(workqueue_queue_duration_seconds_bucket{name=~${OWN_CONTROLLERS}}[5m])))`,
             legend: '{{name}}',
           },
         ]),
         graph('Longest pass under way', 's', [
-          { expr: 'max by (name) (workqueue_longest_running_processor_seconds)', legend: '{{name}}' },
+          {
+            expr: `max by (name) (workqueue_longest_running_processor_seconds{name=~${OWN_CONTROLLERS}})`,
+            legend: '{{name}}',
+          },
         ]),
         graph('Retries', 'ops', [
-          { expr: 'sum by (name) (rate(workqueue_retries_total[5m]))', legend: '{{name}}' },
+          {
+            expr: `sum by (name) (rate(workqueue_retries_total{name=~${OWN_CONTROLLERS}}[5m]))`,
+            legend: '{{name}}',
+          },
         ]),
       ],
     },
@@ -258,7 +291,7 @@ export const health: Dashboard = {
       panels: [
         graph('Kubernetes requests', 'ops', [
           {
-            expr: 'sum by (method, code) (rate(rest_client_requests_total[5m]))',
+            expr: `sum by (method, code) (${ofOperator('rate(rest_client_requests_total[5m])')})`,
             legend: '{{method}} {{code}}',
           },
         ]),
@@ -292,6 +325,28 @@ export const health: Dashboard = {
           'sum(gpu_rental_informer_divergences_total)',
           'Anything but 0 is a fault.',
         ),
+      ],
+    },
+    {
+      title: 'Process',
+      panels: [
+        graph('Memory', 'bytes', [
+          { expr: ofOperator('process_resident_memory_bytes'), legend: '{{pod}} resident' },
+          { expr: ofOperator('nodejs_heap_size_used_bytes'), legend: '{{pod}} heap' },
+        ]),
+        graph('Processor', 'short', [
+          { expr: ofOperator('rate(process_cpu_seconds_total[5m])'), legend: '{{pod}} cores' },
+        ]),
+        graph('Event loop lag, 99 %', 's', [
+          { expr: ofOperator('nodejs_eventloop_lag_p99_seconds'), legend: '{{pod}}' },
+        ]),
+        {
+          title: 'Versions',
+          description: '',
+          unit: 'short',
+          kind: 'table',
+          queries: [{ expr: 'count by (component, version, node) (gpu_rental_build_info)', legend: '' }],
+        },
       ],
     },
     {

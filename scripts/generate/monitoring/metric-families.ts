@@ -16,7 +16,7 @@ import { createProcessMetrics, createRuntimeMetrics } from '../../../src/server/
 /** A family as it is registered. */
 export interface MetricFamily {
   readonly name: string;
-  readonly type: 'counter' | 'gauge' | 'histogram';
+  readonly type: 'counter' | 'gauge' | 'histogram' | 'summary';
   readonly help: string;
   readonly labelNames: readonly string[];
   readonly buckets: readonly number[];
@@ -25,6 +25,11 @@ export interface MetricFamily {
 function recording(registry: MetricRegistry, families: MetricFamily[]): MetricRegistry {
   return {
     ...registry,
+    collectProcess: () => {
+      const collected = registry.collectProcess();
+      families.push(...collected.map((family) => ({ ...family, buckets: [] })));
+      return collected;
+    },
     counter: (family) => {
       families.push({ ...family, type: 'counter', buckets: [] });
       return registry.counter(family);
@@ -47,7 +52,7 @@ const nowhere: Transport = async () => {
 /** Gives the registry every family of the operator, by wiring a real one that never runs. */
 function wire(registry: MetricRegistry): void {
   const marketplace = countedTransport(nowhere, systemClock, registry);
-  createProcessMetrics(registry);
+  createProcessMetrics(registry, 'operator');
   const operator = createOperator({
     config: parseConfig({}, {}),
     env: { clock: systemClock, random: systemRandom, kube: nowhere, marketplace, log: silentLogger },
@@ -94,5 +99,7 @@ export function firstExposition(): Promise<string> {
  * @internal A test alone reads it.
  */
 export function seriesOf({ name, type }: MetricFamily): readonly string[] {
-  return type === 'histogram' ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name];
+  return type === 'histogram' || type === 'summary'
+    ? [`${name}_bucket`, `${name}_sum`, `${name}_count`]
+    : [name];
 }

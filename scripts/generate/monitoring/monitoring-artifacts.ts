@@ -53,7 +53,7 @@ const SECTIONS: readonly { readonly title: string; readonly about: string; reado
   {
     title: 'Machines and money',
     about: 'Ours. Alpha: names may change with a note in the changelog.',
-    prefix: /^gpu_rental_(?!marketplace_|informer_|.*_status_condition_|.*_termination_)/,
+    prefix: /^gpu_rental_(?!build_info|process_|marketplace_|informer_|.*_status_condition_|.*_termination_)/,
   },
   {
     title: 'Conditions of objects',
@@ -64,6 +64,12 @@ const SECTIONS: readonly { readonly title: string; readonly about: string; reado
     title: 'The marketplace and list-watch',
     about: 'Routes are templates: no label ever carries an id. Beta.',
     prefix: /^gpu_rental_(marketplace|informer)_/,
+  },
+  {
+    title: 'The process',
+    about:
+      'Beside these, `process_*` and `nodejs_*` of the Prometheus client for Node: memory, processor, file descriptors, event loop, garbage collection. The pickers of a gateway have them too. Stable.',
+    prefix: /^gpu_rental_(build_info|process_)/,
   },
   {
     title: 'Controllers, queues, Kubernetes requests, election',

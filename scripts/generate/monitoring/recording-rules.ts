@@ -1,3 +1,5 @@
+import { OWN_CONTROLLERS } from './own-series.ts';
+
 /** A figure that Prometheus computes for dashboards and alerts. */
 export interface RecordingRule {
   readonly record: string;
@@ -32,7 +34,7 @@ export const recordingRules: readonly RecordingRule[] = [
   },
   {
     record: 'controller:controller_runtime_reconcile_errors:ratio_rate15m',
-    expr: 'sum by (controller) (rate(controller_runtime_reconcile_errors_total[15m])) / sum by (controller) (rate(controller_runtime_reconcile_total[15m]))',
+    expr: `sum by (controller) (rate(controller_runtime_reconcile_errors_total{controller=~${OWN_CONTROLLERS}}[15m])) / sum by (controller) (rate(controller_runtime_reconcile_total{controller=~${OWN_CONTROLLERS}}[15m]))`,
   },
   {
     // A wrong key is the caller's own failure, and in neither part.

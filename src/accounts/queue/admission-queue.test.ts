@@ -67,6 +67,19 @@ async function exhaust(): Promise<void> {
   sent = [];
 }
 
+test('counts who waits, and how long the first has', async () => {
+  expect(queue.waiting()).toEqual({ count: 0, longestMs: 0 });
+  await exhaust();
+  for (const uid of ['V', 'W', 'X', 'Y', 'Z']) queue.leave(`burst ${uid}`);
+  queue.offers(asker('a'), want('A'));
+  await clock.advance(1_000);
+  queue.offers(asker('b'), want('B'));
+  await clock.advance(500);
+  expect(queue.waiting()).toEqual({ count: 2, longestMs: 1_500 });
+  queue.leave('a');
+  expect(queue.waiting()).toEqual({ count: 1, longestMs: 500 });
+});
+
 describe('a search', () => {
   test('is answered for all that want the same, by one request', async () => {
     for (const uid of ['a', 'b', 'c']) expect(queue.offers(asker(uid), want('A')).type).toBe('queued');

@@ -151,6 +151,13 @@ export class AdmissionQueue {
     return undefined;
   }
 
+  /** How many objects wait, and how long the first of them has, in milliseconds; 0 if none does. */
+  waiting(): { readonly count: number; readonly longestMs: number } {
+    const now = this.#options.clock.monotonic();
+    const waits = [...this.#joined.values()].map(({ since }) => now - since);
+    return { count: waits.length, longestMs: Math.max(0, ...waits) };
+  }
+
   /** A slot was used or given back: the next may be called. */
   slotEnded(): void {
     this.#pump();

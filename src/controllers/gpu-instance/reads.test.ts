@@ -65,9 +65,10 @@ function queueOf({ search: found, queued }: Answers): RentalQueue {
     }
     return { type: 'queued', ended: Promise.resolve() };
   };
-  return { offers: ask, explain: ask, place: () => PLACE, leave() {} };
+  return { offers: ask, explain: ask, place: () => PLACE, leave() {}, waiting: () => NONE_WAITS };
 }
 
+const NONE_WAITS = { count: 0, longestMs: 0 };
 const throws = (error: unknown) => () => {
   throw error;
 };

@@ -186,14 +186,16 @@ export function patchRows(before: Rows, seen: readonly Instance[]): RowUpdate {
 
 function keep(before: Rows, row: Instance, changes: RowChange[]): Instance {
   const previous = before.get(row.id);
-  if (previous && isSame(previous, row)) return previous;
+  if (previous && isSame(previous, row))
+    return previous.gpuUtilization === row.gpuUtilization ? previous : row;
   changes.push({ id: row.id, row, previous });
   return row;
 }
 
+/** Utilization moves at every look and decides nothing, so it is no change that anyone is woken for. */
 function isSame(left: Instance, right: Instance): boolean {
   for (const name of Object.keys(right) as (keyof Instance)[]) {
-    if (name !== 'ports' && left[name] !== right[name]) return false;
+    if (name !== 'ports' && name !== 'gpuUtilization' && left[name] !== right[name]) return false;
   }
 
   const names = Object.keys(right.ports);

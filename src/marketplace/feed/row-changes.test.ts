@@ -22,6 +22,14 @@ describe('a row', () => {
     expect(changes).toEqual([]);
   });
 
+  test('of which only the utilization moved is kept and is no change', () => {
+    const before = instance(1);
+    const after = { ...before, gpuUtilization: 0.5 };
+    const { rows, changes } = replaceRows(asMap(before), [after]);
+    expect(rows.get('1')).toBe(after);
+    expect(changes).toEqual([]);
+  });
+
   test.each([
     ['moved', { '22/tcp': '20002' }],
     ['came', { '22/tcp': '20001', '80/tcp': '20003' }],

@@ -42,6 +42,13 @@ describe('what no status could hold', () => {
     ['a GPU without a name is not known', { gpu_name: '' }, { gpuName: undefined }],
     ['the name of a GPU is cut', { gpu_name: 'g'.repeat(200) }, { gpuName: 'g'.repeat(128) }],
     ['memory is counted in whole MB', { gpu_ram: 24_563.5 }, { gpuMemoryMB: 24_564 }],
+    ['utilization is a share', { gpu_util: 37.5 }, { gpuUtilization: 0.375 }],
+    [
+      'utilization of a machine that does not run is not known',
+      { gpu_util: null },
+      { gpuUtilization: undefined },
+    ],
+    ['utilization above 100 % is not known', { gpu_util: 101 }, { gpuUtilization: undefined }],
     ['memory beyond counting is not known', { gpu_ram: 1e300 }, { gpuMemoryMB: undefined }],
     ['half an address leads nowhere', { public_ipaddr: 'x'.repeat(254) }, { publicAddress: undefined }],
     ['the longest address is kept', { public_ipaddr: 'x'.repeat(253) }, { publicAddress: 'x'.repeat(253) }],

@@ -42,6 +42,8 @@ export interface Instance {
   readonly gpuName: string | undefined;
   readonly gpuCount: number | undefined;
   readonly gpuMemoryMB: number | undefined;
+  /** Share of the GPUs' time in use, 0 to 1, at the moment of the reply. undefined: it does not run, or nothing is known. */
+  readonly gpuUtilization: number | undefined;
   readonly diskGB: number | undefined;
   readonly image: string | undefined;
   readonly interruptible: boolean | undefined;
@@ -106,6 +108,7 @@ export const instanceRow = z.object({
   gpu_name: looseText,
   num_gpus: looseInteger,
   gpu_ram: looseNumber,
+  gpu_util: looseNumber,
   disk_space: looseNumber,
   image_uuid: looseText,
   is_bid: looseBoolean,
@@ -207,6 +210,11 @@ function wholeMB(size: number | undefined): number | undefined {
   return Number.isSafeInteger(whole) ? whole : undefined;
 }
 
+/** Of a percentage; what is none says nothing. */
+function shareOf(percent: number | undefined): number | undefined {
+  return percent === undefined || percent < 0 || percent > 100 ? undefined : percent / 100;
+}
+
 /** The instance in our names and units, without what no status could hold. An empty word says nothing. */
 export function toInstance(row: WireInstance): Instance {
   const ports = hostPorts(row.ports);
@@ -230,6 +238,7 @@ export function toInstance(row: WireInstance): Instance {
     gpuName: fittingText(row.gpu_name, MAX_GPU_NAME),
     gpuCount: row.num_gpus,
     gpuMemoryMB: wholeMB(row.gpu_ram),
+    gpuUtilization: shareOf(row.gpu_util),
     diskGB: row.disk_space,
     image: row.image_uuid,
     interruptible: row.is_bid,
