@@ -6,7 +6,7 @@ RUN := PATH="$(CURDIR)/node_modules/.bin:$$PATH" exec node
 
 .DEFAULT_GOAL := help
 
-.PHONY: help npm install check test demo demo-endpoint demo-gateway playground simulate verify-all generate format build image release-rehearsal bench bench-gateway clean
+.PHONY: help npm install check test demo demo-endpoint demo-gateway playground simulate verify-all generate docs format build image release-rehearsal bench bench-gateway clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,6 +54,9 @@ bench-gateway: $(INSTALLED) ## Measure the gateway by itself and beside others (
 
 generate: $(INSTALLED) ## Write CRDs, chart and reference from the zod sources
 	@$(RUN) scripts/generate.ts
+
+docs: $(INSTALLED) ## The documentation site in dist/docs; fails if a link leads nowhere (DOCS_BASE=/v0.1/ for a path of its own)
+	@npm run --silent docs
 
 format: $(INSTALLED) ## Format and fix what can be fixed
 	@npm run --silent format

@@ -1,16 +1,11 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { anchorOf } from '../../scripts/docs/site.ts';
 import { REPOSITORY } from '../../scripts/generate/artifact.ts';
 import { codeBlocks, commandsOf } from './code-blocks.ts';
 
 const PAGES = globSync(['*.md', 'docs/**/*.md', 'charts/*/README.md'], { cwd: REPOSITORY });
-
-/** How GitHub makes an anchor of a heading. */
-function anchorOf(heading: string): string {
-  const plain = heading.replaceAll('`', '').toLowerCase();
-  return plain.replaceAll(/[^\p{Letter}\p{Number}\- _]/gu, '').replaceAll(' ', '-');
-}
 
 function anchorsOf(path: string): ReadonlySet<string> {
   const text = readFileSync(path, 'utf8').replaceAll(/^```[\s\S]*?^```/gm, '');

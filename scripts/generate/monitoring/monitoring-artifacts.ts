@@ -127,6 +127,30 @@ function metricsPage(): string {
   ].join('\n');
 }
 
+/** The alert's own sentence, without what Prometheus fills in. */
+const plainSummary = ({ summary }: (typeof alerts)[number]): string =>
+  summary
+    .replaceAll('{{ $labels.namespace }}/', '')
+    .replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, (_, label: string) => label.toUpperCase());
+
+function runbooksIndex(): string {
+  const rows = alerts.map(
+    (alert) => `| [${alert.alert}](${runbookName(alert)}) | ${alert.severity} | ${plainSummary(alert)} |`,
+  );
+  return [
+    `<!-- ${GENERATED} -->`,
+    '',
+    '# Runbooks',
+    '',
+    'One page for each alert; the annotation `runbook_url` of the alert leads to it. Expressions and durations: [metrics](../reference/metrics.md#alerts).',
+    '',
+    '| Alert | Severity | What it says |',
+    '|---|---|---|',
+    ...rows,
+    '',
+  ].join('\n');
+}
+
 /** Rules, dashboards, and the page of everything that is measured. */
 export function monitoringArtifacts(): readonly Artifact[] {
   return [
@@ -140,5 +164,6 @@ export function monitoringArtifacts(): readonly Artifact[] {
       content: grafanaDashboard(dashboard),
     })),
     { path: 'docs/reference/metrics.md', content: metricsPage() },
+    { path: 'docs/runbooks/README.md', content: runbooksIndex() },
   ];
 }
