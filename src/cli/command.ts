@@ -8,7 +8,7 @@ export type OutputStream = NodeJS.WritableStream & {
 /** The world a command runs in, so that a test can give another. */
 export interface CommandContext {
   readonly stdout: OutputStream;
-  readonly stderr: NodeJS.WritableStream & { readonly isTTY?: boolean };
+  readonly stderr: OutputStream;
   readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean };
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Aborted by Ctrl-C and SIGTERM. */
@@ -49,7 +49,7 @@ export type OptionSet = 'output' | 'report' | 'marketplace' | 'cluster';
 
 /** What a command takes and does. Its name and summary are in its {@link CatalogEntry}. */
 export interface Command {
-  /** Shown in the help in place of the summary. */
+  /** Shown in the help below the summary, which it does not repeat. */
   readonly description?: string;
   readonly examples?: readonly string[];
   readonly args?: readonly CommandArgument[];

@@ -23,7 +23,7 @@ export async function runCommand(
   const command = await entry.load();
   const name = `${calledAs} ${entry.name}`;
   const parser = new Parser(name)
-    .description(command.description ?? entry.summary)
+    .description([entry.summary, ...(command.description ? [command.description] : [])].join('\n\n'))
     .showHelpAfterError(`(${name} --help shows what is possible)`)
     .exitOverride()
     .configureOutput({

@@ -53,7 +53,9 @@ describe.each(entries)('gpu-rent $name', (entry) => {
     const cli = commandLine();
     const { exitCode, stdout } = await cli.run([...entry.name.split(' '), '--help']);
     expect(exitCode).toBe(0);
-    expect(stdout).toContain(`Usage: gpu-rent ${entry.name}`);
+    const [usage, summary] = stdout.split('\n\n');
+    expect(usage).toContain(`Usage: gpu-rent ${entry.name}`);
+    expect(summary?.replaceAll('\n', ' '), 'F5: help begins with the summary').toBe(entry.summary);
     cli.leave();
   });
 

@@ -1,5 +1,7 @@
+import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
-import { formatDetails, formatTable } from './output.ts';
+import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
+import { createProgress, formatDetails, formatTable } from './output.ts';
 
 const columns = [
   { header: 'Name', text: ({ name }: Row) => name },
@@ -38,4 +40,47 @@ test('colours of ours are kept and take no room', () => {
   const coloured = { header: 'Name', text: ({ name }: Row) => name, paint: red };
   const shown = formatTable([coloured, ...columns.slice(1)], [{ name: 'x\u001b[2J' }, { name: 'xyz' }]);
   expect(shown).toBe(`NAME   NOTE\n${red('x')}      -\n${red('xyz')}    -\n`);
+});
+
+/** A stream that keeps what is written. */
+function written(more: { readonly isTTY?: boolean; readonly columns?: number }) {
+  const stream = Object.assign(new PassThrough({ encoding: 'utf8' }), more);
+  return { stream, take: () => String(stream.read() ?? '') };
+}
+
+const LONG = `gpui/trainer: ${'No offers match. '.repeat(12)}`;
+
+test('F6: progress is one line that never wraps, with a spinner, the elapsed time and what it waits for', async () => {
+  const clock = createVirtualClock();
+  const { stream, take } = written({ isTTY: true, columns: 40 });
+  const progress = createProgress({ stderr: stream, env: {} }, clock);
+  progress.show(LONG);
+  await clock.advance(2_500);
+  progress.show('gpui/trainer: loading');
+  const frames = take().split('\r\u001b[2K').slice(1);
+  expect(frames[0]).toBe('⠋ 0s  gpui/trainer: No offers match. N…');
+  expect(Math.max(...frames.map((line) => [...line].length))).toBeLessThan(40);
+  expect(new Set(frames.map((line) => line[0])).size).toBe(10);
+  expect(frames.at(-1)).toMatch(/^. 2s {2}gpui\/trainer: loading$/);
+  progress.clear();
+  expect(take()).toBe('\r\u001b[2K');
+  await clock.advance(60_000);
+  expect(take()).toBe('');
+});
+
+test.each([
+  ['without a terminal', {}, {}],
+  ['on a terminal that knows no escapes', { isTTY: true }, { TERM: 'dumb' }],
+])('F6: %s a line each half minute shows that it goes on', async (_, kind, env) => {
+  const clock = createVirtualClock();
+  const { stream, take } = written(kind);
+  const progress = createProgress({ stderr: stream, env }, clock);
+  progress.show('gpui/trainer: loading');
+  await clock.advance(29_999);
+  expect(take()).toBe('');
+  await clock.advance(30_001);
+  expect(take()).toBe('Waiting for 30s: gpui/trainer: loading\nWaiting for 60s: gpui/trainer: loading\n');
+  progress.clear();
+  await clock.advance(60_000);
+  expect(take()).toBe('');
 });

@@ -1,6 +1,8 @@
 import { stripVTControlCharacters, styleText } from 'node:util';
+import { type Clock, systemClock, type Timer } from '../../lib/clock.ts';
 import type { CommandContext, CommandInput, OptionValues } from '../command.ts';
 import { switchOption, textOption } from '../options/option-values.ts';
+import { ageText } from './amounts.ts';
 
 type OutputFormat = 'table' | 'wide' | 'json' | 'yaml' | 'name';
 
@@ -106,24 +108,64 @@ export function createPaint(options: OptionValues, { stdout, env }: CommandConte
   return (colour, text) => (isColoured ? styleText(colour, text, { validateStream: false }) : text);
 }
 
-/** One line on stderr that is replaced as things go on; nothing if stderr is not a terminal. */
+/** What a command waits for, on stderr, while nothing is shown yet. */
 export interface Progress {
+  /** What it waits for now. */
   show(text: string): void;
   /** Takes the line away, before a result is shown. */
   clear(): void;
 }
 
-/** Progress of one command. */
-export function createProgress({ stderr }: CommandContext): Progress {
-  if (!stderr.isTTY) return { show() {}, clear() {} };
+const FRAMES = [...'⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏'];
+const FRAME_MS = 100;
+/** Few enough lines for a log, and soon enough to see that it lives. */
+const HEARTBEAT_MS = 30_000;
+
+/**
+ * Progress of one command. On a terminal one line that is replaced as time goes on and never wraps: a spinner, the time
+ * since the first text, and what is waited for. Elsewhere a line each half minute, so that a log shows that it goes on.
+ */
+export function createProgress(
+  { stderr, env }: Pick<CommandContext, 'stderr' | 'env'>,
+  clock: Clock = systemClock,
+): Progress {
+  const isLive = Boolean(stderr.isTTY) && env.TERM !== 'dumb';
+  const everyMs = isLive ? FRAME_MS : HEARTBEAT_MS;
+  let begunAt: number | undefined;
+  let text = '';
+  let frame = 0;
+  let timer: Timer | undefined;
+  const elapsed = () => ageText(clock.monotonic() - (begunAt ?? clock.monotonic()));
+  const paint = () => {
+    // The last column stays free: some terminals wrap there.
+    const line = `${FRAMES[frame % FRAMES.length]} ${elapsed()}  ${printableLine(text)}`;
+    stderr.write(`\r\u001b[2K${cut(line, stderr.columns && stderr.columns - 1)}`);
+  };
+  const beat = () => {
+    frame += 1;
+    if (isLive) paint();
+    else stderr.write(`Waiting for ${elapsed()}: ${printableLine(text)}\n`);
+    timer = clock.setTimer(everyMs, beat, { background: true });
+  };
   return {
-    show: (text) => {
-      stderr.write(`\r\u001b[2K${printableLine(text)}`);
+    show(now) {
+      text = now;
+      begunAt ??= clock.monotonic();
+      timer ??= clock.setTimer(everyMs, beat, { background: true });
+      if (isLive) paint();
     },
-    clear: () => {
-      stderr.write('\r\u001b[2K');
+    clear() {
+      timer?.cancel();
+      timer = undefined;
+      if (isLive && begunAt !== undefined) stderr.write('\r\u001b[2K');
     },
   };
+}
+
+/** A line that fits the columns of a terminal; a longer one ends in `…`. */
+export function cut(line: string, columns = Number.POSITIVE_INFINITY): string {
+  const characters = [...line];
+  return characters.length <= columns ? line : `${characters.slice(0, Math.max(0, columns - 1)).join('')}…`;
 }
 
 /** A column of a table: its heading and the text of a row, undefined if there is none. */

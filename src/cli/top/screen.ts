@@ -1,6 +1,6 @@
 import { parseTime } from '../../lib/time.ts';
 import { ageText, counted, dollarText } from '../output/amounts.ts';
-import { type Column, formatTable, printableLine, type TableOptions } from '../output/output.ts';
+import { type Column, cut, formatTable, printableLine, type TableOptions } from '../output/output.ts';
 import type { GroupFigures, WorkerFigures } from './group-figures.ts';
 
 export interface TextOptions extends TableOptions {
@@ -152,9 +152,4 @@ export function fitted(text: string, { columns, rows }: ScreenSize): readonly st
       ? lines
       : [...lines.slice(0, room - 1), `… ${counted(lines.length - room + 1, 'more line')}`];
   return shown.map((line) => cut(line, columns));
-}
-
-function cut(line: string, columns = Number.POSITIVE_INFINITY): string {
-  const characters = [...line];
-  return characters.length <= columns ? line : `${characters.slice(0, Math.max(0, columns - 1)).join('')}…`;
 }
