@@ -9,6 +9,7 @@ import {
 } from '../../src/api/v1alpha1/reasons.ts';
 import { REPOSITORY } from './artifact.ts';
 import { alerts, runbookName } from './monitoring/alerts.ts';
+import { type ReasonHelp, reasonHelp } from './reason-causes.ts';
 
 /** What each kind of reason is called, and what tools make of an object that has it. */
 export const MEANINGS: Readonly<
@@ -69,22 +70,33 @@ function operationsOf(reason: string): readonly string[] {
     });
 }
 
+const helpOf = (reason: string): ReasonHelp | undefined =>
+  (reasonHelp as Readonly<Record<string, ReasonHelp>>)[reason];
+
+function causesOf({ example, causes }: ReasonHelp): readonly string[] {
+  const lines = causes.map(([cause, command]) => `- ${cause}: \`${command}\``);
+  return ['```text', example, '```', '', 'Usual causes, and what shows them:', '', ...lines, ''];
+}
+
 function section([name, entry]: readonly [string, ReasonEntry]): readonly string[] {
   const { kind, sentence, remedy } = entry;
+  const help = helpOf(name);
   const more = [...runbooksOf(name), ...operationsOf(name)];
   return [
     `### ${name}`,
     '',
     `${sentence} (${MEANINGS[kind].word})`,
     '',
-    ...(remedy ? [`**What to do**: ${remedy}`, ''] : []),
-    ...looksOf(name, entry).map((command) => `- \`${command}\``),
+    ...(help ? causesOf(help) : []),
+    ...(remedy ? [`**Fix**: ${remedy}`, ''] : []),
+    ...(help?.fix ? ['```diff', help.fix, '```', ''] : []),
+    ...(help || kind === 'good' ? [] : looksOf(name, entry).map((command) => `- \`${command}\``)),
     ...more,
-    '',
+    ...(more.length > 0 || (!help && kind !== 'good') ? [''] : []),
   ];
 }
 
-/** A section for each reason: what it means, what to do, what to look at. Messages of conditions link to its heading. */
+/** A section for each reason: what it means, an example, its causes with the commands that show them, the fix. Messages of conditions link to its heading. */
 export function reasonSections(): readonly string[] {
   return Object.entries<ReasonEntry>(reasons)
     .toSorted(([left], [right]) => left.localeCompare(right, 'en'))

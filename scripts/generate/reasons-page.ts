@@ -57,6 +57,8 @@ export function reasonsPage(): Artifact {
     '',
     '## What to do',
     '',
+    'In the commands, NAME and NAMESPACE are those of the object that shows the reason, and ID is its `status.instanceId`. `gpu-rent explain gpui/NAME` shows for every reason what the operator sees and what it would do next. A `diff` shows the change in the manifest: apply it, or commit it.',
+    '',
     ...reasonSections(),
   ].join('\n');
   return { path: 'docs/reference/reasons.md', content };

@@ -1,6 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { describe, expect, test } from 'vitest';
+import { reasonHelp } from '../../scripts/generate/reason-causes.ts';
 import { catalog } from '../../src/cli/catalog.ts';
 import { locate, spellings } from '../../src/cli/locate.ts';
 import { optionsOf } from '../../src/cli/options/option-sets.ts';
@@ -83,6 +84,14 @@ describe.each([
     for (const line of typed)
       expect({ line, ...(await parsed(line)) }).toMatchObject({ line, code: 0, said: '' });
   });
+});
+
+test('the page of reasons names only commands that the parser takes', async () => {
+  const commands = Object.values(reasonHelp).flatMap(({ causes }) => causes.map(([, command]) => command));
+  const typed = [...new Set(commands.filter((command) => command.startsWith('gpu-rent ')))];
+  expect(typed.length).toBeGreaterThan(15);
+  for (const line of typed)
+    expect({ line, ...(await parsed(line)) }).toMatchObject({ line, code: 0, said: '' });
 });
 
 test('no two commands or aliases have one name', () => {
