@@ -118,16 +118,23 @@ describe('what `deploy/` holds', () => {
     );
   });
 
-  test('an overlay takes the gateway: pickers with Envoy, a Service, their rights and the flags of the operator', async () => {
+  test('an overlay takes the gateway: pickers with Envoy, a Service, their rights, their network policy and the flags of the operator', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'overlay-'));
     const from = (path: string) => relative(folder, join(REPOSITORY, 'deploy', path));
-    const components = ['components/gateway'].map(from);
+    const components = ['components/gateway', 'components/network-policy'].map(from);
     const kustomization = { resources: [from('overlays/cluster-wide')], components };
     writeFileSync(join(folder, 'kustomization.yaml'), JSON.stringify(kustomization));
     const rendered = await cluster.kubectl(['kustomize', folder]);
     rmSync(folder, { recursive: true });
     const said = await cluster.kubectl(strict, { stdin: rendered });
-    for (const object of ['deployment.apps', 'service', 'serviceaccount', 'poddisruptionbudget.policy'])
+    const policy = 'networkpolicy.networking.k8s.io';
+    for (const object of [
+      'deployment.apps',
+      'service',
+      'serviceaccount',
+      'poddisruptionbudget.policy',
+      policy,
+    ])
       expect(said).toContain(`${object}/gpu-rental-operator-gateway serverside-applied`);
     const objects = parseAllDocuments(rendered).map((document) => document.toJS());
     const podOf = (name: string) =>

@@ -27,10 +27,15 @@ const deployments = z.object({
 const networkPolicies = z.object({
   kind: z.literal('NetworkPolicy'),
   spec: z.object({
+    podSelector: z.object({ matchLabels: z.record(z.string(), z.string()) }),
     policyTypes: z.array(z.string()),
     ingress: z.array(z.object({ ports: z.unknown() })),
     egress: z.array(z.unknown()),
   }),
+});
+
+const podTemplate = z.object({
+  template: z.object({ metadata: z.object({ labels: z.record(z.string(), z.string()) }) }),
 });
 
 /** The first object of a file that has this form. */
@@ -118,6 +123,33 @@ test('the network policy of deploy/ lets through what that of the chart does', (
   // Marketplaces are reached by the way that leads to machines at any port.
   expect(component.egress).toEqual([names, kubernetes, machines]);
   expect(component.ingress.map(({ ports }) => ports)).toEqual(chart.ingress.map(({ ports }) => ports));
+});
+
+const gatewayPolicies = networkPolicies.extend({
+  metadata: z.looseObject({ name: z.string().regex(/-gateway$/) }),
+});
+
+test('the network policy of deploy/ lets through to and from the gateway what that of the chart does', () => {
+  const path = 'deploy/components/network-policy/network-policy.yaml';
+  const component = objectIn(path, gatewayPolicies).spec;
+  const chart = objectIn('test/golden/chart/gateway.golden.yaml', gatewayPolicies).spec;
+  // By the labels of its release the chart selects its own Pods.
+  const withoutRelease = JSON.parse(
+    JSON.stringify(chart).replaceAll(',"app.kubernetes.io/instance":"release"', ''),
+  );
+  expect({ ...component, ingress: component.ingress.map(({ ports }) => ports) }).toEqual({
+    ...withoutRelease,
+    ingress: chart.ingress.map(({ ports }) => ports),
+  });
+});
+
+test('the network policies of deploy/ select the Pods that there are', () => {
+  const path = 'deploy/components/network-policy/network-policy.yaml';
+  const selected = (form: typeof networkPolicies) => objectIn(path, form).spec.podSelector.matchLabels;
+  const labelled = z.object({ kind: z.literal('Deployment'), spec: podTemplate });
+  const labelsIn = (file: string) => objectIn(file, labelled).spec.template.metadata.labels;
+  expect(labelsIn('deploy/base/deployment.yaml')).toMatchObject(selected(networkPolicies));
+  expect(labelsIn('deploy/components/gateway/deployment.yaml')).toMatchObject(selected(gatewayPolicies));
 });
 
 test('the overlay for a whole cluster holds the admission policies that keep money safe', () => {
