@@ -206,6 +206,7 @@ const EFFECTS: Readonly<Record<Controller, Readonly<Record<string, string>>>> = 
     'observe.ts': 'reads lists, objects and the clock',
     'sweep-memory.ts': 'remembers first sights between two sweeps',
     'act.ts': 'destroys orphans',
+    'child-sweep.ts': 'lists slices, and deletes what an object left that is gone',
   },
 };
 

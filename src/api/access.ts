@@ -57,14 +57,14 @@ export const watchedGrants: readonly Grant[] = [
   {
     group: '',
     resources: ['services'],
-    verbs: ['get', 'create', 'patch', 'delete'],
-    why: 'Lead to rented machines inside the cluster.',
+    verbs: ['get', 'list', 'create', 'patch', 'delete'],
+    why: 'Lead to rented machines inside the cluster, and find those whose object was taken away by force.',
   },
   {
     group: 'discovery.k8s.io',
     resources: ['endpointslices'],
-    verbs: ['get', 'create', 'patch', 'delete'],
-    why: 'Publish the addresses of rented machines.',
+    verbs: ['get', 'list', 'create', 'patch', 'delete'],
+    why: 'Publish the addresses of rented machines, and find those whose object was taken away by force.',
   },
   {
     group: '',

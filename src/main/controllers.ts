@@ -1,8 +1,10 @@
 import { KeptKeys } from '../accounts/api-keys.ts';
+import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
 import type { GroupIdentities } from '../controllers/endpoint-group/identity/identities.ts';
 import { createGpuInstanceController } from '../controllers/gpu-instance/controller.ts';
 import { createMarketplaceAccountController } from '../controllers/marketplace-account/controller.ts';
 import { KeyChecks } from '../controllers/marketplace-account/key-checks.ts';
+import { createChildSweep } from '../controllers/orphan-sweep/child-sweep.ts';
 import { createOrphanSweep } from '../controllers/orphan-sweep/controller.ts';
 import type { ListedObject } from '../controllers/orphan-sweep/observe.ts';
 import { SweepMemory } from '../controllers/orphan-sweep/sweep-memory.ts';
@@ -21,7 +23,20 @@ export function createControllers(
   wiring: Wiring,
   identities: Pick<GroupIdentities, 'issue' | 'callerOf'>,
 ): readonly Controller[] {
-  return [accountController(wiring), instanceController(wiring, identities), orphanSweep(wiring)];
+  const { config, env, caches } = wiring;
+  const childSweep = createChildSweep({
+    ...env,
+    metrics: wiring.metrics,
+    cluster: wiring.kube,
+    namespaces: config.watchNamespace,
+    isLeader: () => isLeading(wiring),
+    retained: () => caches.accounts.list().flatMap(retainedBy),
+  });
+  return [accountController(wiring), instanceController(wiring, identities), orphanSweep(wiring), childSweep];
+}
+
+function retainedBy({ status }: MarketplaceAccount): readonly string[] {
+  return (status?.retained ?? []).map(({ instanceId }) => instanceId);
 }
 
 function accountController(wiring: Wiring): Controller {

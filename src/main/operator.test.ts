@@ -162,6 +162,7 @@ test('each controller has the workers that its flag says', async () => {
   const lines = (await registry.expose()).split('\n').filter((line) => line.includes('max_concurrent'));
   const shown = lines.flatMap((line) => /controller="(\w+)"\} (\d+)$/.exec(line)?.slice(1).join(' ') ?? []);
   expect(shown.toSorted()).toEqual([
+    'childsweep 1',
     'endpointgroup 7',
     'gpuinstance 3',
     'marketplaceaccount 5',

@@ -49,23 +49,25 @@
     - create
     - patch
     - delete
-# Lead to rented machines inside the cluster.
+# Lead to rented machines inside the cluster, and find those whose object was taken away by force.
 - apiGroups:
     - ""
   resources:
     - services
   verbs:
     - get
+    - list
     - create
     - patch
     - delete
-# Publish the addresses of rented machines.
+# Publish the addresses of rented machines, and find those whose object was taken away by force.
 - apiGroups:
     - discovery.k8s.io
   resources:
     - endpointslices
   verbs:
     - get
+    - list
     - create
     - patch
     - delete

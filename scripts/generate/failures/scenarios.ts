@@ -299,6 +299,10 @@ const rows: readonly (readonly [happens: string, must: string, notShown?: string
     '`deletionPolicy: Retain` or `hold` is set while a destroy is on its way, and the watch lags',
     'The object is read from the API server right before each destroy, which is taken back; while that read fails or takes longer than a second, nothing is destroyed',
   ],
+  [
+    "`kubectl delete --cascade=orphan`, and a person takes the object's finalizers away before the operator is done",
+    'Within ten minutes, and at its next start, the operator removes the slices, the Service and the connection Secret by the uid in their labels, unless an account keeps the machine; what a person made, and what is of an object that exists, stays',
+  ],
 ];
 
 /** All scenarios, numbered as tests name them. */

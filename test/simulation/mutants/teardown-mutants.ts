@@ -110,4 +110,11 @@ export const TEARDOWN_MUTANTS: readonly Mutant[] = [
     find: 'if (!keepsChildren) await removeOrphans',
     replace: 'if (keepsChildren) await removeOrphans',
   },
+  {
+    name: 'forced-children-stay',
+    loses: 'the sweep of what an object left whose finalizer was taken away in the midst of --cascade=orphan',
+    file: 'controllers/orphan-sweep/child-sweep.ts',
+    find: '  for (const scope of namespaces.length > 0 ? namespaces : [EVERYWHERE]) controller.queue.add(scope);\n',
+    replace: '',
+  },
 ];

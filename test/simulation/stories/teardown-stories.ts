@@ -18,6 +18,21 @@ export const TEARDOWN_STORIES: readonly Story[] = [
     },
   },
   {
+    name: 'an object with a Service is deleted with --cascade=orphan, and a person takes its finalizers away at once',
+    sweeps: true,
+    seconds: 1_200,
+    plot: (stage) => {
+      stage.users.createInstance('serves', { ports: [{ containerPort: 8080, protocol: 'TCP' }] });
+      stage.at(120, () => {
+        if (!stage.world.kube.store.all(stage.world.kube.kind('endpointslices')).length)
+          stage.invariants.report('I14', 'no slice leads to the machine of serves');
+        stage.invariants.markHandled('serves');
+        stage.users.deleteOrphaning('serves');
+        stage.users.removeFinalizers('serves');
+      });
+    },
+  },
+  {
     name: 'an object is deleted, and the process never hears of the last edit before its guard would go',
     seconds: 300,
     plot: (stage) => {

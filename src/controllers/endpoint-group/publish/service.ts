@@ -14,7 +14,12 @@ import {
 } from '../../../runtime/kube/core-resources.ts';
 import type { KubeClient } from '../../../runtime/kube/kube-client.ts';
 import { isKubeError } from '../../../runtime/kube/kube-error.ts';
-import { controllerReference, type KubeObject, type ObjectRef } from '../../../runtime/kube/kube-object.ts';
+import {
+  controllerReference,
+  type KubeObject,
+  type ObjectRef,
+  uidOf,
+} from '../../../runtime/kube/kube-object.ts';
 import type { Published } from '../types.ts';
 import { type Endpoint, endpointNameOf, hasGateway, servicePorts } from './endpoints.ts';
 
@@ -115,6 +120,7 @@ export function workerSlice(
         [labels.sliceManagedBy]: OPERATOR_NAME,
         [labels.managedBy]: OPERATOR_NAME,
         [labels.endpointGroup]: group.metadata.name,
+        [labels.instanceUid]: uidOf(worker),
         ...(linkOfWorker(worker) === 'TLS' && { [labels.link]: 'TLS' }),
       },
       ...(hasGateway(group) &&
