@@ -43,7 +43,7 @@ export async function runOperator(config: Config, process: OperatorProcess): Pro
   const { kubeconfig, context } = config;
   const { environment } = process;
   const connection = await loadKubeConnection({ kubeconfig, context, environment, clock: systemClock });
-  const transports = await openTransports(config, connection);
+  const transports = await openTransports(config, connection, environment);
   const registry = createMetricRegistry();
   const policy = applyProcessPolicy({
     events: process.events ?? nodeProcess,

@@ -22,6 +22,7 @@ import { BY_GROUP, Picker } from '../gateway/picker.ts';
 import { ReportClient } from '../gateway/report-client.ts';
 import { inBackground } from '../lib/background.ts';
 import { type Clock, sleep, systemClock } from '../lib/clock.ts';
+import type { ProxySettings } from '../lib/egress-proxy.ts';
 import type { Logger } from '../lib/logger.ts';
 import { systemRandom } from '../lib/random.ts';
 import { firstAbort, untilAborted } from '../runtime/first-abort.ts';
@@ -40,6 +41,7 @@ import { combineInformers } from './caches.ts';
 import { listenOn, METRICS_PATH, openMetricsPage, watchProblem } from './page-set.ts';
 import { drain } from './picker-drain.ts';
 import { applyProcessPolicy, type ProcessEvents } from './process-policy.ts';
+import { processProxy } from './process-proxy.ts';
 
 /** What the process gives the picker. */
 export interface PickerProcess {
@@ -99,7 +101,8 @@ export async function runPicker(config: PickerConfig, process: PickerProcess): P
     exit: (code) => nodeProcess.exit(code),
     graceMs: config.shutdownGrace + LAST_GRACE_MS,
   });
-  const parts = assemble({ config, connection, registry, log });
+  const proxy = processProxy(environment);
+  const parts = assemble({ config, connection, proxy, registry, log });
   const ending = firstAbort([process.signal, policy.ended]);
   try {
     const opened = await open(config, parts, { log, ending: ending.signal });
@@ -137,6 +140,7 @@ interface Parts {
 interface Given {
   readonly config: PickerConfig;
   readonly connection: KubeConnection;
+  readonly proxy: ProxySettings | undefined;
   readonly registry: MetricRegistry;
   readonly log: Logger;
 }
@@ -144,12 +148,12 @@ interface Given {
 /** A watch of each kind and namespace holds one connection for good. */
 const CONNECTIONS_BESIDE_WATCHES = 4;
 
-function assemble({ config, connection, registry, log }: Given): Parts {
+function assemble({ config, connection, proxy, registry, log }: Given): Parts {
   const shared = { clock: systemClock, random: systemRandom, log };
   const [ofGroup] = config.group?.split('/') ?? [];
   const namespaces = ofGroup === undefined ? config.watchNamespace : [ofGroup];
   const connections = Math.max(1, namespaces.length) * 2 + CONNECTIONS_BESIDE_WATCHES;
-  const transport = createTransport({ ...connection.tls, connections });
+  const transport = createTransport({ ...connection.tls, proxy: connection.proxy, connections });
   const { origin, credentials } = connection;
   const userAgent = `${OPERATOR_NAME}-picker`;
   const client = createKubeClient({ ...shared, transport, origin, credentials, userAgent });
@@ -167,7 +171,7 @@ function assemble({ config, connection, registry, log }: Given): Parts {
     pool: config.group,
     onWake: () => reports?.reportNow(),
   });
-  const toOperator = createTransport({ connections: 1 });
+  const toOperator = createTransport({ connections: 1, proxy });
   const reports =
     config.operatorUrl === undefined
       ? undefined

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
+import { startConnectProxy } from '../../test/builders/connect-proxy.ts';
 import { groupObject } from '../../test/builders/group-worker.ts';
 import { type SelfSigned, selfSigned } from '../../test/builders/self-signed.ts';
 import { until } from '../../test/builders/until.ts';
@@ -256,5 +257,28 @@ describe('--prometheus-ca', () => {
     const opening = openPrometheusTransport({ prometheusCa: path() });
     await expect(opening).rejects.toThrow(/^--prometheus-ca: /);
     await expect(opening).rejects.toThrow(says);
+  });
+});
+
+describe('behind a proxy of the environment', () => {
+  const { cert } = certificate();
+  const dialled = ['lease', 'kube', 'marketplace', 'prometheus', 'workers'] as const;
+
+  test('marketplaces and Prometheus are reached through it, machines and the API server of a pod directly', async () => {
+    const proxy = await startConnectProxy(1);
+    closing.push(() => proxy.close());
+    const config = parseConfig({}, {});
+    const transports = await openTransports(config, { tls: { ca: cert } }, { HTTPS_PROXY: proxy.url });
+    closing.push(() => Promise.all(Object.values(transports).map((transport) => transport.close())));
+    for (const name of dialled) {
+      const outcome = await answerOf(transports[name], `https://${name}.invalid`);
+      expect(outcome).not.toBe(200);
+    }
+    expect(proxy.targets).toEqual(['marketplace.invalid:443', 'prometheus.invalid:443']);
+  });
+
+  test('an address that is none is refused at the start, by name', async () => {
+    const opening = openTransports(parseConfig({}, {}), { tls: {} }, { HTTPS_PROXY: 'ftp://proxy' });
+    await expect(opening).rejects.toThrow('HTTPS_PROXY is no address of a proxy');
   });
 });

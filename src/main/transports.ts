@@ -4,11 +4,13 @@ import type { Config } from '../config/options.ts';
 import { mapAddress } from '../config/values.ts';
 import { ConfigError } from '../config.ts';
 import { createProber, type Prober } from '../controllers/gpu-instance/probe.ts';
+import type { ProxySettings } from '../lib/egress-proxy.ts';
 import { NETWORKS } from '../lib/networks.ts';
 import { createMarketplaceTransport } from '../marketplace/http/transport.ts';
 import type { KubeConnection } from '../runtime/kube/kube-config.ts';
 import { type ClosableTransport, createTransport } from '../runtime/kube/undici-transport.ts';
 import { authoritiesIn } from './extra-authorities.ts';
+import { type Environment, processProxy } from './process-proxy.ts';
 import { createWorkerTransport } from './worker-transport.ts';
 
 /** Every connection that the operator's process opens, and the way to close them all. */
@@ -25,18 +27,23 @@ export interface Transports {
 /** One is held by the watch of who waits for the lease. */
 const LEASE_CONNECTIONS = 2;
 
-/** Nothing is connected to yet. Rejects with a ConfigError where a file that is named holds no certificate. */
+/**
+ * Nothing is connected to yet. Machines and their workers are reached directly, everything else through the proxy of
+ * the environment. Rejects with a ConfigError if a file that is named holds no certificate, or a proxy is set wrongly.
+ */
 export async function openTransports(
   config: Config,
-  { tls }: Pick<KubeConnection, 'tls'>,
+  { tls, proxy }: Pick<KubeConnection, 'tls' | 'proxy'>,
+  environment: Environment = {},
 ): Promise<Transports> {
-  const prometheus = await openPrometheusTransport(config);
+  const egressProxy = processProxy(environment);
+  const prometheus = await openPrometheusTransport(config, egressProxy);
   const allowedNetworks = config.allowPrivateAddresses ? NETWORKS.private : [];
   return {
     prometheus,
-    marketplace: createMarketplaceTransport({ allowedNetworks }),
-    kube: createTransport({ ...tls, connections: kubeConnectionLimit(config) }),
-    lease: createTransport({ ...tls, connections: LEASE_CONNECTIONS }),
+    marketplace: createMarketplaceTransport({ allowedNetworks, proxy: egressProxy }),
+    kube: createTransport({ ...tls, proxy, connections: kubeConnectionLimit(config) }),
+    lease: createTransport({ ...tls, proxy, connections: LEASE_CONNECTIONS }),
     workers: createWorkerTransport(),
   };
 }
@@ -60,11 +67,12 @@ export function kubeConnectionLimit({
  * authorities of `--prometheus-ca` where that is given, else against those that Node knows (with
  * `NODE_EXTRA_CA_CERTS`). The file is read once. Rejects with {@link ConfigError} where it holds no certificate.
  */
-export async function openPrometheusTransport({
-  prometheusCa,
-}: Pick<Config, 'prometheusCa'>): Promise<ClosableTransport> {
+export async function openPrometheusTransport(
+  { prometheusCa }: Pick<Config, 'prometheusCa'>,
+  proxy?: ProxySettings,
+): Promise<ClosableTransport> {
   const ca = prometheusCa === undefined ? undefined : await readAuthorities(prometheusCa);
-  return createTransport({ ca, connections: 4, connectTimeoutMs: 3000 });
+  return createTransport({ ca, proxy, connections: 4, connectTimeoutMs: 3000 });
 }
 
 async function readAuthorities(path: string): Promise<string> {

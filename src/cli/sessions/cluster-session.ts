@@ -53,7 +53,12 @@ async function openCluster(options: OptionValues, context: CommandContext) {
     environment: context.env,
     clock: systemClock,
   });
-  const pooled = createTransport({ ...connection.tls, connections: 8, headers: impersonated(options) });
+  const pooled = createTransport({
+    ...connection.tls,
+    proxy: connection.proxy,
+    connections: 8,
+    headers: impersonated(options),
+  });
   const transport = endingReads(pooled, context.signal);
   const { origin, credentials } = connection;
   const deadlineMs = requestTimeout(options) ?? REQUEST_TIMEOUT_MS;

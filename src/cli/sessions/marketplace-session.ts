@@ -197,12 +197,15 @@ async function openConnection(
   context: CommandContext,
   target: SessionTarget,
 ): Promise<Connection> {
-  const [{ createPacer }, { createMarketplaceTransport }, { CallGivenUp }] = await Promise.all([
-    import('../../marketplace/pacing/pacing.ts'),
-    import('../../marketplace/http/transport.ts'),
-    import('../../marketplace/errors/classify-failure.ts'),
-  ]);
-  const connections = createMarketplaceTransport({ connections: 4 });
+  const [{ createPacer }, { createMarketplaceTransport }, { CallGivenUp }, { environmentProxy }] =
+    await Promise.all([
+      import('../../marketplace/pacing/pacing.ts'),
+      import('../../marketplace/http/transport.ts'),
+      import('../../marketplace/errors/classify-failure.ts'),
+      import('../../lib/egress-proxy.ts'),
+    ]);
+  const proxy = environmentProxy(context.env);
+  const connections = createMarketplaceTransport({ connections: 4, proxy });
   const { counted, ...counts } = endedWith(connections, context.signal, () => new CallGivenUp());
   const pacer = createPacer({ clock: systemClock });
   return {

@@ -2,7 +2,8 @@ import { lookup as systemLookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import { pipeline, type Readable, type Transform } from 'node:stream';
 import { createGunzip, createInflate } from 'node:zlib';
-import { Agent, buildConnector, request as send } from 'undici';
+import { buildConnector, type Dispatcher, request as send } from 'undici';
+import { createEgress, type ProxySettings } from '../../lib/egress-proxy.ts';
 import { NETWORKS, networkSet } from '../../lib/networks.ts';
 import {
   bodyOf,
@@ -27,6 +28,8 @@ export interface MarketplaceTransportOptions {
   readonly ca?: string;
   /** How names are resolved; the machine's own way by default. */
   readonly lookup?: LookupFunction;
+  /** Connections are direct without it. */
+  readonly proxy?: ProxySettings | undefined;
 }
 
 /** A transport that can be closed: requests under way end in an error. */
@@ -35,32 +38,39 @@ export type MarketplaceTransport = Transport & { close(): Promise<void> };
 /**
  * The door to marketplaces: https only outside loopback, no redirects, no private or link-local address
  * unless allowed (checked on the address that is really connected to), certificates verified, gzip and
- * deflate unpacked as they are read. Nothing is retried. Deadline and byte cap are the caller's.
+ * deflate unpacked as they are read. Nothing is retried. Deadline and byte cap are the caller's. A proxy resolves
+ * names itself, so behind one the addresses of names are its own affair.
  */
 export function createMarketplaceTransport(options: MarketplaceTransportOptions = {}): MarketplaceTransport {
   const rules = createAddressRules(options.allowedNetworks);
-  const agent = new Agent({
+  const connectTimeoutMs = options.connectTimeoutMs ?? 10_000;
+  const agent = {
     connections: options.connections ?? 8,
     pipelining: 1,
     headersTimeout: 0,
     bodyTimeout: 0,
     connect: guardedConnector({
       rules,
-      timeoutMs: options.connectTimeoutMs ?? 10_000,
+      timeoutMs: connectTimeoutMs,
       ca: options.ca,
       lookup: options.lookup,
     }),
-  });
-  const transport: Transport = (request) => exchange({ agent, rules }, request);
-  return Object.assign(transport, { close: () => agent.destroy() });
+  };
+  const tls = { rejectUnauthorized: true, ...(options.ca !== undefined && { ca: options.ca }) };
+  const egress = createEgress({ agent, tls, connectTimeoutMs, proxy: options.proxy });
+  const transport: Transport = (request) => exchange({ dispatcher: egress.dispatcher, rules }, request);
+  return Object.assign(transport, { close: () => egress.destroy() });
 }
 
 interface Connection {
-  readonly agent: Agent;
+  readonly dispatcher: Dispatcher;
   readonly rules: AddressRules;
 }
 
-async function exchange({ agent, rules }: Connection, request: TransportRequest): Promise<TransportResponse> {
+async function exchange(
+  { dispatcher, rules }: Connection,
+  request: TransportRequest,
+): Promise<TransportResponse> {
   const mark = { sent: false };
   try {
     request.signal?.throwIfAborted();
@@ -68,7 +78,7 @@ async function exchange({ agent, rules }: Connection, request: TransportRequest)
     const refusal = url ? rules.refuseOrigin(url) : 'it is no address';
     if (refusal !== undefined) throw new BlockedAddress(refusal);
     const reply = await send(request.origin + request.path, {
-      dispatcher: agent.compose(
+      dispatcher: dispatcher.compose(
         (dispatch) => (options, handler) => dispatch(options, marking(handler, mark)),
       ),
       method: request.method,

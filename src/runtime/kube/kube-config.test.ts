@@ -127,6 +127,23 @@ test('plain http is allowed to this machine itself', async () => {
   expect(connection.origin).toBe('http://127.0.0.1:8001');
 });
 
+test('the proxy is that of the cluster, otherwise that of the environment', async () => {
+  const environment = { HTTPS_PROXY: 'http://of-environment:3128' };
+  const own = kubeconfig('own-proxy', { cluster: { 'proxy-url': 'http://of-cluster:3128' } });
+  const { proxy } = await loadKubeConnection({ kubeconfig: own, environment, clock });
+  expect(proxy?.https).toBe('http://of-cluster:3128/');
+  const none = kubeconfig('no-proxy', {});
+  const shared = await loadKubeConnection({ kubeconfig: none, environment, clock });
+  expect(shared.proxy?.https).toBe('http://of-environment:3128/');
+  expect((await loadKubeConnection({ kubeconfig: none, environment: {}, clock })).proxy).toBeUndefined();
+});
+
+test('a pod reaches its own API server directly', async () => {
+  const environment = { KUBERNETES_SERVICE_HOST: '10.0.0.1', HTTPS_PROXY: 'http://proxy:3128' };
+  const serviceAccountDirectory = serviceAccount('behind-proxy');
+  expect((await loadKubeConnection({ environment, clock, serviceAccountDirectory })).proxy).toBeUndefined();
+});
+
 const refusals = [
   ['nothing at all', {}, 'set KUBECONFIG'],
   ['a file that is not there', { kubeconfig: '/none' }, 'Cannot read the kubeconfig /none'],
@@ -135,7 +152,11 @@ const refusals = [
     { parts: { cluster: { server: 'http://api.test' } } },
     'must be reached by https',
   ],
-  ['a proxy', { parts: { cluster: { 'proxy-url': 'http://proxy' } } }, 'proxy-url, which is not supported'],
+  [
+    'a proxy of another protocol',
+    { parts: { cluster: { 'proxy-url': 'socks5://proxy:1080' } } },
+    'proxy-url of cluster main is no address of a proxy',
+  ],
   ['a server that is no URL', { parts: { cluster: { server: 'nowhere' } } }, 'no valid server URL: nowhere'],
 ] as const;
 

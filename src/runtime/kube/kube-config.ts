@@ -2,6 +2,12 @@ import { access, readFile } from 'node:fs/promises';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import type { Cluster, KubeConfig, User } from '@kubernetes/client-node';
 import type { Clock } from '../../lib/clock.ts';
+import {
+  environmentProxy,
+  type ProxySettings,
+  ProxySettingsError,
+  singleProxy,
+} from '../../lib/egress-proxy.ts';
 import { type Credentials, refreshedCredentials, tokenFileCredentials } from './credentials.ts';
 import type { TlsOptions } from './undici-transport.ts';
 
@@ -10,6 +16,8 @@ export interface KubeConnection {
   /** `https://host:port`, with a path where the API server stands behind one. */
   readonly origin: string;
   readonly tls: TlsOptions;
+  /** `proxy-url` of the cluster, otherwise the environment's; a pod reaches its own API server directly. */
+  readonly proxy?: ProxySettings | undefined;
   readonly credentials: Credentials;
   /** The pod's own namespace, or the one of the kubeconfig's context. */
   readonly namespace: string | undefined;
@@ -21,7 +29,7 @@ export interface KubeConfigOptions {
   readonly kubeconfig?: string | undefined;
   /** Instead of the kubeconfig's current context. */
   readonly context?: string | undefined;
-  /** `KUBECONFIG`, `HOME`, `KUBERNETES_SERVICE_HOST` and `KUBERNETES_SERVICE_PORT` are looked at. */
+  /** `KUBECONFIG`, `HOME`, `KUBERNETES_SERVICE_HOST` and `_PORT`, and the variables of proxies are read. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   /** Where a pod finds its service account. */
@@ -114,6 +122,7 @@ async function fromKubeconfig(options: KubeConfigOptions, paths: readonly string
       servername: settings.servername,
       insecure: settings.rejectUnauthorized === false,
     },
+    proxy: proxyOf(loaded, options),
     credentials,
     namespace: context?.namespace,
     inCluster: false,
@@ -243,11 +252,6 @@ function serverOf(loaded: Kubeconfig, paths: readonly string[]): string {
   const cluster = loaded.getCurrentCluster();
   if (!cluster)
     throw new KubeConfigError(`The kubeconfig ${paths.join(', ')} has no current context with a cluster`);
-  if (cluster.proxyUrl) {
-    throw new KubeConfigError(
-      `Cluster ${cluster.name} sets proxy-url, which is not supported: use a context without it`,
-    );
-  }
   const server = URL.parse(cluster.server);
   if (!server)
     throw new KubeConfigError(`Cluster ${cluster.name} has no valid server URL: ${cluster.server}`);
@@ -255,6 +259,16 @@ function serverOf(loaded: Kubeconfig, paths: readonly string[]): string {
     throw new KubeConfigError(`Cluster ${cluster.name} must be reached by https: ${cluster.server}`);
   }
   return cluster.server;
+}
+
+function proxyOf(loaded: Kubeconfig, { environment }: KubeConfigOptions): ProxySettings | undefined {
+  const cluster = loaded.getCurrentCluster();
+  try {
+    if (cluster?.proxyUrl) return singleProxy(`proxy-url of cluster ${cluster.name}`, cluster.proxyUrl);
+    return environmentProxy(environment);
+  } catch (error) {
+    throw error instanceof ProxySettingsError ? new KubeConfigError(error.message) : error;
+  }
 }
 
 async function exists(path: string): Promise<boolean> {

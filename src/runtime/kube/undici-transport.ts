@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto';
-import { Agent, type Dispatcher, request as send } from 'undici';
+import { type Dispatcher, request as send } from 'undici';
+import { createEgress, type ProxySettings } from '../../lib/egress-proxy.ts';
 import {
   bodyOf,
   flatHeaders,
@@ -26,6 +27,8 @@ export interface TransportOptions extends TlsOptions {
   readonly connections?: number | undefined;
   /** Default 10 s. */
   readonly connectTimeoutMs?: number | undefined;
+  /** Connections are direct without it. */
+  readonly proxy?: ProxySettings | undefined;
   /** Go with every request. A list is sent as that many fields of the name, as group names of an impersonation have to be. */
   readonly headers?: Readonly<Record<string, string | readonly string[]>> | undefined;
 }
@@ -40,22 +43,25 @@ const marks = new WeakMap<object, SentMark>();
  * signal, which is obeyed at once, also while connecting. Redirects are not followed and nothing is retried.
  */
 export function createTransport(options: TransportOptions = {}): ClosableTransport {
-  const agent = new Agent({
+  const tls = tlsSettings(options);
+  const connectTimeoutMs = options.connectTimeoutMs ?? 10_000;
+  const agent = {
     connections: options.connections ?? 64,
     pipelining: 1,
     allowH2: false,
     headersTimeout: 0,
     bodyTimeout: 0,
     keepAliveTimeout: 60_000,
-    connect: { ...tlsSettings(options), timeout: options.connectTimeoutMs ?? 10_000 },
-  });
-  const dispatcher = agent.compose((dispatch) => (dispatched, handler) => {
+    connect: { ...tls, timeout: connectTimeoutMs },
+  };
+  const egress = createEgress({ agent, tls, connectTimeoutMs, proxy: options.proxy });
+  const dispatcher = egress.dispatcher.compose((dispatch) => (dispatched, handler) => {
     const mark = markOf(dispatched);
     return dispatch(dispatched, mark ? marking(handler, mark) : handler);
   });
   const transport: Transport = (request) =>
     exchange(dispatcher, { ...request, headers: { ...request.headers, ...options.headers } });
-  return Object.assign(transport, { close: () => agent.destroy() });
+  return Object.assign(transport, { close: () => egress.destroy() });
 }
 
 function tlsSettings({ ca, cert, key, servername, insecure }: TlsOptions) {
