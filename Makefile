@@ -46,7 +46,7 @@ simulate: $(INSTALLED) ## Seeded schedules of faults (SEEDS=100, CORES=4, SEED=7
 verify-all: $(INSTALLED) ## Everything too long for CI: hours (ONLY=mutants for a part)
 	@$(RUN) scripts/verify-all.ts
 
-bench: $(INSTALLED) ## Measure the operator as a process: memory, event loop, requests, latency
+bench: $(INSTALLED) ## The operator beside peers in Go, Rust and Python (QUICK=1: under five minutes; ONLY, ROUNDS, CONTENDERS)
 	@npm run --silent bench
 
 bench-gateway: $(INSTALLED) ## Measure the gateway by itself and beside others (TRACE=1: replay ten minutes of bursts)

@@ -89,7 +89,8 @@ const PARTS: readonly Suite[] = [
     command: ['env', 'MEMORY_INSTANCES=1000', 'vitest', 'run', '--project', 'node', 'test/install/memory'],
     counts: 'vitest',
   },
-  { name: 'bench: operator', command: ['npm', 'run', '--silent', 'bench'], counts: 'exit' },
+  { name: 'bench: operator', command: ['npm', 'run', '--silent', 'bench:operator'], counts: 'exit' },
+  { name: 'bench: beside peers', command: ['npm', 'run', '--silent', 'bench'], counts: 'exit' },
   { name: 'bench: simulator', command: ['node', 'bench/simulator.ts'], counts: 'exit' },
   { name: 'demo', command: ['env', 'CI=true', 'npm', 'run', '--silent', 'demo'], counts: 'exit' },
   {

@@ -13,9 +13,14 @@ export function cpuMs(pid: number): number {
 }
 
 /** Resident memory of a process, in MiB. */
-export function residentMiB(pid: number): number {
+export const residentMiB = (pid: number): number => statusMiB(pid, 'VmRSS');
+
+/** The most that was resident since the process began, in MiB. */
+export const peakMiB = (pid: number): number => statusMiB(pid, 'VmHWM');
+
+function statusMiB(pid: number, field: string): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-  return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / KIB_PER_MIB;
+  return Number(new RegExp(`${field}:\\s+(\\d+) kB`).exec(status)?.[1]) / KIB_PER_MIB;
 }
 
 /** What `run` resolves to, and the processor time that each process took meanwhile, in milliseconds, by its name. */

@@ -17,7 +17,7 @@ export interface GoModule {
 }
 
 /** The version that the module in that folder requires of another module. */
-function requiredVersion(folder: string, path: string): string {
+export function requiredVersion(folder: string, path: string): string {
   const pattern = new RegExp(`^(?:require)?\\s*${path.replaceAll('.', '\\.')} (v\\d+\\.\\d+\\.\\d+)$`, 'm');
   const found = pattern.exec(readFileSync(join(folder, 'go.mod'), 'utf8'))?.[1];
   if (found === undefined) throw new Error(`${folder}/go.mod requires no ${path}.`);
