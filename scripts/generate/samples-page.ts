@@ -9,6 +9,7 @@ function split(text: string): { readonly about: string; readonly manifest: strin
   const comment = /^(?:#.*\n)+/.exec(text)?.[0] ?? '';
   const lines = comment
     .trimEnd()
+    .replaceAll(/ \\\n# */g, ' ')
     .split('\n')
     .map((line) => line.replace(/^# ?/, ''));
   const about = lines.map((line) => (line.startsWith('  ') ? `\`${line.trim()}\`` : line)).join(' ');

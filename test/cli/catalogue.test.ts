@@ -1,35 +1,15 @@
-import { PassThrough } from 'node:stream';
-import { text } from 'node:stream/consumers';
 import { describe, expect, test } from 'vitest';
 import { reasonHelp } from '../../scripts/generate/reason-causes.ts';
 import { catalog } from '../../src/cli/catalog.ts';
-import { locate, spellings } from '../../src/cli/locate.ts';
+import { spellings } from '../../src/cli/locate.ts';
 import { optionsOf } from '../../src/cli/options/option-sets.ts';
-import { runCommand } from '../../src/cli/run-command.ts';
 import { codeBlocks } from '../docs/code-blocks.ts';
 import { commandLine } from './command-line.ts';
+import { parsedLine } from './parsed-line.ts';
 
 /* What holds for every command, so that a new one is as the others. */
 
 const entries = catalog.flatMap((group) => group.entries);
-const words = (line: string): string[] =>
-  [...line.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(
-    ([, single, double, bare]) => single ?? double ?? bare ?? '',
-  );
-
-/** Parses the gpu-rent part of a shell line, and runs nothing. */
-async function parsed(line: string) {
-  const [part = ''] = /gpu-rent [^|>)#]*/.exec(line) ?? [];
-  const located = locate(entries, words(part).slice(1));
-  if (located.type !== 'command') return { name: undefined, code: 2, said: 'names no command' };
-  const [stdout, stderr] = [new PassThrough(), new PassThrough()];
-  const command = await located.entry.load();
-  const entry = { ...located.entry, load: async () => ({ ...command, run: async () => 0 }) };
-  const context = { stdout, stderr, stdin: new PassThrough(), env: {}, signal: new AbortController().signal };
-  const code = await runCommand(entry, located.rest, { calledAs: 'gpu-rent', context });
-  const said = (await text(stdout.end())) + (await text(stderr.end()));
-  return { name: located.entry.name, code, said };
-}
 
 describe.each(entries)('gpu-rent $name', (entry) => {
   test('has a summary that is one sentence', () => {
@@ -63,11 +43,11 @@ describe.each(entries)('gpu-rent $name', (entry) => {
   test('has examples that its own parser takes', async () => {
     const { examples = [] } = await entry.load();
     for (const example of examples) {
-      expect({ example, ...(await parsed(example)) }).toEqual({
+      expect({ example, ...(await parsedLine(example)) }).toEqual({
         example,
         name: entry.name,
         code: 0,
-        said: '',
+        shown: '',
       });
     }
   });
@@ -82,7 +62,7 @@ describe.each([
   test('shows only command lines that the parser takes', async () => {
     const typed = codeBlocks(page).flatMap((block) => block.text.match(/^(\$ )?gpu-rent .*$/gm) ?? []);
     for (const line of typed)
-      expect({ line, ...(await parsed(line)) }).toMatchObject({ line, code: 0, said: '' });
+      expect({ line, ...(await parsedLine(line)) }).toMatchObject({ line, code: 0, shown: '' });
   });
 });
 
@@ -91,7 +71,7 @@ test('the page of reasons names only commands that the parser takes', async () =
   const typed = [...new Set(commands.filter((command) => command.startsWith('gpu-rent ')))];
   expect(typed.length).toBeGreaterThan(15);
   for (const line of typed)
-    expect({ line, ...(await parsed(line)) }).toMatchObject({ line, code: 0, said: '' });
+    expect({ line, ...(await parsedLine(line)) }).toMatchObject({ line, code: 0, shown: '' });
 });
 
 test('no two commands or aliases have one name', () => {

@@ -31,6 +31,20 @@ export function commandsOf({ language, text }: CodeBlock): string {
   return typed.join('\n').trim();
 }
 
+/** Lines that a page shows to type, of blocks and inline, that begin with one of these programs. */
+export function shownCommands(path: string, program: string): readonly string[] {
+  const text = readFileSync(join(REPOSITORY, path), 'utf8');
+  const inline = text.replaceAll(FENCE, '').matchAll(/`(?:\$ )?([^`]+)`/g);
+  const blocks = codeBlocks(path).flatMap((block) =>
+    commandsOf(block)
+      .replaceAll(/\\\n\s*/g, '')
+      .split('\n'),
+  );
+  return [...blocks, ...[...inline].map(([, code = '']) => code)].filter((line) =>
+    line.startsWith(`${program} `),
+  );
+}
+
 /** What a section of a page tells to type at a prompt, line by line. */
 export function commandsUnder(page: string, heading: string): readonly string[] {
   return codeBlocks(page)

@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { REPOSITORY } from '../../scripts/generate/artifact.ts';
 import { catalog } from '../../src/cli/catalog.ts';
+import { parsedLine } from '../cli/parsed-line.ts';
+import { shownCommands } from './code-blocks.ts';
 
 const names = new Set(
   catalog.flatMap(({ entries }) => entries.flatMap(({ name, aliases = [] }) => [name, ...aliases])),
@@ -30,3 +32,21 @@ test('every command of gpu-rent that a page shows is one', () => {
   );
   expect(unknown).toEqual([]);
 });
+
+const shown = PAGES.flatMap((page) =>
+  [...shownCommands(page, 'gpu-rent'), ...shownCommands(page, 'kubectl gpu-rent')].map((line) => ({
+    page,
+    line,
+  })),
+);
+/** Named, not shown to be typed: a command, or a group of them, without arguments; or one that stands for others. */
+const isMention = (line: string) =>
+  /^(kubectl )?gpu-rent( [a-z-]+)*( --[a-z-]+)?$/.test(line) || /[<…]|\.\.\./.test(line);
+
+test.each(shown.filter(({ line }) => !isMention(line)))(
+  'F7: $page: its own parser takes $line',
+  async ({ line }) => {
+    const { code, shown: printed } = await parsedLine(line.replaceAll(/\[[^\]]*\]/g, ''));
+    expect({ code, shown: printed }).toEqual({ code: 0, shown: '' });
+  },
+);
