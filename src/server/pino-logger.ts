@@ -20,7 +20,8 @@ export function createLogger(options: LogOptions): Logger {
     redact: { paths: ['headers', '*.headers', 'authorization', '*.authorization'], censor: '[redacted]' },
     serializers: { error: pino.stdSerializers.err },
   };
-  return adapt(pino(settings, options.destination ?? stdout()));
+  const root: PinoLike = pino(settings, options.destination ?? stdout());
+  return adapt(() => root);
 }
 
 /** Line by line: what is kept for later would, with nobody left to read it, be tried for ever when the process ends. */
@@ -37,14 +38,20 @@ interface PinoLike {
   child(fields: object): PinoLike;
 }
 
-function adapt(line: PinoLike): Logger {
+/** A child costs as much as a line, and most passes of a controller log nothing: it is made when its first line is. */
+function adapt(lineOf: () => PinoLike): Logger {
+  let known: PinoLike | undefined;
+  const line = () => {
+    known ??= lineOf();
+    return known;
+  };
   const at = (level: 'debug' | 'info' | 'warn' | 'error') => (message: string, fields?: LogFields) =>
-    line[level](fields ?? {}, message);
+    line()[level](fields ?? {}, message);
   return {
     debug: at('debug'),
     info: at('info'),
     warn: at('warn'),
     error: at('error'),
-    child: (fields) => adapt(line.child(fields)),
+    child: (fields) => adapt(() => line().child(fields)),
   };
 }
