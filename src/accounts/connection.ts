@@ -60,6 +60,9 @@ interface Unproved {
   readonly login: string | undefined;
 }
 
+/** Calls of one login in flight at once where its slots are not spaced: with a simulator nothing else limits them. */
+const UNPACED_IN_FLIGHT = 64;
+
 /** The connections of this process, by login. A connection ends with the last account that uses it. */
 export class LoginConnections {
   readonly #access: MarketplaceAccess;
@@ -154,7 +157,8 @@ export class LoginConnections {
 
   #newPacer(after?: Pacer): Pacer {
     const { clock, paced } = this.#access;
-    return createPacer({ clock, scale: paced ? 1 : 0, ...(after && { after }) });
+    const spacing = paced ? {} : { scale: 0, maxInFlight: UNPACED_IN_FLIGHT };
+    return createPacer({ clock, ...spacing, ...(after && { after }) });
   }
 
   #create(login: Login, pacer: Pacer): Shared {

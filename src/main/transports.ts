@@ -27,6 +27,9 @@ export interface Transports {
 /** One is held by the watch of who waits for the lease. */
 const LEASE_CONNECTIONS = 2;
 
+/** To one service, for all its logins: what one of them waits for must not hold up the others. */
+const MARKETPLACE_CONNECTIONS = 64;
+
 /**
  * Nothing is connected to yet. Machines and their workers are reached directly, everything else through the proxy of
  * the environment. Rejects with a ConfigError if a file that is named holds no certificate, or a proxy is set wrongly.
@@ -41,7 +44,9 @@ export async function openTransports(
   const allowedNetworks = config.allowPrivateAddresses ? NETWORKS.private : [];
   return {
     prometheus,
-    marketplace: createMarketplaceTransport({ allowedNetworks, proxy: egressProxy }),
+    marketplace: createMarketplaceTransport({
+      ...{ allowedNetworks, proxy: egressProxy, connections: MARKETPLACE_CONNECTIONS },
+    }),
     kube: createTransport({ ...tls, proxy, connections: kubeConnectionLimit(config) }),
     lease: createTransport({ ...tls, proxy, connections: LEASE_CONNECTIONS }),
     workers: createWorkerTransport(),

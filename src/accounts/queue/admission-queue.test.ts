@@ -318,10 +318,29 @@ describe('a rental slot', () => {
     expect(called).toEqual(['a']);
   });
 
-  test('needs no turn if nothing is paced', () => {
-    queue = queueOf(false);
-    for (let index = 0; index < 50; index += 1)
-      expect(queue.takeSlot(renter(`o${index}`), 5_000)).toBeDefined();
+  describe('where nothing is paced', () => {
+    beforeEach(() => {
+      queue = queueOf(false);
+    });
+
+    test('needs no turn', () => {
+      for (let index = 0; index < 50; index += 1)
+        expect(queue.takeSlot(renter(`o${index}`), 5_000)).toBeDefined();
+    });
+
+    test('waits for none that was called, and many are called at once', async () => {
+      let isSerial = true;
+      const waiting = Array.from({ length: 40 }, (_, index) => renter(`o${index}`, 'team', () => !isSerial));
+      for (const each of waiting) expect(queue.takeSlot(each, 5_000)).toBeUndefined();
+      isSerial = false;
+      queue.slotEnded();
+      expect(called).toEqual(waiting.slice(0, 16).map(({ uid }) => uid));
+      expect(queue.takeSlot(renter('late'), 5_000)).toBeDefined();
+      for (const each of waiting.slice(0, 16)) expect(queue.takeSlot(each, 5_000)).toBeDefined();
+      expect(called).toHaveLength(32);
+      await clock.advance(2_000);
+      expect(new Set(called).size).toBe(40);
+    });
   });
 
   test('comes to an object whose reply is fresh: it is searched for again before', async () => {

@@ -31,7 +31,7 @@ export interface RentalRequester extends SearchRequester {
 export interface AdmissionQueueOptions {
   readonly clock: Clock;
   readonly pacer: Pacer;
-  /** False with a simulator: slots are not spaced. */
+  /** False with a simulator: slots are not spaced, so that any number of objects may take one at once. */
   readonly paced: boolean;
   readonly search: (query: OfferQuery) => Promise<readonly Offer[]>;
   readonly isReserved: (offerId: string) => boolean;
@@ -60,6 +60,8 @@ const GONE_MS = 60_000;
 const SERIAL_RETRY_MS = 1_000;
 /** How soon a slot is tried again that was there and could not be taken. */
 const BUSY_RETRY_MS = 250;
+/** Of slots that are not spaced, so many objects are called at once. */
+const UNPACED_CALLS = 16;
 /** So many of the next objects are looked at: for a reply that is fresh before their slot comes, and for whether they may rent. */
 const MAX_CANDIDATES = 4;
 
@@ -203,15 +205,16 @@ export class AdmissionQueue {
 
   /** Whoever was called may take a free slot, however late it comes; others only while no one that was called may still come. */
   #mayGo(waiting: Waiting | undefined): boolean {
-    return waiting?.calledAt !== undefined || !this.#isOneCalled();
+    return waiting?.calledAt !== undefined || !this.#options.paced || this.#calledNow() === 0;
   }
 
-  #isOneCalled(): boolean {
+  /** How many were called and may still come. */
+  #calledNow(): number {
     const now = this.#options.clock.monotonic();
-    for (const { calledAt } of this.#line.members()) {
-      if (calledAt !== undefined && now - calledAt < CALL_MS) return true;
-    }
-    return false;
+    let called = 0;
+    for (const { calledAt } of this.#line.members())
+      if (calledAt !== undefined && now - calledAt < CALL_MS) called += 1;
+    return called;
   }
 
   /** Calls the next object if there is a slot for it, and sets the timer for what comes next. */
@@ -223,19 +226,28 @@ export class AdmissionQueue {
     this.#refreshNext();
     const waitMs = this.#slotMs();
     if (waitMs > 0) this.#pumpIn(waitMs);
-    else if (this.#isOneCalled()) this.#pumpIn(CALL_MS);
-    else this.#callNext();
+    else this.#callUpTo((this.#options.paced ? 1 : UNPACED_CALLS) - this.#calledNow());
   }
 
-  #callNext(): void {
+  #callUpTo(count: number): void {
+    for (let call = 0; call < count; call += 1) {
+      const next = this.#callNext();
+      if (!next) {
+        this.#pumpIn(call === 0 ? SERIAL_RETRY_MS : CALL_MS);
+        return;
+      }
+      next.wake();
+    }
+    this.#pumpIn(CALL_MS);
+  }
+
+  #callNext(): Waiting | undefined {
     let left = MAX_CANDIDATES;
     const next = this.#line.next(
       (each) => each.calledAt === undefined && this.#hasAnswer(each) && left-- > 0 && each.mayRent(),
     );
-    this.#pumpIn(next ? CALL_MS : SERIAL_RETRY_MS);
-    if (!next) return;
-    next.calledAt = this.#options.clock.monotonic();
-    next.wake();
+    if (next) next.calledAt = this.#options.clock.monotonic();
+    return next;
   }
 
   #pumpIn(delayMs: number): void {
