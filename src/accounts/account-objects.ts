@@ -1,9 +1,14 @@
 import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
+import { type AccountRef, accountKey, accountRefOf } from '../instance/account-ref.ts';
+import { countsFor } from '../instance/rentals.ts';
 import { type InstanceSummary, summarize } from '../instance/summary.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { MicroDollars } from '../lib/money.ts';
 import { claimVerifies } from '../ownership/claim.ts';
 import type { KeyRing } from '../ownership/key-ring.ts';
-import type { Login } from '../ownership/login.ts';
+import { type Login, loginText } from '../ownership/login.ts';
+import { objectKey } from '../runtime/kube/kube-object.ts';
+import type { Informer } from '../runtime/list-watch/informer.ts';
 
 /** What tells whether an object counts for an account. */
 export interface Counting {
@@ -20,53 +25,354 @@ export interface Counting {
  */
 export function countedObjects(
   objects: readonly InstanceSummary[],
-  { permits, keys, login }: Counting,
+  counting: Counting,
 ): readonly InstanceSummary[] {
-  if (keys === undefined) return objects;
   const known = new Map<string, boolean>();
-  return objects.filter(({ key, claim, hasProvenIntent }) => {
-    const namespace = key.slice(0, key.indexOf('/'));
-    const isPermitted = known.get(namespace) ?? permits(namespace);
-    known.set(namespace, isPermitted);
-    if (isPermitted || hasProvenIntent) return true;
-    return (
-      claim !== undefined && login !== undefined && claimVerifies(keys, { ...claim, login }, claim.claim)
-    );
-  });
+  return objects.filter((object) =>
+    counts(object, permitted(namespaceOf(object), known, counting), counting),
+  );
+}
+
+function counts(
+  { hasProvenIntent, claim }: InstanceSummary,
+  isPermitted: boolean,
+  { keys, login }: Counting,
+): boolean {
+  if (keys === undefined || isPermitted || hasProvenIntent) return true;
+  return claim !== undefined && login !== undefined && claimVerifies(keys, { ...claim, login }, claim.claim);
+}
+
+function permitted(namespace: string, known: Map<string, boolean>, { permits }: Counting): boolean {
+  const before = known.get(namespace);
+  if (before !== undefined) return before;
+  const isPermitted = permits(namespace);
+  known.set(namespace, isPermitted);
+  return isPermitted;
+}
+
+function namespaceOf({ key }: InstanceSummary): string {
+  return key.slice(0, key.indexOf('/'));
+}
+
+/** The objects that count for an account, at one moment. */
+export interface AccountObjects {
+  /** By uid. */
+  get(uid: string): InstanceSummary | undefined;
+  all(): readonly InstanceSummary[];
+  /** Those whose record leaves open what they come to or cost: an open or unreadable intent, or an unknown price. */
+  undecided(): readonly InstanceSummary[];
+  /** All added up at `now` (epoch milliseconds), each of `instead` in the place of the object of its uid. */
+  sums(now: number, instead: Iterable<InstanceSummary>): ObjectSums;
+}
+
+/** What objects have and spend together. A machine that is only observed is not theirs. */
+export interface ObjectSums {
+  readonly openIntents: number;
+  /** Machines, and intents that may come to one. */
+  readonly liveMachines: number;
+  readonly dollarsPerHour: MicroDollars;
+  readonly spentThisMonth: MicroDollars;
+  /** Rentals on record within the last hour. */
+  readonly rentalsLastHour: number;
+  /** Epoch milliseconds of the oldest of them. */
+  readonly oldestRentalAt: number | undefined;
+}
+
+type Amounts = Pick<ObjectSums, 'openIntents' | 'liveMachines' | 'dollarsPerHour' | 'spentThisMonth'>;
+
+function amountsOf(object: InstanceSummary): Amounts {
+  const isPaid = object.adopted !== 'Observe';
+  const isLive = isPaid && (object.instanceId !== undefined || object.hasOpenIntent);
+  return {
+    openIntents: object.hasOpenIntent ? 1 : 0,
+    liveMachines: isLive ? 1 : 0,
+    dollarsPerHour: isLive ? object.pricePerHour : 0,
+    spentThisMonth: isPaid ? object.spentThisMonth : 0,
+  };
+}
+
+function isUndecided({ hasOpenIntent, hasDoubtfulIntent, hasUnknownPrice }: InstanceSummary): boolean {
+  return hasOpenIntent || hasDoubtfulIntent || hasUnknownPrice;
+}
+
+/**
+ * Objects that join and leave one by one, with their sums: each step costs the same however many there are, since
+ * limits are asked at each of a thousand rentals.
+ */
+class SummedObjects implements AccountObjects {
+  readonly #byUid = new Map<string, InstanceSummary>();
+  readonly #undecided = new Map<string, InstanceSummary>();
+  readonly #sums = { openIntents: 0, liveMachines: 0, dollarsPerHour: 0, spentThisMonth: 0 };
+  /** Epoch milliseconds, in order. */
+  readonly #rentals: number[] = [];
+  #all: readonly InstanceSummary[] | undefined;
+
+  get(uid: string): InstanceSummary | undefined {
+    return this.#byUid.get(uid);
+  }
+
+  all(): readonly InstanceSummary[] {
+    this.#all ??= [...this.#byUid.values()];
+    return this.#all;
+  }
+
+  undecided(): readonly InstanceSummary[] {
+    return [...this.#undecided.values()];
+  }
+
+  sums(now: number, instead: Iterable<InstanceSummary>): ObjectSums {
+    const sums = { ...this.#sums };
+    for (const object of instead) {
+      const known = this.#byUid.get(object.uid);
+      if (!known) continue;
+      add(sums, amountsOf(known), -1);
+      add(sums, amountsOf(object), 1);
+    }
+    const first = lowerBound(this.#rentals, (at) => countsFor(at, now) > 0);
+    return {
+      ...sums,
+      rentalsLastHour: this.#rentals.length - first,
+      oldestRentalAt: this.#rentals[first],
+    };
+  }
+
+  /** Another state of an object that is there takes its place. */
+  put(object: InstanceSummary): void {
+    const { uid } = object;
+    const known = this.#byUid.get(uid);
+    if (known) this.#count(known, -1);
+    this.#byUid.set(uid, object);
+    if (isUndecided(object)) this.#undecided.set(uid, object);
+    else this.#undecided.delete(uid);
+    this.#count(object, 1);
+    this.#all = undefined;
+  }
+
+  remove(uid: string): void {
+    const known = this.#byUid.get(uid);
+    if (!known) return;
+    this.#count(known, -1);
+    this.#byUid.delete(uid);
+    this.#undecided.delete(uid);
+    this.#all = undefined;
+  }
+
+  #count(object: InstanceSummary, sign: 1 | -1): void {
+    add(this.#sums, amountsOf(object), sign);
+    for (const at of object.rentals) {
+      const place = lowerBound(this.#rentals, (other) => other >= at);
+      if (sign === 1) this.#rentals.splice(place, 0, at);
+      else this.#rentals.splice(place, 1);
+    }
+  }
+}
+
+function add(sums: { -readonly [Name in keyof Amounts]: number }, amounts: Amounts, sign: 1 | -1): void {
+  sums.openIntents += sign * amounts.openIntents;
+  sums.liveMachines += sign * amounts.liveMachines;
+  sums.dollarsPerHour += sign * amounts.dollarsPerHour;
+  sums.spentThisMonth += sign * amounts.spentThisMonth;
+}
+
+/** The first place from which the condition holds to the end. */
+function lowerBound(sorted: readonly number[], holds: (value: number) => boolean): number {
+  let [from, to] = [0, sorted.length];
+  while (from < to) {
+    const middle = (from + to) >>> 1;
+    if (holds(sorted[middle] ?? 0)) to = middle;
+    else from = middle + 1;
+  }
+  return from;
+}
+
+/** Objects that are counted already. */
+export function listedObjects(objects: readonly InstanceSummary[]): AccountObjects {
+  const summed = new SummedObjects();
+  for (const object of objects) summed.put(object);
+  return summed;
 }
 
 interface Kept {
-  readonly view: InstanceSummary;
+  readonly instance: GpuInstance;
+  /** namespace/name of the account that it names. */
+  readonly account: string;
+  readonly summary: InstanceSummary;
   /** On `clock.now()`: what was spent this month moves on. */
   readonly madeAt: number;
-  readonly keys: KeyRing | undefined;
 }
 
 /** Money that moves by itself may be this old in a sum. */
 const KEPT_MS = 10_000;
 
+/** What summaries are made of. */
+export interface SummarySources {
+  readonly instances: Pick<Informer<GpuInstance>, 'get' | 'list' | 'onChange'>;
+  readonly clock: Clock;
+  /** Of the installation, as soon as it knows them. */
+  readonly keys: () => KeyRing | undefined;
+}
+
 /**
- * What accounts need to know of objects, worked out once per version of an object: limits are asked at each
- * rental, and a thousand objects are many at each of a thousand rentals.
+ * What accounts and sweeps need to know of all GpuInstances, worked out once per version of an object, and again where its
+ * money is older than ten seconds or other keys are known.
  */
-export class SummaryCache {
-  readonly #clock: Clock;
-  readonly #keys: () => KeyRing | undefined;
-  readonly #byObject = new WeakMap<GpuInstance, Kept>();
+export class InstanceSummaries {
+  readonly #sources: SummarySources;
+  /** By namespace/name, in the order in which they came. */
+  readonly #byKey = new Map<string, Kept>();
+  /** The one that was worked out longest ago comes first. */
+  readonly #byAge = new Set<Kept>();
+  /** Keys of objects that changed since they were worked out. */
+  readonly #touched = new Set<string>();
+  /** By the account that they follow. */
+  readonly #followers = new Map<string, Set<FollowedObjects>>();
+  #keys: KeyRing | undefined;
+  #all: readonly InstanceSummary[] | undefined;
 
-  /** `keys`: of the installation, as soon as it knows them. */
-  constructor(clock: Clock, keys: () => KeyRing | undefined) {
-    this.#clock = clock;
-    this.#keys = keys;
+  constructor(sources: SummarySources) {
+    this.#sources = sources;
+    for (const { metadata } of sources.instances.list()) this.#touched.add(objectKey(metadata));
+    sources.instances.onChange(({ type, key }) => {
+      if (type === 'deleted') this.#drop(key);
+      else this.#touched.add(key);
+    });
   }
 
-  of(instance: GpuInstance): InstanceSummary {
-    const now = this.#clock.now();
-    const keys = this.#keys();
-    const kept = this.#byObject.get(instance);
-    if (kept && kept.keys === keys && Math.abs(now - kept.madeAt) < KEPT_MS) return kept.view;
-    const view = summarize(instance, now, keys);
-    this.#byObject.set(instance, { view, madeAt: now, keys });
-    return view;
+  all(): readonly InstanceSummary[] {
+    this.#update();
+    this.#all ??= [...this.#byKey.values()].map(({ summary }) => summary);
+    return this.#all;
   }
+
+  /** The objects that name this account, until they are closed. */
+  follow(ref: AccountRef): FollowedObjects {
+    this.#update();
+    const account = accountKey(ref);
+    const followers = this.#followers.get(account) ?? new Set();
+    const followed: FollowedObjects = new FollowedObjects({
+      update: () => this.#update(),
+      close: () => {
+        followers.delete(followed);
+        if (followers.size === 0) this.#followers.delete(account);
+      },
+    });
+    for (const kept of this.#byKey.values()) if (kept.account === account) followed.changed(kept.summary);
+    this.#followers.set(account, followers.add(followed));
+    return followed;
+  }
+
+  #update(): void {
+    const { clock, keys: keysNow } = this.#sources;
+    const keys = keysNow();
+    if (keys !== this.#keys) {
+      this.#keys = keys;
+      for (const key of this.#byKey.keys()) this.#touched.add(key);
+    }
+    const now = clock.now();
+    for (const key of this.#touched) this.#read(key, now);
+    this.#touched.clear();
+    for (const kept of this.#byAge) {
+      if (Math.abs(now - kept.madeAt) < KEPT_MS) return;
+      this.#byAge.delete(kept);
+      this.#keep(kept.summary.key, kept, now);
+    }
+  }
+
+  #read(key: string, now: number): void {
+    const instance = this.#sources.instances.get(key);
+    if (!instance) return;
+    const account = accountKey(accountRefOf(instance));
+    const known = this.#byKey.get(key);
+    if (known) this.#byAge.delete(known);
+    if (known && known.account !== account)
+      this.#notify(known.account, (follower) => follower.left(known.summary));
+    this.#keep(key, { instance, account }, now);
+  }
+
+  /** Worked out now. */
+  #keep(key: string, { instance, account }: Pick<Kept, 'instance' | 'account'>, now: number): void {
+    const summary = summarize(instance, now, this.#keys);
+    const kept = { instance, account, summary, madeAt: now };
+    this.#byKey.set(key, kept);
+    this.#byAge.add(kept);
+    this.#all = undefined;
+    this.#notify(account, (follower) => follower.changed(summary));
+  }
+
+  #drop(key: string): void {
+    this.#touched.delete(key);
+    const known = this.#byKey.get(key);
+    if (!known) return;
+    this.#byKey.delete(key);
+    this.#byAge.delete(known);
+    this.#all = undefined;
+    this.#notify(known.account, (follower) => follower.left(known.summary));
+  }
+
+  #notify(account: string, change: (follower: FollowedObjects) => void): void {
+    for (const follower of this.#followers.get(account) ?? []) change(follower);
+  }
+}
+
+interface Following {
+  readonly update: () => void;
+  readonly close: () => void;
+}
+
+/** The objects that name one account. */
+export class FollowedObjects {
+  readonly #following: Following;
+  /** Those that name the account, by uid, whether or not they count. */
+  readonly #named = new Map<string, InstanceSummary>();
+  /** Whether the account may be used from a namespace, as it was when its objects were counted. */
+  #permitted = new Map<string, boolean>();
+  #counting: Counting | undefined;
+  #summed = new SummedObjects();
+
+  constructor(following: Following) {
+    this.#following = following;
+  }
+
+  /** Those that count, as the copies of the cluster have them now. */
+  counted(counting: Counting): AccountObjects {
+    this.#following.update();
+    if (!this.#counting || hasChanged(this.#counting, this.#permitted, counting)) this.#recount(counting);
+    this.#counting = counting;
+    return this.#summed;
+  }
+
+  /** Ends the following. */
+  close(): void {
+    this.#following.close();
+  }
+
+  /** An object names the account, or has changed. */
+  changed(summary: InstanceSummary): void {
+    this.#named.set(summary.uid, summary);
+    if (this.#counting) this.#count(summary, this.#counting);
+  }
+
+  /** An object is gone, or names another account. */
+  left({ uid }: InstanceSummary): void {
+    this.#named.delete(uid);
+    this.#summed.remove(uid);
+  }
+
+  #recount(counting: Counting): void {
+    this.#permitted = new Map();
+    this.#summed = new SummedObjects();
+    for (const summary of this.#named.values()) this.#count(summary, counting);
+  }
+
+  #count(summary: InstanceSummary, counting: Counting): void {
+    const isPermitted = permitted(namespaceOf(summary), this.#permitted, counting);
+    if (counts(summary, isPermitted, counting)) this.#summed.put(summary);
+    else this.#summed.remove(summary.uid);
+  }
+}
+
+function hasChanged(before: Counting, permittedBefore: ReadonlyMap<string, boolean>, now: Counting): boolean {
+  const textOf = ({ login }: Counting) => login && loginText(login);
+  if (before.keys !== now.keys || textOf(before) !== textOf(now)) return true;
+  return [...permittedBefore].some(([namespace, was]) => now.permits(namespace) !== was);
 }

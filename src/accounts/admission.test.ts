@@ -3,6 +3,7 @@ import { instanceSummary } from '../../test/builders/instance-summary.ts';
 import { createVirtualClock, type VirtualClock } from '../../test/builders/virtual-clock.ts';
 import type { InstanceSummary } from '../instance/summary.ts';
 import { createPacer, type Pacer } from '../marketplace/pacing/pacing.ts';
+import { listedObjects } from './account-objects.ts';
 import {
   type AccountRefusal,
   Admission,
@@ -48,10 +49,10 @@ function office(paced = false, maxDollarsPerHour = 1000 * DOLLAR, maxRentalsPerH
     refusal: () => setting.refusal,
     labelEcho: () => setting.echo,
     isLoginRenting: () => setting.isLoginRenting,
-    objects: () => setting.objects,
-    sums: (objects, pending) =>
+    objects: () => listedObjects(setting.objects),
+    sums: (objects, { instead, pending }) =>
       sumAccount({
-        objects,
+        objects: objects.sums(clock.now(), instead),
         pending,
         deleted: undefined,
         credit: undefined,

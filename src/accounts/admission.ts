@@ -2,6 +2,7 @@ import type { InstanceSummary } from '../instance/summary.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { MicroDollars } from '../lib/money.ts';
 import type { Slot } from '../marketplace/pacing/pacing.ts';
+import type { AccountObjects } from './account-objects.ts';
 import type { LabelEcho } from './feed-observer.ts';
 import {
   type OfferReservations,
@@ -104,12 +105,21 @@ export interface AdmissionOptions {
   readonly labelEcho: () => LabelEcho;
   /** Whether another account of the same login is {@link Admission.isRenting}. */
   readonly isLoginRenting: () => boolean;
-  readonly objects: () => readonly InstanceSummary[];
-  readonly sums: (objects: readonly InstanceSummary[], pending: readonly PendingRental[]) => AccountSums;
+  readonly objects: () => AccountObjects;
+  readonly sums: (objects: AccountObjects, beside: BesideRecords) => AccountSums;
+}
+
+/** What this process knows that the records of objects do not show. */
+export interface BesideRecords {
+  /** Objects as they count in place of what their records say. */
+  readonly instead: readonly InstanceSummary[];
+  readonly pending: readonly PendingRental[];
 }
 
 interface UnderWay {
-  readonly objects: readonly InstanceSummary[];
+  readonly objects: AccountObjects;
+  /** By uid. */
+  readonly instead: Map<string, InstanceSummary>;
   readonly pending: readonly PendingRental[];
 }
 
@@ -139,11 +149,12 @@ export class Admission {
     const { reservations, queue } = this.#options;
     this.#pending.restart(request.objectUid);
     const account = this.#underWay();
-    const objects = account.objects.map((object) => settledFor(object, request));
+    // Who asks for a rental knows that its last one came to nothing, also where its record does not say so yet.
+    change(account, request.objectUid, { hasOpenIntent: false });
     const refused =
       this.#accountRefusal() ??
       this.#unknownPriceRefusal(request) ??
-      this.#brake(mayRent, this.#countedPrice(request, objects), { ...account, objects });
+      this.#brake(mayRent, this.#countedPrice(request, account.objects), account);
     if (refused) return refused;
     if (!reservations.reserve(request.offerId, request.objectUid)) {
       return refuse('OfferReserved', 'Another object is about to rent this offer.', RESERVED_RETRY_MS);
@@ -160,11 +171,9 @@ export class Admission {
   requestStart(request: StartRequest): StartDecision {
     const account = this.#underWay(request.objectUid);
     // Who asks for a start asks for the whole price of its machine, of which the disk is a part.
-    const objects = account.objects.map((object) =>
-      object.uid === request.objectUid ? { ...object, pricePerHour: 0 } : object,
-    );
+    change(account, request.objectUid, { pricePerHour: 0 });
     const pricePerHour = this.#countedPrice(request, account.objects);
-    const refused = this.#accountRefusal() ?? this.#brake(mayStart, pricePerHour, { ...account, objects });
+    const refused = this.#accountRefusal() ?? this.#brake(mayStart, pricePerHour, account);
     if (refused) return refused;
     const settle = this.#starts.begin({ ...request, pricePerHour });
     return { type: 'permitted', settle: ({ started }) => settle(started) };
@@ -182,13 +191,12 @@ export class Admission {
 
   /** Whether a rental of this account may still make a machine that no record shows. */
   isRenting(): boolean {
-    return this.#isRentingBeside(undefined, this.#options.objects());
+    return this.#isRentingBeside(undefined);
   }
 
   /** Sums with the rentals and starts under way, for status and metrics. */
   sums(): AccountSums {
-    const { objects, pending } = this.#underWay();
-    return this.#options.sums(objects, pending);
+    return this.#sumsOf(this.#underWay());
   }
 
   /**
@@ -201,16 +209,18 @@ export class Admission {
     const pending = [...this.#pending.pending(objects), ...this.#starts.pending(objects, startingUid)];
     const unknown = (object: InstanceSummary) =>
       object.hasUnknownPrice || (object.hasOpenIntent && !this.#pending.knows(object.uid));
-    if (!objects.some(unknown)) return { objects, pending };
     const account = limits();
     const most = ({ pricePerHour, maxPrice }: InstanceSummary) =>
       Math.max(pricePerHour, maxRentalPrice(maxPrice, account, settings.maxDollarsPerHour));
-    return {
-      objects: objects.map((object) =>
-        unknown(object) ? { ...object, pricePerHour: most(object) } : object,
-      ),
-      pending,
-    };
+    const undecided = objects.undecided().filter(unknown);
+    const instead = new Map(
+      undecided.map((object) => [object.uid, { ...object, pricePerHour: most(object) }] as const),
+    );
+    return { objects, instead, pending };
+  }
+
+  #sumsOf({ objects, instead, pending }: UnderWay): AccountSums {
+    return this.#options.sums(objects, { instead: [...instead.values()], pending });
   }
 
   #accountRefusal(): Refused | undefined {
@@ -221,11 +231,11 @@ export class Admission {
   /** What is asked for counts at its price, and without one at the most that it may cost: never as nothing. */
   #countedPrice(
     { objectUid, pricePerHour }: Pick<TicketRequest, 'objectUid' | 'pricePerHour'>,
-    objects: readonly InstanceSummary[],
+    objects: AccountObjects,
   ): MicroDollars {
     const { limits, settings } = this.#options;
-    const instancePrice = objects.find(({ uid }) => uid === objectUid)?.maxPrice;
-    return pricePerHour ?? maxRentalPrice(instancePrice, limits(), settings.maxDollarsPerHour);
+    const maxPrice = objects.get(objectUid)?.maxPrice;
+    return pricePerHour ?? maxRentalPrice(maxPrice, limits(), settings.maxDollarsPerHour);
   }
 
   #unknownPriceRefusal({ pricePerHour }: TicketRequest): Refused | undefined {
@@ -236,15 +246,10 @@ export class Admission {
     return refuse('AccountLimitReached', message, ASK_AGAIN_MS);
   }
 
-  #brake(
-    rule: typeof mayRent,
-    pricePerHour: MicroDollars,
-    { objects, pending }: UnderWay,
-  ): Refused | undefined {
+  #brake(rule: typeof mayRent, pricePerHour: MicroDollars, account: UnderWay): Refused | undefined {
     const { limits, settings, clock } = this.#options;
-    const sums = this.#options.sums(objects, pending);
     const decision: BrakeDecision = rule({
-      sums,
+      sums: this.#sumsOf(account),
       limits: limits(),
       settings,
       pricePerHour,
@@ -258,21 +263,22 @@ export class Admission {
   /** If labels are not known to come back, one rental of the login has to be settled before the next begins. */
   #isAlone(request: TicketRequest): boolean {
     if (this.#options.labelEcho() === 'echoed') return true;
-    const objects = this.#options.objects().map((object) => settledFor(object, request));
-    return !this.#isRentingBeside(request.objectUid, objects) && !this.#options.isLoginRenting();
+    return !this.#isRentingBeside(request.objectUid) && !this.#options.isLoginRenting();
   }
 
-  #isRentingBeside(objectUid: string | undefined, objects: readonly InstanceSummary[]): boolean {
-    const isOpen = objects.some((object) => object.hasOpenIntent || object.hasDoubtfulIntent);
-    return isOpen || this.#pending.hasUnsettled(objectUid);
+  /** The last rental of an object that asks for another has come to nothing. */
+  #isRentingBeside(askerUid: string | undefined): boolean {
+    const isOpen = ({ uid, hasOpenIntent, hasDoubtfulIntent }: InstanceSummary) =>
+      hasDoubtfulIntent || (hasOpenIntent && uid !== askerUid);
+    return this.#options.objects().undecided().some(isOpen) || this.#pending.hasUnsettled(askerUid);
   }
 
   #issue(request: TicketRequest, slot: Slot): Ticket {
     const id = this.#nextId++;
     const { objectUid, offerId } = request;
-    const object = this.#options.objects().find(({ uid }) => uid === objectUid);
-    const counted = this.#countedPrice(request, this.#options.objects());
-    const grant = this.#pending.begin(objectUid, counted, object);
+    const objects = this.#options.objects();
+    const counted = this.#countedPrice(request, objects);
+    const grant = this.#pending.begin(objectUid, counted, objects.get(objectUid));
     return {
       type: 'ticket',
       id,
@@ -290,9 +296,10 @@ export class Admission {
   }
 }
 
-/** Who asks for a rental knows that its last one came to nothing, also where its record does not say so yet. */
-function settledFor(object: InstanceSummary, { objectUid }: TicketRequest): InstanceSummary {
-  return object.uid === objectUid ? { ...object, hasOpenIntent: false } : object;
+/** The object, where it counts at all, counts like that. */
+function change({ objects, instead }: UnderWay, uid: string, changes: Partial<InstanceSummary>): void {
+  const object = instead.get(uid) ?? objects.get(uid);
+  if (object) instead.set(uid, { ...object, ...changes });
 }
 
 type Refused = Extract<TicketDecision, { type: 'refused' }>;

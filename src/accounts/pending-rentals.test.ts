@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { instanceSummary } from '../../test/builders/instance-summary.ts';
 import { createVirtualClock, type VirtualClock } from '../../test/builders/virtual-clock.ts';
 import type { InstanceSummary } from '../instance/summary.ts';
+import { listedObjects } from './account-objects.ts';
 import { PendingRentals, type RentalGrant, TICKET_MS } from './pending-rentals.ts';
 
 const PRICE = 500_000;
@@ -21,7 +22,7 @@ const object = (change: Partial<InstanceSummary> = {}): InstanceSummary =>
 const intended = (change: Partial<InstanceSummary> = {}) =>
   object({ hasOpenIntent: true, newestRentalAt: clock.now(), ...change });
 const prices = (...objects: InstanceSummary[]) =>
-  rentals.pending(objects).map(({ pricePerHour, recorded }) => [pricePerHour, recorded]);
+  rentals.pending(listedObjects(objects)).map(({ pricePerHour, recorded }) => [pricePerHour, recorded]);
 
 function called(before: InstanceSummary | undefined = object()): RentalGrant {
   const booking = rentals.begin('a', PRICE, before);

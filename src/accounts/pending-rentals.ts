@@ -1,6 +1,7 @@
 import type { InstanceSummary } from '../instance/summary.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { MicroDollars } from '../lib/money.ts';
+import type { AccountObjects } from './account-objects.ts';
 import { SEARCH_KEPT_MS } from './queue/search-scheduler.ts';
 import type { PendingRental } from './spend-limits.ts';
 
@@ -78,12 +79,11 @@ export class PendingRentals {
   }
 
   /** What the records of these objects do not show in full yet. */
-  pending(objects: readonly InstanceSummary[]): readonly PendingRental[] {
+  pending(objects: Pick<AccountObjects, 'get'>): readonly PendingRental[] {
     if (this.#byObject.size === 0) return [];
     const now = this.#clock.monotonic();
-    const byUid = new Map(objects.map((object) => [object.uid, object]));
     return [...this.#byObject].flatMap(([uid, grant]) => {
-      const object = byUid.get(uid);
+      const object = objects.get(uid);
       if (isOver(grant, object, now)) this.#byObject.delete(uid);
       return this.#byObject.has(uid) ? unshown(grant, object) : [];
     });
@@ -178,14 +178,13 @@ export class PendingStarts {
   }
 
   /** What the records of these objects leave out of the prices of machines that start. */
-  pending(objects: readonly InstanceSummary[], exceptUid?: string): readonly PendingRental[] {
+  pending(objects: Pick<AccountObjects, 'get'>, exceptUid?: string): readonly PendingRental[] {
     if (this.#byObject.size === 0) return [];
     const now = this.#clock.monotonic();
-    const byUid = new Map(objects.map((object) => [object.uid, object]));
     return [...this.#byObject].flatMap(([uid, start]) => {
       if ((start.until ?? now + 1) <= now) this.#byObject.delete(uid);
       if (!this.#byObject.has(uid) || uid === exceptUid) return [];
-      return missingPrice(start, byUid.get(uid));
+      return missingPrice(start, objects.get(uid));
     });
   }
 }

@@ -1,6 +1,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import { instanceSummary } from '../../test/builders/instance-summary.ts';
 import { createVirtualClock, type VirtualClock } from '../../test/builders/virtual-clock.ts';
+import { listedObjects } from './account-objects.ts';
 import { PendingStarts } from './pending-rentals.ts';
 
 const DISK = 10_000;
@@ -17,11 +18,11 @@ beforeEach(() => {
 
 const machine = (pricePerHour: number, uid = 'a') => instanceSummary({ uid, instanceId: '7', pricePerHour });
 const prices = (pricePerHour = DISK, exceptUid?: string) =>
-  starts.pending([machine(pricePerHour)], exceptUid).map((start) => start.pricePerHour);
+  starts.pending(listedObjects([machine(pricePerHour)]), exceptUid).map((start) => start.pricePerHour);
 
 test('a start counts with what its record leaves out of the price, as no machine and no rental', () => {
   starts.begin(START);
-  expect(starts.pending([machine(DISK, 'b'), machine(DISK)])).toEqual([
+  expect(starts.pending(listedObjects([machine(DISK, 'b'), machine(DISK)]))).toEqual([
     { at: clock.now(), pricePerHour: PRICE - DISK, recorded: true },
   ]);
 });
@@ -61,8 +62,8 @@ test('a start is not ended by a record that shows its price, which may be of bef
 
 test('a start counts for nothing while its machine or its object is not there', () => {
   starts.begin(START);
-  expect(starts.pending([instanceSummary({ uid: 'a' })])).toEqual([]);
-  expect(starts.pending([])).toEqual([]);
+  expect(starts.pending(listedObjects([instanceSummary({ uid: 'a' })]))).toEqual([]);
+  expect(starts.pending(listedObjects([]))).toEqual([]);
   expect(prices()).toEqual([PRICE - DISK]);
 });
 

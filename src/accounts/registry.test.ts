@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { answeringTransport, reply } from '../../test/builders/answering-transport.ts';
+import { followedObjects } from '../../test/builders/followed-objects.ts';
 import { instanceSummary } from '../../test/builders/instance-summary.ts';
 import { observed } from '../../test/builders/observed-account.ts';
 import { createVirtualClock } from '../../test/builders/virtual-clock.ts';
@@ -60,8 +61,10 @@ function setUp(state: InstallationState = KNOWN) {
     brake: { maxRentalsPerHour: 3, maxLiveMachines: 100, maxDollarsPerHour: 1_000_000_000 },
     constants: defaultConstants,
     minPollIntervalMs: 5_000,
-    objectsOf: () =>
-      ['team/a', 'other/b', 'unread/c'].map((key) => instanceSummary({ key, instanceId: '7' })),
+    follow: () =>
+      followedObjects(
+        ['team/a', 'other/b', 'unread/c'].map((key) => instanceSummary({ uid: key, key, instanceId: '7' })),
+      ),
     allObjects: () => [],
     isWatched: (namespace) => namespace !== 'unwatched',
     accounts: () => known,
@@ -112,8 +115,10 @@ describe('an account', () => {
 
   test('counts objects of the namespaces that it permits, and none of one that is not read yet', () => {
     const { registry, account } = setUp();
-    expect(registry.objectsOf(account).map(({ key }) => key)).toEqual(['team/a']);
+    const counted = () => registry.objectsOf(account).all();
+    expect(counted().map(({ key }) => key)).toEqual(['team/a']);
     expect(registry.connect(account, proof()).admission.sums().liveMachines).toBe(1);
+    expect(counted().map(({ key }) => key)).toEqual(['team/a']);
   });
 
   test('is not ready before a complete list, then ready', async () => {
@@ -318,6 +323,27 @@ test('an account that the cache has missed remembers objects that are gone as we
   } as const;
   await registry.statusWriter(ref)?.recordRetained(kept);
   expect(written).toMatchObject([{ status: { retained: [{ instanceId: '5' }] } }]);
+});
+
+test('what a deleted object left counts before the cache shows it, and an older state changes nothing (I9)', async () => {
+  const { registry, account, ref, client, clock } = setUp();
+  const at = (resourceVersion: string) => ({
+    ...account,
+    metadata: { ...account.metadata, resourceVersion },
+  });
+  const session = registry.connect(at('5'), proof());
+  Object.assign(client, {
+    get: async () => at('6'),
+    replace: async (_: unknown, { status }: MarketplaceAccount) => ({ ...at('7'), status }),
+  });
+  const left = { uid: 'u', rentals: [clock.now()], spentThisMonth: 1, newestRentalAt: clock.now() };
+  await registry.statusWriter(ref)?.recordDeleted(left);
+  const rentals = () => session.admission.sums().rentalsLastHour;
+  expect(rentals()).toBe(1);
+  session.update(at('6'));
+  expect(rentals()).toBe(1);
+  session.update(at('8'));
+  expect(rentals()).toBe(0);
 });
 
 describe('an account whose key is refused', () => {

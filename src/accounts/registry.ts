@@ -8,7 +8,12 @@ import type { PurchaseConstants } from '../ownership/constants.ts';
 import { type Login, loginText } from '../ownership/login.ts';
 import type { KubeClient } from '../runtime/kube/kube-client.ts';
 import { uidOf } from '../runtime/kube/kube-object.ts';
-import { countedObjects } from './account-instances.ts';
+import {
+  type AccountObjects,
+  type Counting,
+  countedObjects,
+  type FollowedObjects,
+} from './account-objects.ts';
 import { type LoginConnections, pollIntervalOf } from './connection.ts';
 import type { Installation } from './installation/installation.ts';
 import { AccountSession, type UserFacts } from './session.ts';
@@ -50,8 +55,8 @@ export interface AccountRegistryOptions {
   readonly brake: BrakeSettings;
   readonly constants: PurchaseConstants;
   readonly minPollIntervalMs: number;
-  /** GpuInstances that name this account, as the cache has them. */
-  readonly objectsOf: (ref: AccountRef) => readonly InstanceSummary[];
+  /** GpuInstances that name an account, as the cache has them from now on. */
+  readonly follow: (ref: AccountRef) => FollowedObjects;
   /** All GpuInstances, as the cache has them. */
   readonly allObjects: () => readonly InstanceSummary[];
   /** Whether objects of that namespace are seen by this installation at all. */
@@ -86,6 +91,7 @@ interface NotReady {
 interface Known {
   readonly uid: string;
   readonly writer: StatusWriter;
+  readonly objects: FollowedObjects;
   session: AccountSession | undefined;
   notReady: NotReady | undefined;
 }
@@ -167,19 +173,28 @@ export class AccountRegistry {
     return () => this.#eventListeners.delete(listener);
   }
 
-  /** The objects that the account rents for, or did, as the cache has them. */
-  objectsOf(account: MarketplaceAccount): readonly InstanceSummary[] {
-    return this.counted(account, this.#options.objectsOf(refOf(account)));
+  /** The objects that the account rents for, or did, as the cache has them: to be read at once, since it goes on. */
+  objectsOf(account: MarketplaceAccount): AccountObjects {
+    const known = this.#byKey.get(accountKey(refOf(account)));
+    if (known?.uid === uidOf(account)) return known.objects.counted(this.#countingOf(account));
+    const once = this.#options.follow(refOf(account));
+    const counted = once.counted(this.#countingOf(account));
+    once.close();
+    return counted;
   }
 
   /** Of these objects, which all name the account, those that it rents for, or did. */
   counted(account: MarketplaceAccount, objects: readonly InstanceSummary[]): readonly InstanceSummary[] {
+    return countedObjects(objects, this.#countingOf(account));
+  }
+
+  #countingOf(account: MarketplaceAccount): Counting {
     const { namespaceAllowed, installation } = this.#options;
-    return countedObjects(objects, {
+    return {
       permits: (namespace) => namespaceAllowed(account, namespace) === true,
       keys: installation.identity()?.keys,
       login: account.status?.login,
-    });
+    };
   }
 
   /** The session behind an account for its own controller, whatever its state. */
@@ -231,6 +246,7 @@ export class AccountRegistry {
     const known = this.#byKey.get(accountKey(ref));
     if (!known) return;
     this.#options.connections.forget(known.uid);
+    known.objects.close();
     this.#byKey.delete(accountKey(ref));
     this.notify(ref);
   }
@@ -269,13 +285,19 @@ export class AccountRegistry {
     if (before?.uid === uid) return before;
     this.forget(ref);
     const writer = this.#writerFor({ ...ref, uid });
-    const known: Known = { uid, writer, session: undefined, notReady: undefined };
+    const objects = this.#options.follow(ref);
+    const known: Known = { uid, writer, objects, session: undefined, notReady: undefined };
     this.#byKey.set(accountKey(ref), known);
     return known;
   }
 
   #writerFor(ref: StatusWriterRef): StatusWriter {
-    const { client, clock, onWritten } = this.#options;
+    const { client, clock } = this.#options;
+    const onWritten = (account: MarketplaceAccount): void => {
+      this.#options.onWritten(account);
+      // What an object left counts before its end is seen: the cache may show that one first.
+      this.session(ref)?.update(account);
+    };
     return new StatusWriter({ client, clock, onWritten, ref });
   }
 

@@ -12,6 +12,7 @@ import { makeClaim } from '../ownership/claim.ts';
 import { defaultConstants } from '../ownership/constants.ts';
 import { newIdentity } from '../ownership/identity.ts';
 import { makeLabel } from '../ownership/label.ts';
+import { listedObjects } from './account-objects.ts';
 import { LoginConnections } from './connection.ts';
 import { AccountSession, type AccountSessionOptions } from './session.ts';
 
@@ -59,7 +60,7 @@ function proven({
     clock,
     brake: { maxRentalsPerHour: 3, maxLiveMachines: 100, maxDollarsPerHour: 1_000_000_000 },
     constants: defaultConstants,
-    objects: () => [],
+    objects: () => listedObjects([]),
     allObjects: () => [],
     ofSameLogin: () => [],
     adoptionOfLogin: () => 'None',
@@ -97,7 +98,7 @@ test('an account has its breaker open when another account of its login listed i
   const lost = ['5', '6'].map((instanceId) =>
     instanceSummary({ instanceId, uid: instanceId, wasListed: true }),
   );
-  const second = proven({ clock, connections, changes: { objects: () => lost } });
+  const second = proven({ clock, connections, changes: { objects: () => listedObjects(lost) } });
   expect(second.feed).toBe(first.feed);
   expect(second.observer.breaker).toMatchObject({ type: 'open', unhealthy: 2 });
   first.feed.stop();
@@ -356,7 +357,7 @@ describe('the machines of a proven account', () => {
     restarted.feed.stop();
     const held = proven({
       answer: reply({ instances: [machine], instances_found: 1 }),
-      changes: { objects: () => [{ ...object, instanceId: '5' }] },
+      changes: { objects: () => listedObjects([{ ...object, instanceId: '5' }]) },
     });
     held.feed.start();
     await new Promise((resolve) => setImmediate(resolve));

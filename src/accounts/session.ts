@@ -11,7 +11,8 @@ import type { Pacer } from '../marketplace/pacing/pacing.ts';
 import type { PurchaseConstants } from '../ownership/constants.ts';
 import type { Identity } from '../ownership/identity.ts';
 import type { Login } from '../ownership/login.ts';
-import { uidOf } from '../runtime/kube/kube-object.ts';
+import { compareResourceVersions, uidOf } from '../runtime/kube/kube-object.ts';
+import type { AccountObjects } from './account-objects.ts';
 import { type AccountRefusal, Admission } from './admission.ts';
 import { AvoidList, avoidOf } from './avoid-list.ts';
 import type { LoginConnection } from './connection.ts';
@@ -80,7 +81,7 @@ export interface AccountSessionOptions {
   readonly brake: BrakeSettings;
   readonly constants: PurchaseConstants;
   /** GpuInstances that count for this account, as the cache has them. */
-  readonly objects: (account: MarketplaceAccount) => readonly InstanceSummary[];
+  readonly objects: (account: MarketplaceAccount) => AccountObjects;
   /** All GpuInstances, whatever account they name, as the cache has them. */
   readonly allObjects: () => readonly InstanceSummary[];
   /** Accounts that have proved the same login, without this one. */
@@ -149,7 +150,7 @@ export class AccountSession {
     this.avoid = new AvoidList(clock, avoidOf(account), options.onStatusChange);
     const pendingOrphans = () => this.#pendingOrphans.ids();
     this.observer = new FeedObserver(
-      { ...options, objects: () => this.#objects(), pendingOrphans },
+      { ...options, objects: () => this.#objects().all(), pendingOrphans },
       () => this.#account,
     );
     this.#inventory = new MachineInventory(this.login, options.constants);
@@ -254,9 +255,9 @@ export class AccountSession {
     if (changed) this.#options.onStatusChange();
   }
 
-  /** The controller saw a newer object. Another one that took over the name is none. */
+  /** An object was read or written. One that took over the name is none, nor is an older state that comes late. */
   update(account: MarketplaceAccount): void {
-    if (uidOf(account) !== this.uid) return;
+    if (uidOf(account) !== this.uid || isOlder(account, this.#account)) return;
     const changed = account.metadata.generation !== this.#account.metadata.generation;
     this.#account = account;
     this.avoid.follow(avoidOf(account));
@@ -290,7 +291,7 @@ export class AccountSession {
     return this.#account.metadata.deletionTimestamp !== undefined;
   }
 
-  #objects(): readonly InstanceSummary[] {
+  #objects(): AccountObjects {
     return this.#options.objects(this.#account);
   }
 
@@ -306,13 +307,13 @@ export class AccountSession {
       refusal: () => this.#refusal ?? this.#narrowKey(),
       labelEcho: () => this.observer.labelEcho,
       isLoginRenting: () => this.#options.ofSameLogin().some((other) => other.admission.isRenting()),
-      sums: (items, pending) => {
+      sums: (counted, { instead, pending }) => {
         const now = clock.now();
         const credit = this.#user.credit;
         const deleted = deletedSumsOf(this.#account);
-        const orphans = this.#orphanBills(items);
-        const month = monthName(now);
-        return sumAccount({ objects: items, pending, orphans, deleted, credit, now, month });
+        const orphans = this.#orphanBills(counted);
+        const objects = counted.sums(now, instead);
+        return sumAccount({ objects, pending, orphans, deleted, credit, now, month: monthName(now) });
       },
     });
   }
@@ -321,12 +322,12 @@ export class AccountSession {
    * Of machines that the latest sweep found without an object, or the latest list where this process has not swept yet, or
    * that are on record as orphaned in mass, and that are still listed; an unknown price counts as the most.
    */
-  #orphanBills(objects: readonly InstanceSummary[]): readonly OrphanBill[] {
+  #orphanBills(objects: AccountObjects): readonly OrphanBill[] {
     const { massOrphaned = [], orphansConfirmed = [] } = this.#account.status ?? {};
     const known = this.#findings ?? this.#unswept();
     const found = new Set([...orphansOf(known), ...massOrphaned, ...orphansConfirmed]);
     if (found.size === 0) return [];
-    const claimed = new Set(objects.map(({ instanceId }) => instanceId));
+    const claimed = new Set(objects.all().map(({ instanceId }) => instanceId));
     const late = new Set(known.late);
     const rows = this.feed.latest()?.rows;
     const most = maxRentalPrice(undefined, this.limits, this.#options.brake.maxDollarsPerHour);
@@ -367,6 +368,11 @@ export class AccountSession {
 }
 
 const idOf = ({ row }: InventoryEntry): string => row.id;
+
+function isOlder({ metadata: read }: MarketplaceAccount, { metadata: known }: MarketplaceAccount): boolean {
+  if (read.resourceVersion === undefined || known.resourceVersion === undefined) return false;
+  return compareResourceVersions(read.resourceVersion, known.resourceVersion) < 0;
+}
 
 function orphansOf({ orphans, unsettled }: SweepFindings): readonly string[] {
   return [...orphans, ...unsettled];

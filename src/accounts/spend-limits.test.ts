@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { instanceSummary } from '../../test/builders/instance-summary.ts';
 import type { InstanceSummary } from '../instance/summary.ts';
+import { listedObjects } from './account-objects.ts';
 import {
   type AccountLimits,
   type AccountSums,
@@ -17,6 +18,8 @@ const NOW = Date.UTC(2026, 10, 20, 12);
 
 const object = (changes: Partial<InstanceSummary> = {}): InstanceSummary =>
   instanceSummary({ instanceId: '1', pricePerHour: DOLLAR, ...changes });
+
+const added = (objects: readonly InstanceSummary[]) => listedObjects(objects).sums(NOW, []);
 
 const sums = (changes: Partial<AccountSums> = {}): AccountSums => ({
   rentalsLastHour: 0,
@@ -177,7 +180,7 @@ describe('whether a stopped machine may be started', () => {
 
 describe('adding an account up', () => {
   const input = (changes: Partial<SumInput> = {}): SumInput => ({
-    objects: [],
+    objects: added([]),
     pending: [],
     deleted: undefined,
     credit: undefined,
@@ -191,7 +194,7 @@ describe('adding an account up', () => {
       object(),
       object({ uid: 'u2', instanceId: '2', pricePerHour: 2 * DOLLAR, spentThisMonth: 7 }),
     ];
-    expect(sumAccount(input({ objects }))).toMatchObject({
+    expect(sumAccount(input({ objects: added(objects) }))).toMatchObject({
       liveMachines: 2,
       dollarsPerHour: 3 * DOLLAR,
       spentThisMonth: 7,
@@ -203,22 +206,22 @@ describe('adding an account up', () => {
       object({ instanceId: undefined, hasOpenIntent: true, pricePerHour: 0 }),
       object({ uid: 'u2', instanceId: undefined, pricePerHour: 0 }),
     ];
-    expect(sumAccount(input({ objects })).liveMachines).toBe(1);
+    expect(sumAccount(input({ objects: added(objects) })).liveMachines).toBe(1);
   });
 
   test('a machine that is only observed costs the account nothing', () => {
-    expect(sumAccount(input({ objects: [object({ adopted: 'Observe', spentThisMonth: 5 })] }))).toMatchObject(
-      {
-        liveMachines: 0,
-        dollarsPerHour: 0,
-        spentThisMonth: 0,
-      },
-    );
+    expect(
+      sumAccount(input({ objects: added([object({ adopted: 'Observe', spentThisMonth: 5 })]) })),
+    ).toMatchObject({
+      liveMachines: 0,
+      dollarsPerHour: 0,
+      spentThisMonth: 0,
+    });
   });
 
   test('only rentals of the last hour count', () => {
     const objects = [object({ rentals: [NOW - HOUR, NOW - HOUR + 1, NOW] })];
-    expect(sumAccount(input({ objects }))).toMatchObject({
+    expect(sumAccount(input({ objects: added(objects) }))).toMatchObject({
       rentalsLastHour: 2,
       oldestRentalAt: NOW - HOUR + 1,
     });
@@ -239,7 +242,9 @@ describe('adding an account up', () => {
       oldestRentalAt: undefined,
       dollarsPerHour: DOLLAR,
     });
-    const shown = { objects: [object({ instanceId: undefined, hasOpenIntent: true, pricePerHour: 0 })] };
+    const shown = {
+      objects: added([object({ instanceId: undefined, hasOpenIntent: true, pricePerHour: 0 })]),
+    };
     const known = [{ at: NOW, pricePerHour: DOLLAR, recorded: true }];
     expect(sumAccount(input({ ...shown, pending: known }))).toMatchObject({
       liveMachines: 1,
@@ -283,7 +288,7 @@ test('adds up what the machines cost that no object claims', () => {
   const orphans = [{ pricePerHour: DOLLAR }, { pricePerHour: 2 * DOLLAR }];
   expect(
     sumAccount({
-      objects: [],
+      objects: added([]),
       pending: [],
       orphans,
       deleted: undefined,
@@ -301,7 +306,7 @@ test('adds up what the machines cost that no object claims', () => {
 test('counts a rental that was carried out late, which no record shows, for an hour (H6)', () => {
   const billed = (agoMs: number) => ({ pricePerHour: DOLLAR, rentedLateAt: NOW - agoMs });
   const sums = sumAccount({
-    ...{ objects: [], pending: [], deleted: undefined, credit: 0, now: NOW, month: '' },
+    ...{ objects: added([]), pending: [], deleted: undefined, credit: 0, now: NOW, month: '' },
     orphans: [{ pricePerHour: DOLLAR }, billed(HOUR - 1), billed(HOUR)],
   });
   expect(sums).toMatchObject({ rentalsLastHour: 1, oldestRentalAt: NOW - HOUR + 1, orphanMachines: 3 });

@@ -1,7 +1,7 @@
 import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
 import { countsFor, recentRentals, rentalTimes } from '../instance/rentals.ts';
-import type { InstanceSummary } from '../instance/summary.ts';
 import { formatDollars, type MicroDollars, parseDollars } from '../lib/money.ts';
+import type { ObjectSums } from './account-objects.ts';
 
 /**
  * What an account allows in sum. Limits stop new rentals and starts, never a machine that runs. An absent
@@ -103,7 +103,7 @@ export interface OrphanBill {
 }
 
 export interface SumInput {
-  readonly objects: readonly InstanceSummary[];
+  readonly objects: ObjectSums;
   readonly pending: readonly PendingRental[];
   readonly orphans?: readonly OrphanBill[];
   readonly deleted: DeletedSums | undefined;
@@ -121,20 +121,19 @@ export function sumAccount(input: SumInput): AccountSums {
   const { objects, pending, orphans = [], deleted, now } = input;
   const unrecorded = pending.filter((rental) => !rental.recorded);
   const late = orphans.flatMap(({ rentedLateAt }) => rentedLateAt ?? []);
-  const remembered = [...objects.flatMap((object) => object.rentals), ...(deleted?.rentals ?? []), ...late];
-  const rentals = recentRentals(remembered, now);
-  const underWay = unrecorded.length + objects.filter(({ hasOpenIntent }) => hasOpenIntent).length;
-  const live = objects.filter((object) => isPaid(object) && isLive(object));
+  const others = recentRentals([...(deleted?.rentals ?? []), ...late], now);
+  const oldest = [objects.oldestRentalAt, ...others].filter((at) => at !== undefined);
+  const underWay = unrecorded.length + objects.openIntents;
   const left = deleted?.month === input.month ? deleted.spent : 0;
   return {
-    rentalsLastHour: rentals.length + underWay,
+    rentalsLastHour: objects.rentalsLastHour + others.length + underWay,
     rentalsUnderWay: underWay,
-    oldestRentalAt: rentals.length === 0 ? undefined : rentals.reduce((a, b) => Math.min(a, b)),
-    liveMachines: live.length + unrecorded.length,
-    dollarsPerHour: total([...live, ...pending].map((item) => item.pricePerHour)),
+    oldestRentalAt: oldest.length === 0 ? undefined : oldest.reduce((a, b) => Math.min(a, b)),
+    liveMachines: objects.liveMachines + unrecorded.length,
+    dollarsPerHour: objects.dollarsPerHour + total(pending.map(({ pricePerHour }) => pricePerHour)),
     orphanMachines: orphans.length,
     orphanDollarsPerHour: total(orphans.map(({ pricePerHour }) => pricePerHour)),
-    spentThisMonth: left + total(objects.filter(isPaid).map((object) => object.spentThisMonth)),
+    spentThisMonth: left + objects.spentThisMonth,
     credit: input.credit,
   };
 }
@@ -260,14 +259,6 @@ function firstStop(rules: readonly BrakeRule[], input: BrakeInput): BrakeDecisio
   if (!rule) return { type: 'fits' };
   const retryAfterMs = Math.max(1000, rule.retryAfterMs?.(input) ?? ASK_AGAIN_MS);
   return { type: 'stopped', reason: rule.reason, message: rule.message(input), retryAfterMs };
-}
-
-function isPaid(object: InstanceSummary): boolean {
-  return object.adopted !== 'Observe';
-}
-
-function isLive(object: InstanceSummary): boolean {
-  return object.instanceId !== undefined || object.hasOpenIntent;
 }
 
 function total(amounts: readonly MicroDollars[]): MicroDollars {

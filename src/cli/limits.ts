@@ -1,6 +1,7 @@
-import { countedObjects } from '../accounts/account-instances.ts';
+import { type AccountObjects, countedObjects, listedObjects } from '../accounts/account-objects.ts';
 import {
   Admission,
+  type BesideRecords,
   type StartDecision,
   type TicketDecision,
   type TicketRefusal,
@@ -59,23 +60,26 @@ export function accountGate(facts: GateFacts): Admission {
     labelEcho: () => 'echoed',
     isLoginRenting: () => false,
     objects: () => viewsOf(facts, clock.now()),
-    sums: (objects, pending) => sumsOf(facts, { objects, pending }),
+    sums: (objects, beside) => sumsOf(facts, objects, beside),
   });
 }
 
-function viewsOf({ account, objects, identity }: GateFacts, now: number) {
+function viewsOf({ account, objects, identity }: GateFacts, now: number): AccountObjects {
   const keys = identity?.keys;
   const views = objects.map((object) => summarize(object, now, keys));
   const permits = (namespace: string) => mayUse(account, namespace);
-  return countedObjects(views, { permits, keys, login: account.status?.login });
+  return listedObjects(countedObjects(views, { permits, keys, login: account.status?.login }));
 }
 
 function sumsOf(
   { account, credit }: GateFacts,
-  under: Pick<Parameters<typeof sumAccount>[0], 'objects' | 'pending'>,
+  counted: AccountObjects,
+  { instead, pending }: BesideRecords,
 ): AccountSums {
   const now = systemClock.now();
-  return sumAccount({ ...under, deleted: deletedSumsOf(account), credit, now, month: monthName(now) });
+  const objects = counted.sums(now, instead);
+  const deleted = deletedSumsOf(account);
+  return sumAccount({ objects, pending, deleted, credit, now, month: monthName(now) });
 }
 
 /** Labels of namespaces are not asked for: one that a selector may let in is taken as let in. */

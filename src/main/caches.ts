@@ -9,7 +9,6 @@ import {
 } from '../api/v1alpha1/names.ts';
 import { BY_GROUP, BY_STEM, groupKeysOf, stemOf } from '../controllers/endpoint-group/workers/children.ts';
 import { machineIndexes } from '../controllers/gpu-instance/observe.ts';
-import { accountKey, accountRefOf } from '../instance/account-ref.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
@@ -37,9 +36,6 @@ export interface Caches {
   readonly groups: Informer<EndpointGroup>;
 }
 
-/** GpuInstances by the account that they name (namespace/name). */
-export const BY_ACCOUNT = 'account';
-
 /** The kinds that this operator serves; what reads them otherwise than by a cache keeps the same of them. */
 export const KEPT = {
   accounts: { resource: marketplaceAccountResource, keep: keptAccount },
@@ -51,7 +47,6 @@ export function createCaches(options: CacheOptions): Caches {
   return {
     accounts: cacheOf(options, KEPT.accounts, {}),
     instances: cacheOf(options, KEPT.instances, {
-      [BY_ACCOUNT]: accountOf,
       [BY_GROUP]: groupKeysOf,
       [BY_STEM]: stemOf,
       ...machineIndexes,
@@ -59,8 +54,6 @@ export function createCaches(options: CacheOptions): Caches {
     groups: cacheOf(options, KEPT.groups, {}),
   };
 }
-
-const accountOf = (instance: GpuInstance): readonly string[] => [accountKey(accountRefOf(instance))];
 
 /** A kind, and what is kept of its objects. */
 export interface KeptKind<T> {

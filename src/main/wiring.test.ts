@@ -33,6 +33,7 @@ async function countedUnder(flags: RawOptions): Promise<readonly string[]> {
   });
   return wiring.registry
     .objectsOf(account)
+    .all()
     .map(({ key }) => key)
     .toSorted();
 }

@@ -1,4 +1,4 @@
-import { SummaryCache } from '../accounts/account-instances.ts';
+import { InstanceSummaries } from '../accounts/account-objects.ts';
 import { LoginConnections } from '../accounts/connection.ts';
 import { Installation } from '../accounts/installation/installation.ts';
 import { rentalTraces } from '../accounts/installation/rental-traces.ts';
@@ -7,9 +7,7 @@ import { AccountRegistry } from '../accounts/registry.ts';
 import { CONTROLLER_NAME, OPERATOR_NAME } from '../api/v1alpha1/names.ts';
 import type { Config } from '../config/options.ts';
 import type { Prober } from '../controllers/gpu-instance/probe.ts';
-import { type AccountRef, accountKey } from '../instance/account-ref.ts';
-import type { InstanceSummary } from '../instance/summary.ts';
-import type { Clock } from '../lib/clock.ts';
+import { accountKey } from '../instance/account-ref.ts';
 import type { Env } from '../lib/env.ts';
 import type { Transport } from '../lib/transport.ts';
 import { defaultConstants, type PurchaseConstants } from '../ownership/constants.ts';
@@ -21,7 +19,7 @@ import type { KubeObject } from '../runtime/kube/kube-object.ts';
 import { createLeaderElection, type LeaderElection } from '../runtime/lease/leader-election.ts';
 import type { RentalMetrics } from '../server/rental-metrics.ts';
 import type { RuntimeMetrics } from '../server/runtime-metrics.ts';
-import { BY_ACCOUNT, type Caches, createCaches, KEPT, type KeptKind } from './caches.ts';
+import { type Caches, createCaches, KEPT, type KeptKind } from './caches.ts';
 
 /** Everything effectful, and who this process is. */
 export interface OperatorOptions {
@@ -54,14 +52,8 @@ export interface Wiring extends OperatorOptions {
   readonly connections: LoginConnections;
   readonly installation: Installation;
   readonly registry: AccountRegistry;
-  readonly objects: ObjectViews;
+  readonly objects: InstanceSummaries;
   readonly election: LeaderElection | undefined;
-}
-
-/** GpuInstances as accounts and sweeps see them. */
-export interface ObjectViews {
-  all(): readonly InstanceSummary[];
-  ofAccount(ref: AccountRef): readonly InstanceSummary[];
 }
 
 /** The lease that replicas compete for. */
@@ -120,14 +112,6 @@ function kubeClient(
   });
 }
 
-function objectViews({ instances }: Caches, clock: Clock, installation: Installation): ObjectViews {
-  const views = new SummaryCache(clock, () => installation.identity()?.keys);
-  return {
-    all: () => instances.list().map((instance) => views.of(instance)),
-    ofAccount: (ref) => instances.byIndex(BY_ACCOUNT, accountKey(ref)).map((instance) => views.of(instance)),
-  };
-}
-
 type Unaccounted = Omit<Wiring, 'installation' | 'registry' | 'objects' | 'election'>;
 
 function accounts(wiring: Unaccounted): Pick<Wiring, 'installation' | 'registry' | 'objects'> {
@@ -148,7 +132,8 @@ function accounts(wiring: Unaccounted): Pick<Wiring, 'installation' | 'registry'
       return rentalTraces(instances, marketplaceAccounts, registry);
     },
   });
-  const objects = objectViews(caches, clock, installation);
+  const keys = () => installation.identity()?.keys;
+  const objects = new InstanceSummaries({ instances: caches.instances, clock, keys });
   const labels = new NamespaceLabels({ client: kube, clock, log, onChange: () => registry.notifyAll() });
   const { watchNamespace } = config;
   const namespaced = watchNamespace.length > 0;
@@ -161,7 +146,7 @@ function accounts(wiring: Unaccounted): Pick<Wiring, 'installation' | 'registry'
     constants,
     brake: config,
     minPollIntervalMs: config.minPollInterval,
-    objectsOf: (ref) => objects.ofAccount(ref),
+    follow: (ref) => objects.follow(ref),
     allObjects: () => objects.all(),
     isWatched: (namespace) => !namespaced || watchNamespace.includes(namespace),
     accounts: () => caches.accounts.list(),

@@ -27,7 +27,7 @@ const GLOBS: readonly Globs[] = [
     name: 'accounts',
     files: [
       'src/instance/*.ts',
-      'src/accounts/{account-instances,admission,api-keys,avoid-list,breaker,feed-observer,inventory,pending-rentals,service-clock,slow-replacement,spend-limits}.ts',
+      'src/accounts/{account-objects,admission,api-keys,avoid-list,breaker,feed-observer,inventory,pending-rentals,service-clock,slow-replacement,spend-limits}.ts',
       'src/accounts/queue/*.ts',
       'src/accounts/installation/rental-traces.ts',
       'src/ownership/{claim,identity,intent,key-ring,label,login,ownership}.ts',

@@ -1,7 +1,7 @@
 /**
  * Mutates the files that decide about money and counts what their tests notice. All mutants of a group are in its
  * files at once, each behind a switch, and one process plays the tests for one after the other: minutes instead of the
- * hours that a process for each of them takes.
+ * hours that a process for each of them takes. `--only PART` takes the files whose path has that part, and says what survives.
  */
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -35,15 +35,22 @@ process.once('SIGINT', () => {
 try {
   const scores: Score[] = [];
   for (const group of groups) scores.push(...(await scoresOf(group)));
-  if (values.only === undefined) {
-    writeFileSync(SCORES, `${JSON.stringify(scores, null, 2)}\n`);
-    writeFileSync(PAGE, pageOf(scores));
-  }
+  const all = recorded(scores);
+  writeFileSync(SCORES, `${JSON.stringify(all, null, 2)}\n`);
+  writeFileSync(PAGE, pageOf(all));
   const low = scores.filter((score) => percentOf(score) < MIN_PERCENT);
   for (const { file } of low) process.stdout.write(`less than ${MIN_PERCENT} %: ${file}\n`);
   process.exitCode = low.length === 0 ? 0 : 1;
 } finally {
   sandbox.remove();
+}
+
+/** With those of files that were not looked at now, and of no file that is gone. */
+function recorded(now: readonly Score[]): readonly Score[] {
+  const before: readonly Score[] = JSON.parse(readFileSync(SCORES, 'utf8'));
+  const byFile = new Map([...before, ...now].map((score) => [score.file, score]));
+  const files = groupsIn(ROOT).flatMap((group) => group.files);
+  return files.flatMap((file) => byFile.get(file) ?? []);
 }
 
 async function scoresOf(group: Group): Promise<readonly Score[]> {

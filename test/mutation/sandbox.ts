@@ -37,6 +37,7 @@ const COPIED = [
   'test/builders',
   'test/golden/decisions',
   'test/simulation/memory-kube',
+  'test/simulation/oracle/heap.ts',
   'test/status-contract/contract.ts',
 ];
 

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { accountWith, LOGIN, proven } from '../../../test/builders/observed-account.ts';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
+import { listedObjects } from '../../accounts/account-objects.ts';
 import type { AccountEvent } from '../../accounts/registry.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import { ACCOUNT_FINALIZER } from '../../api/v1alpha1/names.ts';
@@ -98,7 +99,7 @@ function situation(setting: Setting = {}) {
       },
     },
     registry: {
-      objectsOf: () => [],
+      objectsOf: () => listedObjects([]),
       allObjects: () => [],
       counted: () => [],
       session: () => undefined,

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { instanceSummary } from '../../../test/builders/instance-summary.ts';
 import { accountWith, LOGIN, proven } from '../../../test/builders/observed-account.ts';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
+import { listedObjects } from '../../accounts/account-objects.ts';
 import type { ServiceTime } from '../../accounts/service-clock.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import type { InstanceSummary } from '../../instance/summary.ts';
@@ -42,7 +43,7 @@ async function seen(setting: Setting = {}) {
   const censuses: (readonly string[])[] = [];
   const sources = {
     registry: {
-      objectsOf: () => objects,
+      objectsOf: () => listedObjects(objects),
       allObjects: () => objects,
       proven: () => connectedUids.map((uid) => ({ uid })),
       session: () => ({
@@ -228,7 +229,9 @@ test('updates the session with the account as it is now', async () => {
 });
 
 test('the newest rental is that of all objects', async () => {
-  const objects = [7, undefined, 9, 8].map((newestRentalAt) => instanceSummary({ newestRentalAt }));
+  const objects = [7, undefined, 9, 8].map((newestRentalAt, uid) =>
+    instanceSummary({ uid: String(uid), newestRentalAt }),
+  );
   expect((await seen({ objects })).observed.newestRentalAt).toBe(9);
   expect((await seen()).observed.newestRentalAt).toBeUndefined();
 });

@@ -40,7 +40,7 @@ export async function observe(
   const url = checkUrl(account, sources.allowedUrls);
   const check = url.type === 'allowed' ? await sources.keyChecks.check(account, url.url, aside) : NOT_CHECKED;
   const { reading, proof, keyKept, againInMs } = check;
-  const objects = registry.objectsOf(account);
+  const objects = registry.objectsOf(account).all();
   const session = registry.session(ref);
   session?.update(account);
   return Object.freeze({

@@ -48,9 +48,8 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     name: 'unknown-price-is-free',
     loses: 'the highest allowed price as that of a machine of unknown price',
     file: 'accounts/admission.ts',
-    find: 'return pricePerHour ?? maxRentalPrice(instancePrice, limits(), settings.maxDollarsPerHour);',
-    replace:
-      'return pricePerHour ?? 0 * maxRentalPrice(instancePrice, limits(), settings.maxDollarsPerHour);',
+    find: 'return pricePerHour ?? maxRentalPrice(maxPrice, limits(), settings.maxDollarsPerHour);',
+    replace: 'return pricePerHour ?? 0 * maxRentalPrice(maxPrice, limits(), settings.maxDollarsPerHour);',
     also: [
       {
         file: 'instance/cost.ts',
@@ -73,11 +72,39 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     replace: '  const unrecorded = pending.filter((rental) => !rental.recorded && rental.at < 0);',
     also: [
       {
-        file: 'accounts/spend-limits.ts',
-        find: 'return object.instanceId !== undefined || object.hasOpenIntent;',
-        replace: 'return object.instanceId !== undefined;',
+        file: 'accounts/account-objects.ts',
+        find: 'isPaid && (object.instanceId !== undefined || object.hasOpenIntent);',
+        replace: 'isPaid && object.instanceId !== undefined;',
       },
     ],
+  },
+  {
+    name: 'sums-never-shrink',
+    loses: 'the former state of an object that changed, in the running sums of its account',
+    file: 'accounts/account-objects.ts',
+    find: 'if (known) this.#count(known, -1);',
+    replace: 'if (known) this.#count(known, 1);',
+  },
+  {
+    name: 'gone-object-counted',
+    loses: 'the end of an object, in the running sums of its account',
+    file: 'accounts/account-objects.ts',
+    find: '    this.#named.delete(uid);\n    this.#summed.remove(uid);',
+    replace: '    this.#named.delete(uid);',
+  },
+  {
+    name: 'change-of-object-not-counted',
+    loses: 'what an object records later, in the running sums of its account',
+    file: 'accounts/account-objects.ts',
+    find: '      else this.#touched.add(key);',
+    replace: "      else if (type === 'added') this.#touched.add(key);",
+  },
+  {
+    name: 'deletion-counts-when-cached',
+    loses: 'what a deleted object left, until the cache shows that the account was written',
+    file: 'accounts/registry.ts',
+    find: '      this.session(ref)?.update(account);',
+    replace: '',
   },
   {
     name: 'credit-not-asked',

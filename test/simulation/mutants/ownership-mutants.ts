@@ -85,8 +85,8 @@ export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
     name: 'late-rental-not-counted',
     loses: 'rentals that were carried out late, where those of the hour are counted',
     file: 'accounts/spend-limits.ts',
-    find: '...(deleted?.rentals ?? []), ...late];',
-    replace: '...(deleted?.rentals ?? [])];',
+    find: '...(deleted?.rentals ?? []), ...late]',
+    replace: '...(deleted?.rentals ?? [])]',
   },
   {
     name: 'late-machine-behind-later-purchase',

@@ -6,6 +6,19 @@ import type { Story } from './story.ts';
 /** What an account may spend, and objects that are not what they were. */
 export const ACCOUNT_STORIES: readonly Story[] = [
   {
+    name: 'an account that may rent once an hour is asked again when the object that rented is gone, and events of accounts come late (I9)',
+    seconds: 300,
+    flags: { maxRentalsPerHour: 1 },
+    mayLeave: true,
+    plot: (stage) => {
+      stage.at(60, () => {
+        for (const { machine } of stage.world.processes) stage.lag(machine.name, 180, 'marketplaceaccounts');
+        stage.users.delete('a');
+      });
+      stage.at(82, () => stage.users.createInstance('b'));
+    },
+  },
+  {
     name: 'two objects are wanted where the account may have one machine',
     seconds: 200,
     mayLeave: true,
