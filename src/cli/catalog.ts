@@ -105,6 +105,16 @@ export const catalog: readonly CatalogGroup[] = [
         load: async () => (await import('./commands/ssh.ts')).sshCommand,
       },
       {
+        name: 'exec',
+        summary: 'Run a program on a machine, and end with its exit code.',
+        load: async () => (await import('./commands/ssh.ts')).execCommand,
+      },
+      {
+        name: 'cp',
+        summary: 'Copy files and folders to or from a machine; an interrupted copy goes on.',
+        load: async () => (await import('./commands/cp.ts')).cpCommand,
+      },
+      {
         name: 'orphans',
         summary: 'Show machines that bill and that no object claims.',
         load: async () => (await import('./commands/orphans.ts')).orphansCommand,

@@ -7,6 +7,10 @@ export interface CuttingProxy {
   readonly url: string;
   /** Ends all connections at once, with a reset. New ones are relayed again. */
   cut(): void;
+  /** The same once so many more bytes have passed, in both directions together. */
+  cutAfter(bytes: number): void;
+  /** How many bytes have passed so far, in both directions together. */
+  passed(): number;
   /** From now on nothing is relayed, on old connections or new ones, and nobody is told. */
   swallow(): void;
   /** Relays new connections again; swallowed ones stay dead. */
@@ -19,6 +23,17 @@ export async function startCuttingProxy(targetUrl: string, listenOn = '127.0.0.1
   const target = new URL(targetUrl);
   const sockets = new Set<Socket>();
   let swallowing = false;
+  let passed = 0;
+  let cutAt = Number.POSITIVE_INFINITY;
+  const cut = () => {
+    for (const socket of sockets) socket.resetAndDestroy();
+  };
+  const count = (chunk: Buffer) => {
+    passed += chunk.length;
+    if (passed < cutAt) return;
+    cutAt = Number.POSITIVE_INFINITY;
+    cut();
+  };
   const server = createServer((client) => {
     sockets.add(client);
     client.on('error', () => {}).on('close', () => sockets.delete(client));
@@ -28,6 +43,8 @@ export async function startCuttingProxy(targetUrl: string, listenOn = '127.0.0.1
     upstream.on('error', () => client.destroy()).on('close', () => sockets.delete(upstream));
     client.on('close', () => upstream.destroy());
     client.pipe(upstream).pipe(client);
+    client.on('data', count);
+    upstream.on('data', count);
   });
   server.listen(0, listenOn);
   await once(server, 'listening');
@@ -35,9 +52,11 @@ export async function startCuttingProxy(targetUrl: string, listenOn = '127.0.0.1
   if (address === null || typeof address === 'string') throw new Error('The proxy has no port');
   return {
     url: `${target.protocol}//${listenOn}:${address.port}`,
-    cut() {
-      for (const socket of sockets) socket.resetAndDestroy();
+    cut,
+    cutAfter(bytes) {
+      cutAt = passed + bytes;
     },
+    passed: () => passed,
     swallow() {
       swallowing = true;
       for (const socket of sockets) socket.unpipe().pause();

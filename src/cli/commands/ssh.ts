@@ -1,15 +1,19 @@
-import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
-import { gpuInstanceResource } from '../../api/v1alpha1/names.ts';
-import { isAtRest } from '../../instance/status-class.ts';
-import type { Command, CommandContext, CommandInput } from '../command.ts';
-import { failed, notFound, usageError } from '../failures/command-error.ts';
-import { makeFolder } from '../make-folder.ts';
-import { getObject } from '../objects/cluster-objects.ts';
-import { parseTarget } from '../objects/object-name.ts';
-import { switchOption, textOption } from '../options/option-values.ts';
+import type { Command } from '../command.ts';
+import { usageError } from '../failures/command-error.ts';
+import { runProgram, SSH_FAILED } from '../machine/programs.ts';
+import {
+  type Asked,
+  changeSince,
+  loginTo,
+  type MachineAddress,
+  NOTICE_CUTS,
+  reachMachine,
+  SSH_OPTIONS,
+  shellQuoted,
+  sshOptions,
+} from '../machine/reach.ts';
+import { switchOption } from '../options/option-values.ts';
 import { createOutput } from '../output/output.ts';
-import { withCluster } from '../sessions/cluster-session.ts';
-import { withMarketplace } from '../sessions/marketplace-session.ts';
 
 /** Opens a shell on a machine. */
 export const sshCommand: Command = {
@@ -24,118 +28,95 @@ export const sshCommand: Command = {
     { name: '<target>', description: 'gpui/name, or the id of an instance.' },
     { name: '[command...]', description: 'Behind --: run this instead of a shell.' },
   ],
-  options: [
-    { flags: '-i, --identity <file>', description: 'The private key.' },
-    { flags: '--user <name>', description: 'Default: root.' },
-    { flags: '--print', description: 'Show the command instead of running it.' },
-  ],
+  options: [...SSH_OPTIONS, { flags: '--print', description: 'Show the command instead of running it.' }],
   optionSets: ['output', 'cluster', 'marketplace'],
   async run(input, context) {
     const [target = '', ...remote] = input.args;
-    const { host, port, name } = await addressOf(target, input, context);
-    if (!/^[A-Za-z0-9][A-Za-z0-9.:-]*$/.test(host))
-      throw failed(`"${host}" is not a host that ssh may be given.`);
-    const knownHosts = await knownHostsFile(name, context);
-    const { options } = input;
-    const identity = textOption(options, '--identity');
-    const args = [
-      ...['-p', String(port)],
-      ...(identity === undefined ? [] : ['-i', identity]),
-      ...['-o', 'StrictHostKeyChecking=accept-new'],
-      ...['-o', `UserKnownHostsFile=${knownHosts}`],
-      `${textOption(options, '--user') ?? 'root'}@${host}`,
-    ];
+    const asked = { input, context };
+    const machine = await reachMachine(target, asked);
+    const login = await loginTo(machine, asked);
+    const args = [...sshOptions(machine, login), `${login.user}@${machine.host}`, ...remote];
     if (switchOption(input.options, '--print')) {
-      const line = ['ssh', ...args, ...remote].map(quoted).join(' ');
-      await createOutput(input, context).value({ host, port, command: line }, line);
+      const line = ['ssh', ...args].map(shellQuoted).join(' ');
+      await createOutput(input, context).value(
+        { host: machine.host, port: machine.port, command: line },
+        line,
+      );
       return 0;
     }
-    return runSsh([...args, ...remote]);
+    return runSsh(args, { machine, stdin: true, asked });
   },
 };
 
-interface Address {
-  readonly name: string;
-  readonly host: string;
-  readonly port: number;
+/** Runs a program on a machine. */
+export const execCommand: Command = {
+  description:
+    'Each word behind -- arrives there as one argument, whatever it holds: use sh -c for pipes and variables of the machine. Ends with the exit code of the program; 255 means that the connection failed or was cut.',
+  examples: [
+    'gpu-rent exec gpui/trainer -- nvidia-smi -L',
+    'gpu-rent exec gpui/trainer -i -- tar -xf - -C /workspace',
+    'gpu-rent exec gpui/trainer -it -- bash',
+    "gpu-rent exec gpui/trainer -- sh -c 'du -sh /workspace/*'",
+  ],
+  args: [
+    { name: '<target>', description: 'gpui/name, or the id of an instance.' },
+    { name: '<command...>', description: 'Behind --: the program and its arguments.' },
+  ],
+  options: [
+    { flags: '-i, --stdin', description: 'Give it our stdin.' },
+    { flags: '-t, --tty', description: 'Run it in a terminal.' },
+    { flags: '--identity <file>', description: 'The private key.' },
+    { flags: '--user <name>', description: 'Default: root.' },
+  ],
+  optionSets: ['cluster', 'marketplace'],
+  async run(input, context) {
+    const [target = '', ...words] = input.args;
+    const stdin = switchOption(input.options, '--stdin');
+    const tty = switchOption(input.options, '--tty');
+    if (tty && stdin && !context.stdin.isTTY)
+      throw usageError('-t: stdin is no terminal.', 'Leave -t out, or -i.');
+    const asked = { input, context };
+    const machine = await reachMachine(target, asked);
+    return execOn(machine, words, { stdin, tty, asked });
+  },
+};
+
+interface Execution {
+  readonly stdin: boolean;
+  readonly tty: boolean;
+  readonly asked: Asked;
 }
 
-async function addressOf(text: string, input: CommandInput, context: CommandContext): Promise<Address> {
-  const target = parseTarget(text);
-  if (target.type === 'id') return addressOfInstance(target.id, input, context);
-  if (target.resource !== gpuInstanceResource) throw usageError(`${text}: only a GpuInstance has a shell.`);
-  const object = await withCluster(input, context, (cluster) =>
-    getObject<GpuInstance>(cluster, gpuInstanceResource, target.name),
-  );
-  const { status, metadata } = object;
-  const { instanceId, ssh } = status ?? {};
-  if (status?.phase === 'Stopped' || ssh === undefined) throw unreachable(object);
-  return { ...ssh, name: `${metadata.namespace}-${metadata.name}-${instanceId}` };
+/** Runs a program on a machine, each word as one argument; a shell if there are none. Resolves to its exit code. */
+export async function execOn(
+  machine: MachineAddress,
+  words: readonly string[],
+  { stdin, tty, asked }: Execution,
+): Promise<number> {
+  const login = await loginTo(machine, asked);
+  const args = [
+    ...sshOptions(machine, login),
+    ...NOTICE_CUTS,
+    // Quiet about the new host key and the end of a connection; errors are shown.
+    ...['-o', 'LogLevel=ERROR'],
+    tty ? '-tt' : '-T',
+    ...(stdin ? [] : ['-n']),
+    `${login.user}@${machine.host}`,
+    ...(words.length === 0 ? [] : ['--', words.map(shellQuoted).join(' ')]),
+  ];
+  return runSsh(args, { machine, stdin, asked });
 }
 
-/** Why no shell can be had on the object's machine, and what to do. */
-function unreachable(object: GpuInstance): Error {
-  const { instanceId, phase = 'not yet seen' } = object.status ?? {};
-  const machine = phase === 'Stopped' ? 'is stopped, and nothing answers there' : 'has no SSH address yet';
-  const what = instanceId === undefined ? 'has no machine' : machine;
-  return failed(`gpui/${object.metadata.name} ${what} (${phase}).`, wayToRun(object));
+interface SshRun {
+  readonly machine: MachineAddress;
+  readonly stdin: boolean;
+  readonly asked: Asked;
 }
 
-/** What has the object run a machine. */
-function wayToRun({ metadata: { name, namespace }, spec: { powerState, paused } }: GpuInstance): string {
-  const wait = `gpu-rent wait gpui/${name} -n ${namespace}`;
-  if (powerState === 'Stopped') {
-    const patch = `kubectl patch gpui ${name} -n ${namespace} --type=merge -p '{"spec":{"powerState":"Running"}}'`;
-    return `Have it run: ${patch}; then ${wait}`;
-  }
-  return paused
-    ? `Paused: gpu-rent resume gpui/${name} -n ${namespace}; then ${wait}`
-    : `Wait for it: ${wait}`;
-}
-
-async function addressOfInstance(id: string, input: CommandInput, context: CommandContext): Promise<Address> {
-  const row = await withMarketplace(input, context, ({ client }) => client.instances.get(id));
-  if (!row) throw notFound(`There is no instance ${id}.`, 'gpu-rent list instances shows those there are.');
-  const { sshHost: host, sshPort: port, actualStatusText: state } = row;
-  // The marketplace still names the address of before.
-  if (isAtRest(state))
-    throw failed(
-      `Instance ${id} is ${state}, and nothing answers there.`,
-      `Start it: gpu-rent start instance ${id}`,
-    );
-  if (host !== undefined && port !== undefined) return { host, port, name: `instance-${id}` };
-  throw failed(
-    `Instance ${id} has no SSH address yet (${state ?? 'provisioning'}).`,
-    `Look again in a while: gpu-rent show instance ${id}`,
-  );
-}
-
-/** The file of one machine's host key. Its folder is made here: ssh makes none, and would store no key. */
-async function knownHostsFile(name: string, { env }: CommandContext): Promise<string> {
-  const folder = `${env.XDG_CACHE_HOME || `${env.HOME ?? '/tmp'}/.cache`}/gpu-rent`;
-  try {
-    await makeFolder(folder, 0o700);
-  } catch (error) {
-    throw failed(
-      `The folder ${folder} for host keys cannot be made (${(error as NodeJS.ErrnoException).code}).`,
-      'Make it writable, or name another place: XDG_CACHE_HOME.',
-      error,
-    );
-  }
-  return `${folder}/known_hosts-${name}`;
-}
-
-async function runSsh(args: readonly string[]): Promise<number> {
-  const { spawn } = await import('node:child_process');
-  return new Promise((resolve, reject) => {
-    const child = spawn('ssh', [...args], { stdio: 'inherit' });
-    child.once('error', (error: NodeJS.ErrnoException) =>
-      reject(failed(`ssh cannot be run (${error.code}).`, 'Install OpenSSH, or use --print.', error)),
-    );
-    child.once('close', (code, signal) => resolve(code ?? (signal ? 1 : 0)));
-  });
-}
-
-function quoted(argument: string): string {
-  return /^[A-Za-z0-9@%+=:,./_-]+$/.test(argument) ? argument : `'${argument.replaceAll("'", `'\\''`)}'`;
+/** Ends as ssh does; if the machine is another by then, it rejects and says so. */
+async function runSsh(args: readonly string[], { machine, stdin, asked }: SshRun): Promise<number> {
+  const code = await runProgram('ssh', args, asked.context, { stdin });
+  const change = code === SSH_FAILED ? await changeSince(machine, asked) : undefined;
+  if (change) throw change;
+  return code;
 }

@@ -1,0 +1,196 @@
+import { basename } from 'node:path';
+import { failed, notFound, usageError } from '../failures/command-error.ts';
+import { type Login, type MachineAddress, NOTICE_CUTS, shellQuoted, sshOptions } from './reach.ts';
+
+/** One end of a copy: a path here, or on a machine. */
+export type CopySide =
+  | { readonly type: 'local'; readonly path: string }
+  | { readonly type: 'remote'; readonly target: string; readonly path: string };
+
+/** `gpui/trainer:/data`, `trainer:data` and `4711:/data` are on a machine; anything else, and `./a:b`, is here. */
+export function copySide(text: string): CopySide {
+  const [, target, path] =
+    /^((?:[a-z]+(?:\.[a-z0-9.]+)?\/)?[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?):(.*)$/is.exec(text) ?? [];
+  if (target === undefined || path === undefined) return { type: 'local', path: text };
+  return { type: 'remote', target, path: pathThere(path) };
+}
+
+/** Relative to the home folder of the login, and never an option. `~` is home, which no shell sees. */
+function pathThere(path: string): string {
+  const relative = path.replace(/^~\/*/, '');
+  if (relative === '') return '.';
+  return relative.startsWith('/') && !path.startsWith('~') ? relative : `./${relative}`;
+}
+
+/** What a path leads to; `nowhere`: not even its folder exists. */
+export type PathKind = 'folder' | 'file' | 'none' | 'nowhere';
+
+/** A path and what is there. */
+export interface KnownPath {
+  readonly path: string;
+  readonly kind: PathKind;
+  /** As people write it, for messages. */
+  readonly shown: string;
+}
+
+/** A copy whose result has one name only, whatever exists. */
+export interface CopyPlan {
+  readonly from: string;
+  /** The path that the file or folder has afterwards. */
+  readonly to: string;
+  readonly isFolder: boolean;
+}
+
+/**
+ * Into an existing folder under its own name, else to the name that is given, as `cp -r` does. Throws if the source
+ * does not exist or the target cannot be written so.
+ */
+export function planCopy(source: KnownPath, target: KnownPath): CopyPlan {
+  if (source.kind === 'none' || source.kind === 'nowhere') throw notFound(`There is no ${source.shown}.`);
+  const isFolder = source.kind === 'folder';
+  if (target.kind === 'folder') {
+    const name = ownName(source.path);
+    return { from: source.path, to: `${withSlash(target.path)}${name}`, isFolder };
+  }
+  if (target.kind === 'nowhere')
+    throw failed(`${target.shown}: its folder does not exist.`, 'Create the folder, or name another target.');
+  if (isFolder && target.kind === 'file')
+    throw failed(
+      `${target.shown} is a file, and ${source.shown} is a folder.`,
+      'Name a folder as the target.',
+    );
+  if (!isFolder && target.path.endsWith('/'))
+    throw failed(`There is no folder ${target.shown}.`, 'Create it, or leave the slash at the end out.');
+  return { from: source.path, to: target.path, isFolder };
+}
+
+/** The last part of a path; empty if it has none of its own, as `.`, `..` and `/`: then its content is copied. */
+function ownName(path: string): string {
+  const name = basename(path);
+  return name === '.' || name === '..' ? '' : name;
+}
+
+/** Tells what a path on a machine leads to, and whether rsync is there. Prints one line that {@link readProbe} reads. */
+export function probeCommand(path: string): string {
+  const script = [
+    'if command -v rsync >/dev/null 2>&1; then r=yes; else r=no; fi',
+    'if [ -d "$1" ]; then k=folder',
+    'elif [ -e "$1" ] || [ -L "$1" ]; then k=file',
+    'elif [ -d "$(dirname -- "$1")" ]; then k=none; else k=nowhere; fi',
+    'printf "gpu-rent-probe %s %s\\n" "$r" "$k"',
+  ].join('\n');
+  return ['sh', '-c', script, 'sh', path].map(shellQuoted).join(' ');
+}
+
+/** What the machine said; undefined if it said something else. A shell there may print a greeting first. */
+export function readProbe(
+  output: string,
+): { readonly hasRsync: boolean; readonly kind: PathKind } | undefined {
+  const [, rsync, kind] = /^gpu-rent-probe (yes|no) (folder|file|none|nowhere)\s*$/m.exec(output) ?? [];
+  return kind === undefined ? undefined : { hasRsync: rsync === 'yes', kind: kind as PathKind };
+}
+
+/** A planned copy and the machine that it is to or from. */
+export interface Copy extends CopyPlan {
+  readonly direction: 'download' | 'upload';
+  readonly machine: MachineAddress;
+  readonly login: Login;
+  readonly showsProgress: boolean;
+}
+
+/** Where a copy that was cut keeps what has arrived, beside its target. */
+export const PARTIAL_FOLDER = '.gpu-rent-partial';
+
+/**
+ * The arguments of rsync. It compares what is there before it goes on, so a file that changed meanwhile is never mixed
+ * with its older half. A download takes no link that leads out of its folder, and no list of files that grows under way.
+ */
+export function rsyncArguments(copy: Copy): readonly string[] {
+  const { machine, login, direction, isFolder, showsProgress } = copy;
+  const ssh = ['ssh', ...sshOptions(machine, login), ...NOTICE_CUTS, '-o', 'LogLevel=ERROR'];
+  const from = isFolder ? withSlash(copy.from) : copy.from;
+  const to = isFolder ? withSlash(copy.to) : copy.to;
+  const there = (path: string) => `${login.user}@${bracketed(machine.host)}:${path}`;
+  return [
+    ...['-s', '-r', '-l', '-t', '-E', `--partial-dir=${PARTIAL_FOLDER}`],
+    ...(direction === 'download' ? ['--safe-links', '--no-inc-recursive'] : []),
+    ...(showsProgress ? ['--info=progress2', '--outbuf=N'] : []),
+    ...['-e', ssh.map(rsyncQuoted).join(' '), '--'],
+    ...(direction === 'download'
+      ? [there(withoutPatterns(from)), localPath(to)]
+      : [localPath(from), there(to)]),
+  ];
+}
+
+/** The arguments of scp, over SFTP, where names are no patterns of a shell. */
+export function scpArguments(copy: Copy): readonly string[] {
+  const { machine, login, direction, isFolder, showsProgress } = copy;
+  const there = (path: string) => `${login.user}@${bracketed(machine.host)}:${path}`;
+  // scp puts a folder that exists into itself: its content is named instead.
+  const from = isFolder ? `${withSlash(copy.from)}.` : copy.from;
+  return [
+    ...['-s', ...(showsProgress ? [] : ['-q']), ...(isFolder ? ['-r'] : [])],
+    ...sshOptions(machine, login).map((option) => (option === '-p' ? '-P' : option)),
+    ...[...NOTICE_CUTS, '-o', 'LogLevel=ERROR', '--'],
+    ...(direction === 'download'
+      ? [there(scpName(from)), localPath(copy.to)]
+      : [localPath(from), there(copy.to)]),
+  ];
+}
+
+function withSlash(path: string): string {
+  return path.endsWith('/') ? path : `${path}/`;
+}
+
+/** Neither an option nor, by a colon, a path on another machine. */
+function localPath(path: string): string {
+  return path.startsWith('/') ? path : `./${path}`;
+}
+
+function bracketed(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
+}
+
+/** The source of a download is a pattern: here it is one name. A backslash counts where there is a pattern alone. */
+function withoutPatterns(path: string): string {
+  return /[*?[\]]/.test(path) ? path.replace(/[*?[\]]/g, '\\$&') : path;
+}
+
+/** Whether rsync can be given the path as one name: it refuses what it gets for a pattern with a backslash. */
+export function isNameForRsync(path: string): boolean {
+  return !(path.includes('\\') && /[*?[\]]/.test(path));
+}
+
+/** The same for scp, where a backslash always counts. */
+function scpName(path: string): string {
+  return path.replace(/[*?[\]\\]/g, '\\$&');
+}
+
+/** One word of rsync's `-e`, which is split by rules of its own. */
+function rsyncQuoted(argument: string): string {
+  return /^[A-Za-z0-9@%+=:,./_-]+$/.test(argument) ? argument : `'${argument.replaceAll("'", "''")}'`;
+}
+
+/** What became of rsync, by its exit code. */
+export function rsyncEnd(code: number): 'done' | 'incomplete' | 'cut' | 'failed' {
+  if (code === 0) return 'done';
+  // Some files could not be read or written, or vanished under way.
+  if (code === 23 || code === 24) return 'incomplete';
+  // Socket, protocol stream, timeouts, and what ssh and signals end it with.
+  return [10, 12, 20, 30, 35, 255].includes(code) ? 'cut' : 'failed';
+}
+
+/** Checks that exactly one end is on a machine. */
+export function directionOf(
+  from: CopySide,
+  to: CopySide,
+): { readonly direction: Copy['direction']; readonly target: string } {
+  if (from.type === 'remote' && to.type === 'local') return { direction: 'download', target: from.target };
+  if (from.type === 'local' && to.type === 'remote') return { direction: 'upload', target: to.target };
+  throw usageError(
+    from.type === 'local' ? 'Neither end is on a machine.' : 'Both ends are on machines.',
+    from.type === 'local'
+      ? 'Write one end as gpui/name:path. A file here whose name has a colon: ./a:b.'
+      : 'Copy to this machine first, then to the other one.',
+  );
+}
