@@ -25,7 +25,17 @@ const QUICK_PATHS = [
   ...['accounts', 'api', 'config', 'controllers', 'instance', 'lib', 'marketplace', 'ownership'].map(
     (folder) => `src/${folder}`,
   ),
-  ...['docs/links', 'docs/reasons', 'generate', 'gitops', 'install', 'release'].map((name) => `test/${name}`),
+  ...[
+    'docs/links',
+    'docs/prose',
+    'docs/reasons',
+    'docs/site.test',
+    'docs/support',
+    'generate',
+    'gitops',
+    'install',
+    'release',
+  ].map((name) => `test/${name}`),
 ];
 
 /**

@@ -18,7 +18,7 @@ export async function commandsPage(): Promise<Artifact> {
     '',
     '# Commands of gpu-rent',
     '',
-    'How the command line is used, with recipes: [the command line](../how-to/cli.md). `gpu-rent <command> --help` shows the same as stands here. An option may be written with dashes or underscores. Shared options may stand before the command, too.',
+    'How the command line is used, with recipes: [the command line](../how-to/cli.md). `gpu-rent <command> --help` shows the same. An option may be written with dashes or underscores. Shared options may stand before the command, too.',
     '',
     ...catalog.map(({ heading }) => `- [${heading}](#${anchor(heading)})`),
     ...Object.values(SETS).map((title) => `- [${title}](#${anchor(title)})`),

@@ -424,7 +424,7 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
     causes: [['The credit is used up', 'gpu-rent show user']],
   },
   SSHKeyMissing: {
-    example: 'SSH is wanted by spec.ssh, and no SSH key is registered for the login.',
+    example: 'The spec asks for SSH, and no SSH key is registered for the login.',
     causes: [['The login has no key', 'gpu-rent list ssh-keys']],
   },
   SecretMissing: {

@@ -32,7 +32,7 @@ export const MEANINGS: Readonly<
   terminal: {
     word: '**Stalled** until a person acts',
     tools:
-      '`Stalled` is True: kstatus reads Failed, Argo CD Degraded, and Flux and `helm --wait` end with an error. Trying again would not help, so the operator waits for you. Machines that run bill on.',
+      '`Stalled` is True: kstatus reads Failed, Argo CD Degraded, and Flux and `helm --wait` end with an error. Trying again would not help, so the operator waits for you. Running machines keep billing.',
   },
 };
 

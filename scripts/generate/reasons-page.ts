@@ -40,7 +40,7 @@ export function reasonsPage(): Artifact {
     '',
     '# Conditions and reasons',
     '',
-    'Every object has `Ready`; `Reconciling` and `Stalled` are present only while true. `observedGeneration` stands on the status and on each condition, and both move in one write, so `kubectl wait --for=condition=Ready` is never fooled by an old condition.',
+    'Every object has `Ready`; `Reconciling` and `Stalled` are present only while true. `observedGeneration` is in the status and on each condition, and both move in one write, so `kubectl wait --for=condition=Ready` is never fooled by an old condition.',
     '',
     '## Conditions',
     '',

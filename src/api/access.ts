@@ -58,13 +58,13 @@ export const watchedGrants: readonly Grant[] = [
     group: '',
     resources: ['services'],
     verbs: ['get', 'list', 'create', 'patch', 'delete'],
-    why: 'Lead to rented machines inside the cluster, and find those whose object was taken away by force.',
+    why: 'Lead to rented machines inside the cluster, and find those whose object was deleted by force.',
   },
   {
     group: 'discovery.k8s.io',
     resources: ['endpointslices'],
     verbs: ['get', 'list', 'create', 'patch', 'delete'],
-    why: 'Publish the addresses of rented machines, and find those whose object was taken away by force.',
+    why: 'Publish the addresses of rented machines, and find those whose object was deleted by force.',
   },
   {
     group: '',

@@ -204,7 +204,7 @@ export const catalog: readonly CatalogGroup[] = [
       },
       {
         name: 'label instance',
-        summary: 'Give a machine another label; an empty one takes it away.',
+        summary: 'Give a machine another label; an empty one removes it.',
         load: async () => (await import('./commands/instances.ts')).labelInstance,
       },
       {

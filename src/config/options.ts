@@ -103,7 +103,7 @@ export const OPTIONS = {
     value: durationValue(0, 7 * 24 * HOUR),
     placeholder: 'duration',
     description:
-      'age from which an unclaimed machine that started after the time of its label (a late rental) counts as an orphan',
+      'age from which a machine without an object that started after the time of its label (a late rental) counts as an orphan',
     defaultValue: '1h',
   },
   minPollInterval: {

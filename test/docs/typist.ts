@@ -6,10 +6,18 @@ import type { ClusterConnection } from '../cluster/connection.ts';
 /** Runs what a block says, in bash; rejects where a command fails or takes longer (default: two minutes). */
 export type Typist = (commands: string, timeoutMs?: number) => Promise<string>;
 
-/** Somebody at a prompt in that folder, whose kubectl has this cluster; `programs` are folders that come first on PATH. */
+export interface TypistOptions {
+  readonly folder: string;
+  /** Folders that come first on PATH. */
+  readonly programs?: readonly string[];
+  /** What was exported before. */
+  readonly variables?: Readonly<Record<string, string>>;
+}
+
+/** A prompt in that folder, whose kubectl has this cluster. */
 export function typistOn(
   cluster: Pick<ClusterConnection, 'kubectlPath' | 'kubeconfigPath' | 'folder'>,
-  { folder, programs = [] }: { readonly folder: string; readonly programs?: readonly string[] },
+  { folder, programs = [], variables = {} }: TypistOptions,
 ): Typist {
   const kubectl = isAbsolute(cluster.kubectlPath) ? [dirname(cluster.kubectlPath)] : [];
   const env = {
@@ -18,6 +26,7 @@ export function typistOn(
     USER: 'reader',
     KUBECONFIG: cluster.kubeconfigPath,
     KUBECACHEDIR: join(cluster.folder, 'kubectl-cache'),
+    ...variables,
   };
   return async (commands, timeoutMs = 120_000) => {
     const options = { cwd: folder, env, timeout: timeoutMs };

@@ -49,7 +49,7 @@
     - create
     - patch
     - delete
-# Lead to rented machines inside the cluster, and find those whose object was taken away by force.
+# Lead to rented machines inside the cluster, and find those whose object was deleted by force.
 - apiGroups:
     - ""
   resources:
@@ -60,7 +60,7 @@
     - create
     - patch
     - delete
-# Publish the addresses of rented machines, and find those whose object was taken away by force.
+# Publish the addresses of rented machines, and find those whose object was deleted by force.
 - apiGroups:
     - discovery.k8s.io
   resources:

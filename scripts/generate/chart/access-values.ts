@@ -58,10 +58,10 @@ export const accessValues: ChartValues = {
     ),
   }),
   inUseGuard: group(
-    'While machines are rented, refuse to delete the definitions, the identity and what the operator runs on.',
+    'While machines are rented, refuse to delete the CRDs, the identity and what the operator runs on.',
     {
       enabled: value(
-        'Rendered together with the definitions, here or in the chart gpu-rental-operator-crds.',
+        'Rendered together with the CRDs, here or in the chart gpu-rental-operator-crds.',
         true,
         schemas.flag,
       ),

@@ -15,7 +15,7 @@ $ helm install gpu-rental-operator charts/gpu-rental-operator --namespace gpu-re
 \`\`\`
 
 - An upgrade brings new definitions with it; nothing has to be applied by hand.
-- \`helm uninstall\` leaves definitions, objects and machines. While machines are rented it is refused: [uninstall in the safe order](../../docs/how-to/operations.md#uninstall).
+- \`helm uninstall\` leaves CRDs, objects and machines. While machines are rented it is refused: [uninstall in the safe order](../../docs/how-to/operations.md#uninstall).
 - Nothing in it is random, looked up or hooked, so Argo CD and Flux render the same every time. The one exception is the certificate of \`simulator.enabled\`.
 
 ## Try it without an account
@@ -38,9 +38,9 @@ export const crdReadme = `${GENERATED}
 
 # gpu-rental-operator-crds
 
-The definitions apart from the operator, for clusters where somebody else installs those: install this chart first, then \`gpu-rental-operator\` with \`--set crds.enabled=false\`.
+The CRDs apart from the operator, for clusters in which another team installs those: install this chart first, then \`gpu-rental-operator\` with \`--set crds.enabled=false\`.
 
-It also brings the guard: while an operator's ConfigMap \`gpu-rental-in-use\` says that machines are rented, the API server refuses to delete the definitions, that operator's identity, Deployment, ServiceAccount, rights and namespace.
+It also brings the guard: while an operator's ConfigMap \`gpu-rental-in-use\` says that machines are rented, the API server refuses to delete the CRDs, that operator's identity, Deployment, ServiceAccount, rights and namespace.
 
 ## Values
 

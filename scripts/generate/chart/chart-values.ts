@@ -31,7 +31,7 @@ export const crdChartValues: ChartValues = {
     keep: value('Leave them in the cluster when the chart is uninstalled.', true, schemas.flag),
   }),
   inUseGuard: group(
-    'While machines are rented, refuse to delete the definitions, the identity and what the operator runs on.',
+    'While machines are rented, refuse to delete the CRDs, the identity and what the operator runs on.',
     {
       enabled: value('', true, schemas.flag),
       operatorNamespaces: value('Where operators run; one binding for each.', ['gpu-rental-system'], {

@@ -12,7 +12,7 @@ export const gatewayValues: ChartValues = {
         false,
         schemas.flag,
       ),
-      replicas: value('Each holds the requests that came to it.', 2, {
+      replicas: value('Each holds the requests that it received.', 2, {
         type: 'integer',
         minimum: 0,
         maximum: 64,

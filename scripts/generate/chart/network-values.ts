@@ -20,7 +20,7 @@ export const networkValues: ChartValues = {
         {
           enabled: value('', false, schemas.flag),
           className: value("The cluster's default when empty.", '', schemas.text),
-          host: value('Needed. Workers are told it as `REPORT_ADDR`.', '', {
+          host: value('Needed. Workers get it as `REPORT_ADDR`.', '', {
             type: 'string',
             pattern: '^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?)?$',
           }),

@@ -11,9 +11,9 @@ export const operatorValues: ChartValues = {
     { type: 'object' },
   ),
   crds: group('Custom resource definitions.', {
-    enabled: value('Install and upgrade the definitions with the chart.', true, schemas.flag),
+    enabled: value('Install and upgrade the CRDs with the chart.', true, schemas.flag),
     keep: value(
-      'Leave them, and with them every object, in the cluster when the chart is uninstalled. Machines bill on while their objects are gone, so set this to false only after all objects are deleted.',
+      'Leave them, and with them every object, in the cluster when the chart is uninstalled. Machines keep billing while their objects are gone, so set this to false only after all objects are deleted.',
       true,
       schemas.flag,
     ),

@@ -193,7 +193,7 @@ const rows: readonly (readonly [happens: string, must: string, notShown?: string
   ],
   [
     'Finalizers are stripped and many objects removed at once',
-    '`MassOrphaned`: no unclaimed machine is destroyed before a person confirms, then slowly',
+    '`MassOrphaned`: no orphaned machine is destroyed before a person confirms, then slowly',
   ],
   [
     'An outage ends while destroys wait in the queue',

@@ -103,7 +103,7 @@ export const alerts: readonly Alert[] = [
     summary:
       'The load of EndpointGroup {{ $labels.namespace }}/{{ $labels.name }} is unknown ({{ $labels.reason }}).',
     description:
-      'It has been so for {{ $value | humanizeDuration }}; no worker is taken away, and none is added for load that nobody sees.',
+      'It has been so for {{ $value | humanizeDuration }}; no worker is removed, and none is added for load that is not reported.',
   },
   {
     alert: 'GpuRentalGatewayRequestsWait',

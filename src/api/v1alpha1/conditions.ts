@@ -6,7 +6,7 @@ export interface ConditionType {
 }
 
 const summary = {
-  Ready: { polarity: 'normal-true', sentence: 'Everything that is wanted holds.' },
+  Ready: { polarity: 'normal-true', sentence: 'Everything matches the spec.' },
   Reconciling: { polarity: 'abnormal-true', sentence: 'The operator is at work on it.' },
   Stalled: { polarity: 'abnormal-true', sentence: 'It will not go on before a person changes something.' },
 } as const satisfies Record<string, ConditionType>;
@@ -37,7 +37,7 @@ export const endpointGroupConditions = {
   MetricsAvailable: { polarity: 'normal-true', sentence: 'Load figures arrive and are believable.' },
   Progressing: {
     polarity: 'normal-true',
-    sentence: 'The number of workers is, or moves to, what is wanted.',
+    sentence: 'The number of workers is, or moves to, the desired number.',
   },
   AtMaxWorkers: { polarity: 'abnormal-true', sentence: 'The load needs more workers than maxWorkers.' },
   AtSpendCeiling: {

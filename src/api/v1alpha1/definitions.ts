@@ -45,7 +45,7 @@ const ready: PrinterColumn = {
   name: 'Ready',
   type: 'string',
   jsonPath: conditionPath('Ready', 'status'),
-  description: 'Whether everything that is wanted holds',
+  description: 'Whether everything matches the spec',
 };
 const message: PrinterColumn = {
   name: 'Message',

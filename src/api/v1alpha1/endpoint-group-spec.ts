@@ -226,4 +226,4 @@ export const endpointGroupSpec = z
       max: 1000,
     }).optional(),
   })
-  .meta(notes({ description: 'What is wanted.', rules }));
+  .meta(notes({ description: 'The desired state.', rules }));

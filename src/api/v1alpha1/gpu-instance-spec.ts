@@ -231,7 +231,7 @@ const containerFields = {
     list: { type: 'map', keys: ['containerPort', 'protocol'] },
   }).optional(),
   ssh: flag({
-    description: 'Whether SSH is wanted. Then nothing is rented before the login has an SSH key registered.',
+    description: 'Whether SSH is needed. Then nothing is rented before the login has an SSH key registered.',
   }).default(false),
   readinessProbe: readinessProbe.optional(),
 };
@@ -300,5 +300,5 @@ export function gpuInstanceSpecSchema(options: { readonly serviceByDefault: bool
       ...lifeFields,
       service: serviceField(options.serviceByDefault),
     })
-    .meta(notes({ description: 'What is wanted.', rules: specRules }));
+    .meta(notes({ description: 'The desired state.', rules: specRules }));
 }

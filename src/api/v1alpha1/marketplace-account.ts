@@ -45,7 +45,7 @@ const limits = z
     }).optional(),
     maxPricePerHour: dollars({
       description:
-        'The most that one machine may cost in an hour, disk included. Stands in for `maxPricePerHour` of an alternative that sets none. Offers without a price are refused, even with `allowUnknownPrice` in the object, unless `allowUnknownPrice` is set here too.',
+        'The most that one machine may cost in an hour, disk included. Used as `maxPricePerHour` of an alternative that sets none. Offers without a price are refused, even with `allowUnknownPrice` in the object, unless `allowUnknownPrice` is set here too.',
     }).optional(),
     allowUnknownPrice: flag({
       description:
@@ -152,7 +152,7 @@ export const marketplaceAccountSpec = z
   })
   .meta(
     notes({
-      description: 'What is wanted.',
+      description: 'The desired state.',
       rules: [immutableField('url', 'url cannot change: another marketplace is another MarketplaceAccount')],
     }),
   );
@@ -252,7 +252,7 @@ const sweptMachine = z
     instanceId: marketplaceId('The machine.'),
     at: timestamp({ description: 'When its destroy was decided.' }),
   })
-  .meta(notes({ description: 'An unclaimed machine that was destroyed.' }));
+  .meta(notes({ description: 'An orphaned machine that was destroyed.' }));
 
 export const marketplaceAccountStatus = z
   .object({
@@ -302,7 +302,7 @@ export const marketplaceAccountStatus = z
     }).optional(),
     rolledBack: list(marketplaceId("The machine's contract."), {
       description:
-        'Machines that prove that memory was rolled back. While one is listed no unclaimed machine is destroyed.',
+        'Machines that prove that memory was rolled back. While one is listed no orphaned machine is destroyed.',
       max: 256,
       list: { type: 'set' },
     }).optional(),
@@ -316,7 +316,7 @@ export const marketplaceAccountStatus = z
     }).optional(),
     massOrphaned: list(marketplaceId("The machine's contract."), {
       description:
-        'Machines that lost their objects together. While one is listed no unclaimed machine is destroyed.',
+        'Machines that lost their objects together. While one is listed no orphaned machine is destroyed.',
       max: 256,
       list: { type: 'set' },
     }).optional(),
@@ -331,7 +331,7 @@ export const marketplaceAccountStatus = z
     }).optional(),
     orphansSwept: list(sweptMachine, {
       description:
-        'Unclaimed machines that the operator destroyed in the last hour, or tried to: what limits how many follow.',
+        'Orphaned machines that the operator destroyed in the last hour, or tried to: what limits how many follow.',
       max: 256,
       list: { type: 'map', keys: ['instanceId'] },
     }).optional(),

@@ -142,8 +142,7 @@ export const offerRequirements = z
     ).optional(),
     verified: flag({ description: 'Only hosts whose identity the marketplace has checked.' }).default(true),
     pricing: choice(['OnDemand', 'Interruptible'], {
-      description:
-        'OnDemand: at a fixed price. Interruptible: at your bid; whoever bids more stops the machine.',
+      description: 'OnDemand: at a fixed price. Interruptible: at your bid; a higher bid stops the machine.',
     }).default('OnDemand'),
     bid: dollars({
       description: 'What you bid for an hour of the machine. Only with `pricing: Interruptible`.',

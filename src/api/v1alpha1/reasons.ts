@@ -19,7 +19,7 @@ const terminal = (sentence: string, remedy: string) => ({ kind: 'terminal', sent
 
 /** The life of a machine as it should go. */
 const lifeReasons = {
-  Ready: good('Everything that is wanted holds.'),
+  Ready: good('Everything matches the spec.'),
   Rented: good('A machine is rented.'),
   Adopted: good('An existing machine was taken over.'),
   Observed: good('An existing machine is watched and never touched.'),
@@ -155,7 +155,7 @@ const ownershipReasons = {
   ),
   LabelCopied: retryable(
     'A machine carries our label outside its time, beside the original or edited. It bills, and the operator never touches it.',
-    "Find out who rented the machine. Destroy it in the marketplace's console if nobody needs it; change its label only if it is yours.",
+    "Find out who rented the machine. Destroy it in the marketplace's console if it is not needed; change its label only if it is yours.",
   ),
   LateRental: retryable(
     'A machine carries our label but started after its time: the marketplace carried a rental out late. It bills.',
@@ -166,15 +166,15 @@ const ownershipReasons = {
     'Restore the Secret gpu-rental-operator-identity from a backup, or follow the command that the message names.',
   ),
   ClusterChanged: terminal(
-    'The identity of this installation belongs to another cluster, so no unclaimed machine is destroyed.',
+    'The identity of this installation belongs to another cluster, so no orphaned machine is destroyed.',
     'If this cluster is a copy, delete the Secret gpu-rental-operator-identity here.',
   ),
   MassOrphaned: terminal(
-    'More machines lost their GpuInstances at once than maxUnhealthy allows, so no unclaimed machine is destroyed.',
+    'More machines lost their GpuInstances at once than maxUnhealthy allows, so no orphaned machine is destroyed.',
     'Restore the objects, or set the annotation gpurental.dev/confirm-orphans on the MarketplaceAccount to a new value, such as the time, to destroy the machines slowly.',
   ),
   MemoryRolledBack: terminal(
-    'Machines of ours are younger than the newest rental on record: the cluster was restored from a backup, so no unclaimed machine is destroyed.',
+    'Machines of ours are younger than the newest rental on record: the cluster was restored from a backup, so no orphaned machine is destroyed.',
     'Look at the machines that the message names, then set the annotation gpurental.dev/confirm-rollback on the MarketplaceAccount to a value that it has not had, such as the time.',
   ),
 } as const;
@@ -264,7 +264,7 @@ const rentingReasons = {
     "Add credit in the marketplace's console.",
   ),
   SSHKeyMissing: retryable(
-    'SSH is wanted by spec.ssh, and no SSH key is registered for the login.',
+    'The spec asks for SSH, and no SSH key is registered for the login.',
     "Register a key in the marketplace's console or by gpu-rent create ssh-key, or set spec.ssh to false.",
   ),
   SecretMissing: retryable(
@@ -372,7 +372,7 @@ export const accountReasons = {
 
 /** Groups. */
 export const groupReasons = {
-  Stable: good('The number of workers is what is wanted.'),
+  Stable: good('The number of workers is the desired one.'),
   ScaledToZero: good('No worker is hot, since there is no load.'),
   MetricsFresh: good('Load figures arrive and are believable.'),
   ScalingUp: progress('Workers are being rented or woken.'),
@@ -421,7 +421,7 @@ export const groupReasons = {
     'Check port and path under spec.load, and that the worker serves its figures.',
   ),
   MetricsInvalid: retryable(
-    'The load figures cannot be true, so no worker is taken away by them.',
+    'The load figures cannot be true, so no worker is removed by them.',
     'Check the names of the figures under spec.load, and the worker.',
   ),
   LoadSourceUnreachable: retryable(

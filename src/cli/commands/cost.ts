@@ -40,7 +40,7 @@ const view: View<CostRow> = {
 /** Shows what machines cost now and have cost. */
 export const costCommand: Command = {
   description:
-    'The dearest come first; the last line of the table is the sum. So far counts all machines of an object together.',
+    'The most expensive come first; the last line of the table is the sum. So far counts all machines of an object together.',
   examples: ['gpu-rent cost', 'gpu-rent cost -A -o json', 'gpu-rent cost epg/chat gpui/trainer'],
   args: [{ name: '[object...]', description: 'Only these: gpui/name, epg/name with its workers.' }],
   optionSets: ['output', 'cluster'],

@@ -16,7 +16,7 @@ import { fitted, groupText, overviewText } from '../top/screen.ts';
 /** Shows groups again and again, until Ctrl-C. */
 export const topCommand: Command = {
   description:
-    'Requests and work are those that the status of a group tells: the operator writes them when they change by much, and at most once a minute where no decision changes. The age stands beside them. Ctrl-C ends it. -o json writes a line for each look.',
+    'Requests and work are those of the status of a group: the operator writes them when they change by much, and at most once a minute where no decision changes. The age is beside them. Ctrl-C ends it. -o json writes a line for each look.',
   examples: ['gpu-rent top', 'gpu-rent top epg/chat --interval 5s', 'gpu-rent top epg/chat --once -o json'],
   args: [{ name: '[group...]', description: 'Only these, with each worker: epg/name.' }],
   options: [

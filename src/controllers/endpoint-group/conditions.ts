@@ -210,7 +210,7 @@ function metricsAvailable({ load }: Situation): ConditionState {
   if (metrics === 'doubtful' && problem?.kind === 'invalid') {
     return no(
       'MetricsInvalid',
-      `Load figures cannot be true: ${problem.detail}. No worker is taken away by them.`,
+      `Load figures cannot be true: ${problem.detail}. No worker is removed by them.`,
     );
   }
   return metricsMissing(problem);
@@ -244,7 +244,7 @@ function progressing(situation: Situation): ConditionState {
   if (refusal) return no(refusal.reason, refusal.message);
   const busy = underWay(situation);
   if (busy) return yes(busy.reason, busy.message);
-  return unmeasured(situation) ?? yes('Stable', 'The number of workers is what is wanted.');
+  return unmeasured(situation) ?? yes('Stable', 'The number of workers is the desired one.');
 }
 
 /** Most sources never tell what a worker can do: then a group waits for it for ever. */

@@ -268,6 +268,6 @@ export function stalled(observed: Observed): Unreadiness | undefined {
   if (rolledBack.length === 0) return massOrphaned(observed);
   return {
     reason: 'MemoryRolledBack',
-    message: `Machines ${rolledBack.join(', ')} are ours and younger than every rental on record: the cluster was restored from a backup. Look at them, then set the annotation gpurental.dev/confirm-rollback to a value that it has not had, such as the time; until then no unclaimed machine is destroyed.`,
+    message: `Machines ${rolledBack.join(', ')} are ours and younger than every rental on record: the cluster was restored from a backup. Look at them, then set the annotation gpurental.dev/confirm-rollback to a value that it has not had, such as the time; until then no orphaned machine is destroyed.`,
   };
 }

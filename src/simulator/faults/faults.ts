@@ -85,7 +85,7 @@ const REPLY = {
 const HANDLER = {
   'offer-gone': {
     stage: 'handler',
-    what: 'The rent is refused: somebody else was faster (`no_such_ask`, 404 or 410).',
+    what: 'The rent is refused: another customer was faster (`no_such_ask`, 404 or 410).',
   },
   'create-stopped': {
     stage: 'handler',
@@ -127,7 +127,7 @@ const HANDLER = {
   },
   'unknown-status': {
     stage: 'handler',
-    what: 'Rows carry a status word that nobody has heard of.',
+    what: 'Rows carry a status word that is in no specification.',
     stays: true,
   },
   flap: { stage: 'handler', what: 'Rows show `unknown` in every second look.', stays: true },
@@ -166,9 +166,9 @@ const WORLD = {
   },
   outbid: {
     stage: 'world',
-    what: 'Somebody bids more for the interruptible machine: it stops until the bid is raised.',
+    what: 'Another customer bids more for the interruptible machine: it stops until the bid is raised.',
   },
-  'destroyed-elsewhere': { stage: 'world', what: 'Somebody destroys the instance in the console.' },
+  'destroyed-elsewhere': { stage: 'world', what: 'A person destroys the instance in the console.' },
   'credit-out': { stage: 'world', what: 'The credit of all users is used up: their machines stop.' },
   'price-increase': {
     stage: 'world',

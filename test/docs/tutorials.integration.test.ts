@@ -1,0 +1,110 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, expect, inject, test } from 'vitest';
+import { lookAround } from '../../scripts/demo/look-around.ts';
+import { startPicker } from '../../scripts/demo/picker-process.ts';
+import { openChatSimulator } from '../../scripts/demo/simulator.ts';
+import { readLedger } from '../../scripts/demo/simulator-control.ts';
+import { applySample, type Stage, setStage } from '../../scripts/demo/stage.ts';
+import { REPOSITORY } from '../../scripts/generate/artifact.ts';
+import { findFreePort } from '../cluster/free-port.ts';
+import type {} from '../cluster/provided-context.ts';
+import { commandsOf, endPlaygrounds, READY_MS, startPlayground } from '../demo/playground-process.ts';
+import { envoyBinary } from '../tools/envoy.ts';
+import { followTutorial } from './tutorial.ts';
+import { typistOn } from './typist.ts';
+
+const undo: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const step of undo.splice(0).reverse()) await step();
+  await endPlaygrounds();
+});
+
+/** A folder that looks like a clone of the repository. */
+function cloneFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'tutorial-'));
+  undo.push(() => rmSync(folder, { recursive: true, force: true }));
+  for (const name of ['deploy', 'crds', 'charts']) symlinkSync(join(REPOSITORY, name), join(folder, name));
+  return folder;
+}
+
+async function follow(page: string, stage: Stage, variables: Readonly<Record<string, string>> = {}) {
+  const folder = cloneFolder();
+  const [, path = ''] = lookAround(stage.cluster);
+  const programs = /PATH='?([^:']+)/.exec(path)?.slice(1) ?? [];
+  const type = typistOn(stage.cluster, { folder, programs, variables });
+  return followTutorial(page, { folder, type });
+}
+
+const quiet = { tell: () => {}, signal: new AbortController().signal };
+const isBorrowed = inject('cluster').source === 'existing-cluster';
+
+// An operator of its own would meet that of the cluster, whose identity it has.
+test.skipIf(isBorrowed)(
+  'the tutorial of the playground works as it is written',
+  async () => {
+    const playground = startPlayground({ PLAYGROUND_NODE: 'false' });
+    const printed = await commandsOf(playground);
+    const exported = Object.fromEntries(
+      printed.flatMap((line) => {
+        const [, name, value = ''] = /^export (\w+)=(.*)$/.exec(line) ?? [];
+        return name ? [[name, value.replaceAll("'", '')]] : [];
+      }),
+    );
+    const control = /(http:\S+)\/ledger/.exec(printed.join('\n'))?.[1] ?? '';
+    const folder = cloneFolder();
+    mkdirSync(join(folder, 'home'));
+    const [programs = ''] = exported['PATH']?.split(':') ?? [];
+    const cluster = { kubectlPath: 'kubectl', kubeconfigPath: exported['KUBECONFIG'] ?? '', folder };
+    const type = typistOn(cluster, { folder, programs: [programs], variables: { CONTROL: control } });
+    const steps = await followTutorial('docs/tutorials/playground.md', { folder, type });
+    const under = (heading: string) => steps.filter((step) => step.heading === heading);
+    expect(under('2. Rent a machine').at(-1)?.printed).toMatch(/^trainer +Running/m);
+    expect(under('4. Lose the machine').at(-1)?.printed).toContain('Vanished');
+    expect(under('5. What it costs')[0]?.printed).toContain('"billing":1');
+    expect(await readLedger(control)).toMatchObject({ billing: 0 });
+  },
+  2 * READY_MS,
+);
+
+test.skipIf(isBorrowed)(
+  'the tutorial of fine-tuning works as it is written, and no machine is left',
+  async () => {
+    const stage = await setStage(quiet);
+    undo.push(() => stage.dismantle());
+    await applySample(stage.cluster, 'account.yaml', { pollInterval: '1s' });
+    await follow('docs/tutorials/fine-tuning.md', stage);
+    const { billing, contracts } = await readLedger(stage.controlUrl);
+    expect({ billing, rented: contracts.length }).toEqual({ billing: 0, rented: 2 });
+  },
+  READY_MS,
+);
+
+test.skipIf(isBorrowed)(
+  'the tutorial of vLLM works as it is written, from zero to zero',
+  async () => {
+    const ports = { gateway: await findFreePort(), reports: await findFreePort() };
+    const envoy = await envoyBinary();
+    const stage = await setStage({
+      ...quiet,
+      openMarketplace: (logFolder) => openChatSimulator(logFolder, 3),
+      operatorFlags: [
+        ...['--scaling-speed', '60', '--metrics-bind-address', `127.0.0.1:${ports.reports}`],
+        ...['--gateway-reports', 'unauthenticated', '--gateway-url', `http://127.0.0.1:${ports.gateway}`],
+      ],
+    });
+    undo.push(() => stage.dismantle());
+    await applySample(stage.cluster, 'account.yaml', { pollInterval: '1s' });
+    const operatorUrl = `http://127.0.0.1:${ports.reports}`;
+    const picker = await startPicker({ stage, envoy, port: ports.gateway, operatorUrl });
+    undo.push(() => picker.stop());
+    const gateway = { GATEWAY: `http://127.0.0.1:${ports.gateway}` };
+    const steps = await follow('docs/tutorials/vllm.md', stage, gateway);
+    expect(steps.find(({ heading }) => heading === '3. The first request')?.printed).toContain('word0 word1');
+    const { billing, contracts } = await readLedger(stage.controlUrl);
+    expect(billing).toBe(0);
+    expect(contracts.length).toBeGreaterThan(0);
+  },
+  2 * READY_MS,
+);
