@@ -31,7 +31,13 @@ function stepInto(value: unknown, names: readonly string[]): unknown {
 
 /** A value in one line, as a person writes it. */
 export function flow(value: unknown): string {
-  return stringify(value, { collectionStyle: 'flow', lineWidth: 0, flowCollectionPadding: false }).trim();
+  // Quotes what YAML 1.1, as kubectl reads it, takes for something else: NO is false.
+  return stringify(value, {
+    version: '1.1',
+    collectionStyle: 'flow',
+    lineWidth: 0,
+    flowCollectionPadding: false,
+  }).trim();
 }
 
 function exampleValue(schema: JsonSchema): unknown {

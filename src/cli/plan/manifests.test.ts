@@ -75,6 +75,32 @@ describe('a manifest to plan', () => {
     await expect(read(text)).rejects.toMatchObject({ exitCode: 2, message: expect.stringContaining(said) });
   });
 
+  test.each([
+    ['NO', 'spec.offers.0.regions.0'],
+    ['on', 'spec.offers.0.regions.0'],
+    ['010', 'spec.offers.0.regions.0: write it in quotes: "8"'],
+  ])('F9: means what kubectl reads: a bare %s is no text', async (region, message) => {
+    const text = `apiVersion: gpurental.dev/v1alpha1
+kind: GpuInstance
+metadata: { name: x }
+spec: { image: x, offers: [{ maxPricePerHour: "1", regions: [${region}] }] }`;
+    await expect(read(text)).rejects.toMatchObject({ message: expect.stringContaining(message) });
+    expect(await read(text.replace(`[${region}]`, '["NO"]'))).toMatchObject([
+      { spec: { offers: [{ regions: ['NO'] }] } },
+    ]);
+  });
+
+  test.each(['2026-11-20', '2026-11-20T12:00:00Z', '1:30', '190:20:30.15'])(
+    'F9: means what kubectl reads: a bare %s is text',
+    async (value) => {
+      const text = `apiVersion: gpurental.dev/v1alpha1
+kind: GpuInstance
+metadata: { name: x }
+spec: { image: ${value}, offers: [{ maxPricePerHour: "1" }] }`;
+      expect(await read(text)).toMatchObject([{ spec: { image: value } }]);
+    },
+  );
+
   test('may hold what core/v1 has and we do not name', async () => {
     const env = [{ name: 'A', valueFrom: { secretKeyRef: { name: 's', key: 'k', optional: true } } }];
     expect(await read(manifest('GpuInstance', { image: 'x', offers, env }))).toHaveLength(1);

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { GpuInstanceSpec } from '../../api/v1alpha1/gpu-instance.ts';
 import { API_VERSION, GROUP } from '../../api/v1alpha1/names.ts';
+import { KUBECTL_YAML } from '../../lib/kubectl-yaml.ts';
 import { nearest } from '../../lib/text.ts';
 import { CommandError, usageError } from '../failures/command-error.ts';
 import { kindNamed, type ObjectName } from '../objects/object-name.ts';
@@ -46,7 +47,7 @@ export async function objectsNamedIn(text: string, file: string): Promise<readon
 /** Every object of every document. */
 async function valuesIn(text: string, file: string): Promise<readonly unknown[]> {
   const { parseAllDocuments } = await import('yaml');
-  return parseAllDocuments(text).flatMap((document) => {
+  return parseAllDocuments(text, KUBECTL_YAML).flatMap((document) => {
     const [problem] = 'errors' in document ? document.errors : [];
     if (problem) throw usageError(`${file}: ${problem.message}`);
     return objectsIn(plainValue(document, file));

@@ -1,4 +1,5 @@
 import { type Document, isMap, isNode, isSeq, LineCounter, parseAllDocuments } from 'yaml';
+import { KUBECTL_YAML } from '../../lib/kubectl-yaml.ts';
 import { usageError } from '../failures/command-error.ts';
 
 /** Where a value stands: keys and indexes from the top of a document. */
@@ -15,7 +16,7 @@ export interface YamlSource {
 /** The documents of a YAML text that are not empty. What is no YAML is a usage error that names the line. */
 export function yamlSources(text: string, file: string): readonly YamlSource[] {
   const lineCounter = new LineCounter();
-  const documents = [...parseAllDocuments(text, { lineCounter })];
+  const documents = [...parseAllDocuments(text, { ...KUBECTL_YAML, lineCounter })];
   const lineAt = (offset: number) => lineCounter.linePos(offset).line;
   const [error] = documents.flatMap(({ errors }) => errors);
   if (error) {

@@ -8,6 +8,7 @@ import {
   ProxySettingsError,
   singleProxy,
 } from '../../lib/egress-proxy.ts';
+import { KUBECTL_YAML } from '../../lib/kubectl-yaml.ts';
 import { type Credentials, refreshedCredentials, tokenFileCredentials } from './credentials.ts';
 import type { TlsOptions } from './undici-transport.ts';
 
@@ -172,7 +173,7 @@ async function parsed(file: KubeConfig, path: string, text: string): Promise<Kub
     file.loadFromString(text.trim() === '' ? '{}' : text);
     file.makePathsAbsolute(dirname(path));
     if (text.includes('tokenFile'))
-      file.users = withTokenFiles(file.users, (await import('yaml')).parse(text), path);
+      file.users = withTokenFiles(file.users, (await import('yaml')).parse(text, KUBECTL_YAML), path);
     return file;
   } catch (cause) {
     throw unreadable(`the kubeconfig ${path}`, cause);
