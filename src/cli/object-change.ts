@@ -7,7 +7,7 @@ import { getObject } from './objects/cluster-objects.ts';
 import { parseObject, shownName } from './objects/object-name.ts';
 import { changeOneByOne } from './output/one-by-one.ts';
 import { createOutput } from './output/output.ts';
-import { confirmedExplicitly, YES } from './secrets/prompt.ts';
+import { confirmed, YES } from './secrets/prompt.ts';
 import { type ClusterSession, withCluster } from './sessions/cluster-session.ts';
 
 /** An object that a change was asked for, as it was read before the change. */
@@ -65,7 +65,7 @@ export function objectChangeCommand<T extends GpuInstance | EndpointGroup | Mark
           definition.check?.(target);
           targets.set(shown, target);
         }
-        if (question) await confirmedExplicitly(question([...targets.values()]), input, context);
+        if (question) await confirmed(question([...targets.values()]), input, context);
         await changeOneByOne(output, [...targets.keys()], async (shown) => {
           const target = targets.get(shown) as ChangedObject<T>;
           const did = await definition.change(target, { cluster, input, context });

@@ -44,7 +44,7 @@ export type IdentityDecision =
 
 const RECOVERY =
   `restore the Secret ${IDENTITY_SECRET} from a backup, or give the rentals up knowingly with ` +
-  '`gpu-rent reset identity --confirm`: machines labelled before are then never touched again.';
+  '`gpu-rent reset identity`: machines labelled before are then never touched again.';
 
 /**
  * Whether to use, create or refuse an identity. A new one beside old rentals of this cluster would make every machine

@@ -14,7 +14,18 @@ const COMMANDS = [
   ['delete endpoint 12', 'Delete endpoint 12 with its worker groups?'],
   ['delete api-key 12', 'Delete api-key 12? Calls with it are refused from then on.'],
   ['recycle instance 12', 'Recycle instance 12? What its container wrote is lost.'],
+  ['delete ssh-key 12', 'Delete ssh-key 12? Machines that are rented from then on do not have it.'],
+  ['delete workergroup 12', 'Delete workergroup 12?'],
 ] as const;
+
+test.each([...COMMANDS.map(([line]) => line), 'delete secret ONE', 'reset identity'])(
+  'F10: %s sends nothing without a terminal and --yes',
+  async (line) => {
+    const { exitCode, stderr } = await bench.cli.run(line.split(' '), { stdin: 'y\n' });
+    expect(exitCode).toBe(2);
+    expect(stderr).toMatch(/Nothing was done: stdin is no terminal.*\nWhat to do: Give --yes\./);
+  },
+);
 
 test.each(COMMANDS)('%s: a no sends nothing', async (line, question) => {
   const terminal = bench.cli.atTerminal([...line.split(' '), '--no-color']);

@@ -25,10 +25,16 @@ async function rent(...more: readonly string[]) {
 
 describe('create instance --retry 5', () => {
   test('rents one machine where all goes well, and says which', async () => {
-    const { exitCode, stdout, rented } = await rent('--label', 'mine');
+    const { exitCode, stdout, stderr, rented } = await rent('--label', 'mine');
     expect(rented).toMatchObject([{ label: 'mine' }]);
     expect(exitCode).toBe(0);
-    expect(stdout).toBe(`instance/${rented[0]?.id} created\n`);
+    const [{ id } = { id: 0 }] = rented;
+    expect(stdout).toBe(`instance/${id} created\n`);
+    expect(stderr, 'F10: the price, and the ways in and out').toMatch(
+      new RegExp(
+        `^It bills \\$0\\.\\d{2,6}/h from now on\\.\\nShell, .*: gpu-rent ssh ${id}\\nEnd it: gpu-rent destroy instance ${id}\\n$`,
+      ),
+    );
   });
 
   test.each([
@@ -165,7 +171,7 @@ describe('rent volume', () => {
   test('answers the id that the other commands take', async () => {
     const { stdout } = await rentVolume('-o', 'json');
     const { id } = JSON.parse(stdout) as { id: number };
-    expect(await bench.cli.run(['delete', 'volume', String(id)])).toMatchObject({ exitCode: 0 });
+    expect(await bench.cli.run(['delete', 'volume', String(id), '--yes'])).toMatchObject({ exitCode: 0 });
   });
 
   test.each([

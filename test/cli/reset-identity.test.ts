@@ -49,7 +49,7 @@ function holding(secret: ClusterAnswer, write = DONE): void {
   };
 }
 
-const reset = (...more: readonly string[]) => cluster.cli.run(['reset', 'identity', '--confirm', ...more]);
+const reset = (...more: readonly string[]) => cluster.cli.run(['reset', 'identity', '--yes', ...more]);
 const writes = (): readonly AskedCluster[] => cluster.asked.filter(({ method }) => method !== 'GET');
 
 describe.each([[[]], [['--force']]])('with %j', (more) => {
@@ -92,11 +92,11 @@ test('a new one knows which namespaces the operator watches, so that it sweeps a
   expect(writes()).toMatchObject([{ body: { stringData: { scope: 'blue,red' } } }]);
 });
 
-test('without --confirm nothing is asked of the cluster', async () => {
+test('without --yes and a terminal nothing is asked of the cluster', async () => {
   holding(UNREADABLE);
   const { exitCode, stderr } = await cluster.cli.run(['reset', 'identity', '--force']);
   expect({ exitCode, asked: cluster.asked }).toEqual({ exitCode: 2, asked: [] });
-  expect(stderr).toContain('add --confirm');
+  expect(stderr).toContain('Give --yes.');
 });
 
 test('one that can be read is replaced only with --force', async () => {

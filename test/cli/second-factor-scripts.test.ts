@@ -271,7 +271,7 @@ describe('a file that others may read is named once', () => {
 describe('a service that lacks a path', () => {
   test.each([
     ['list ssh-keys', ['list', 'ssh-keys'], 'GET /api/v0/ssh/'],
-    ['a call about an id', ['delete', 'ssh-key', '5'], 'DELETE /api/v0/ssh/5/'],
+    ['a call about an id', ['delete', 'ssh-key', '5', '--yes'], 'DELETE /api/v0/ssh/5/'],
     [
       'offer volume',
       ['offer', 'volume', '--machine', '1', '--size', '10', '--price', '0.1'],

@@ -34,18 +34,20 @@ test('machines that are stopped are one list, also where the last is not there',
 test('where one in the middle fails, it is named, and so is what was not tried after it', async () => {
   await bench.fault('5xx', 'DELETE /api/v0/instances/{id}');
   const [first = 0, second = 0] = ids;
-  const { exitCode, stdout, stderr } = await run('destroy', 'instance', first, second);
+  const { exitCode, stdout, stderr } = await run('destroy', 'instance', first, second, '--yes');
   expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
   expect(stderr).toContain(`That was ${first}. Not tried after it: ${second}.`);
 });
 
 test('machines that are destroyed are one list', async () => {
-  expect(JSON.parse((await run('destroy', 'instance', ...ids)).stdout)).toEqual(reports('destroyed'));
+  expect(JSON.parse((await run('destroy', 'instance', ...ids, '--yes')).stdout)).toEqual(
+    reports('destroyed'),
+  );
 });
 
 test('secrets that are deleted are one list', async () => {
   for (const key of ['ONE', 'TWO']) await bench.service.call('POST /api/v0/secrets/', { key, value: 'v' });
-  const { stdout } = await run('delete', 'secret', 'ONE', 'TWO');
+  const { stdout } = await run('delete', 'secret', 'ONE', 'TWO', '--yes');
   expect(JSON.parse(stdout)).toMatchObject([{ id: 'ONE' }, { id: 'TWO' }]);
 });
 

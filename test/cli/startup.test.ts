@@ -100,7 +100,9 @@ describe('a process', () => {
 
   test('whose reader goes away destroys every machine that was named, and is no failure', async () => {
     const machines = await rented(2);
-    const child = spawn(process.execPath, [MAIN, 'destroy', 'instance', ...machines], { env: env() });
+    const child = spawn(process.execPath, [MAIN, 'destroy', 'instance', ...machines, '--yes'], {
+      env: env(),
+    });
     child.stdout.destroy();
     expect(await ended(child)).toBe(0);
     expect(ledger(bench.service.simulator.world()).billing).toBe(0);
@@ -132,7 +134,9 @@ describe('a process', () => {
   test('that gets Ctrl-C while a change is under way names no culprit, and says to check whether it happened', async () => {
     const [machine] = await rented(1);
     await bench.fault('delayed-reply', 'DELETE /api/v0/instances/{id}', { count: 1, seconds: 30 });
-    const child = spawn(process.execPath, [MAIN, 'destroy', 'instance', String(machine)], { env: env() });
+    const child = spawn(process.execPath, [MAIN, 'destroy', 'instance', String(machine), '--yes'], {
+      env: env(),
+    });
     const said = text(child.stderr);
     await until('it is destroyed', () => ledger(bench.service.simulator.world()).billing === 0);
     child.kill('SIGINT');

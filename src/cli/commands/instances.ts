@@ -89,20 +89,30 @@ export const createInstance: Command = {
     await using file = path === undefined ? undefined : await reserveSecretFile(path, '--save-key');
     const deadlineMs = requestTimeout(input.options) ?? RENT_DEADLINE_MS;
     const progress = createProgress(context);
-    const answer = await withMarketplace(input, context, async ({ client }) => {
+    await withMarketplace(input, context, async ({ client }) => {
       progress.show(`Renting offer ${offerId} …`);
       const before = ownLabel === undefined ? NONE : await labelled(client, label);
-      return rentOnce(client, { offerId, request, deadlineMs, before }).finally(() => progress.clear());
+      const rent = { offerId, request, deadlineMs, before };
+      const answer = await rentOnce(client, rent).finally(() => progress.clear());
+      const more = { offerId, label };
+      // First: whatever becomes of the key, it is known that this machine bills.
+      await createOutput(input, context).changed([
+        { kind: 'instance', name: answer.instanceId, did: 'created', more },
+      ]);
+      if (answer.instanceApiKey) await file?.write(answer.instanceApiKey);
+      context.stderr.write(await rentalNotes(client, answer.instanceId));
     });
-    const more = { offerId, label };
-    // First: whatever becomes of the key, it is known that this machine bills.
-    await createOutput(input, context).changed([
-      { kind: 'instance', name: answer.instanceId, did: 'created', more },
-    ]);
-    if (answer.instanceApiKey) await file?.write(answer.instanceApiKey);
     return 0;
   },
 };
+
+/** What it costs and how to get in and out, for people; a price that cannot be read is no failure of the rent. */
+async function rentalNotes(client: MarketplaceClient, id: string): Promise<string> {
+  const row = await client.instances.get(id).catch(() => undefined);
+  const bills =
+    row?.pricePerHour === undefined ? '' : `It bills ${exactDollars(row.pricePerHour)}/h from now on.\n`;
+  return `${bills}Shell, once it runs: gpu-rent ssh ${id}\nEnd it: gpu-rent destroy instance ${id}\n`;
+}
 
 interface Rent {
   readonly offerId: string;
@@ -282,7 +292,7 @@ const DESTROY: Intended = {
 /** Destroys machines for ever. */
 export const destroyInstance: Command = {
   description:
-    'Asks before it destroys when stdin is a terminal. A machine that carries the label of an operator is refused: delete the object that owns it, or the operator rents another. One that no object owns, as gpu-rent orphans shows it, is destroyed with --force.',
+    'Asks first; without a terminal it needs --yes. A machine that carries the label of an operator is refused: delete the object that owns it, or the operator rents another. One that no object owns, as gpu-rent orphans shows it, is destroyed with --force.',
   examples: [
     'gpu-rent destroy instance 4711',
     'gpu-rent destroy instance 4711 4712 --yes',

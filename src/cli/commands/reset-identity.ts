@@ -4,19 +4,20 @@ import { systemRandom } from '../../lib/random.ts';
 import { IDENTITY_SECRET, identityToData, newIdentity, scopeOf } from '../../ownership/identity.ts';
 import { secretResource } from '../../runtime/kube/core-resources.ts';
 import type { Command, CommandInput } from '../command.ts';
-import { failed, usageError } from '../failures/command-error.ts';
+import { failed } from '../failures/command-error.ts';
 import { type IdentityReading, readIdentity } from '../objects/identity-secret.ts';
 import { listOption, switchOption } from '../options/option-values.ts';
 import { createOutput } from '../output/output.ts';
+import { confirmed, YES } from '../secrets/prompt.ts';
 import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';
 
 /** Gives an installation whose identity is lost a new one, knowingly. */
 export const resetIdentity: Command = {
   description:
     'The last resort after IdentityLost, when no backup of the Secret is left. From then on the operator does not own machines that were labelled before: they bill until you destroy them yourself. Check first: gpu-rent list instances. An existing Secret is replaced in one write, and needs the rights to get and update it.',
-  examples: ['gpu-rent reset identity --confirm'],
+  examples: ['gpu-rent reset identity', 'gpu-rent reset identity --yes'],
   options: [
-    { flags: '--confirm', description: 'I know that machines labelled before are never touched again.' },
+    YES,
     {
       flags: '--watch-namespace <name>',
       description: 'A namespace that the operator watches, if it does not watch all; repeatable.',
@@ -26,12 +27,7 @@ export const resetIdentity: Command = {
   ],
   optionSets: ['output', 'cluster'],
   async run(input, context) {
-    if (!switchOption(input.options, '--confirm')) {
-      throw usageError(
-        'Machines labelled before would never be touched again.',
-        'Read --help, then add --confirm.',
-      );
-    }
+    await confirmed('Draw a new identity? Machines labelled before are never touched again.', input, context);
     const place = await withCluster(input, context, (cluster) => drawAgain(cluster, input));
     const text = `Secret ${place} holds a new identity. Restart the operator: kubectl rollout restart deployment -n ${place.split('/')[0]}`;
     await createOutput(input, context).value({ secret: place }, text);

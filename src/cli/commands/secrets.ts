@@ -4,6 +4,7 @@ import type { Command } from '../command.ts';
 import { usageError } from '../failures/command-error.ts';
 import { changeOneByOne } from '../output/one-by-one.ts';
 import { createOutput, type View } from '../output/output.ts';
+import { confirmed, YES } from '../secrets/prompt.ts';
 import { secretOf } from '../secrets/secret-input.ts';
 import { withMarketplace } from '../sessions/marketplace-session.ts';
 
@@ -49,9 +50,11 @@ export const updateSecret = secretChangeCommand({
 export const deleteSecret: Command = {
   examples: ['gpu-rent delete secret HF_TOKEN'],
   args: [{ name: '<name...>', description: 'The variables.' }],
+  options: [YES],
   optionSets: ['output', 'marketplace'],
   async run(input, context) {
     const output = createOutput(input, context);
+    await confirmed(`Delete secret ${input.args.join(', ')}?`, input, context);
     await withMarketplace(input, context, async ({ client }) => {
       await changeOneByOne(output, input.args, async (name) => {
         await client.secrets.delete(name);

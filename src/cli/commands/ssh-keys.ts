@@ -41,6 +41,7 @@ export const deleteSshKey = idChangeCommand({
   verb: 'delete',
   kind: 'ssh-key',
   did: 'deleted',
+  question: (ids) => `Delete ssh-key ${ids}? Machines that are rented from then on do not have it.`,
   change: (client, id) => client.sshKeys.delete(id),
 });
 

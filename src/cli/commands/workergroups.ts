@@ -146,6 +146,7 @@ export const deleteWorkergroup = idChangeCommand({
   verb: 'delete',
   kind: 'workergroup',
   did: 'deleted',
+  question: (ids) => `Delete workergroup ${ids}?`,
   description: 'The machines of a worker group need not go with it: look at list instances afterwards.',
   change: (client, id) => client.workerGroups.delete(id),
 });

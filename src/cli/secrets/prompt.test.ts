@@ -30,9 +30,14 @@ test('a terminal that hangs up confirms nothing', async () => {
   expect((await answerTo('')).said).toContain('No answer');
 });
 
-test.each([
-  ['through a pipe', { isTTY: false }],
-  ['with --yes', { options: { yes: true } }],
-])('does not ask %s', async (_, situation) => {
-  expect(await answerTo('n\n', situation)).toEqual({ said: 'yes', shown: '' });
+test('does not ask with --yes', async () => {
+  expect(await answerTo('n\n', { options: { yes: true } })).toEqual({ said: 'yes', shown: '' });
+});
+
+test('F10: without a terminal nothing is done unless --yes answers', async () => {
+  expect(await answerTo('y\n', { isTTY: false })).toEqual({
+    said: 'Destroy it? Nothing was done: stdin is no terminal, so nothing was asked.',
+    shown: '',
+  });
+  expect(await answerTo('n\n', { isTTY: false, options: { yes: true } })).toEqual({ said: 'yes', shown: '' });
 });

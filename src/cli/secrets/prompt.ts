@@ -38,34 +38,28 @@ export async function ask(context: CommandContext, question: string, options: Qu
 }
 
 /** Answers the question of `confirmed` beforehand. */
-export const YES = { flags: '-y, --yes', description: 'Do not ask.' } as const;
+export const YES = {
+  flags: '-y, --yes',
+  description: 'Do not ask. Needed if stdin is no terminal.',
+} as const;
 
 /**
- * Asks before something is lost for ever, at a terminal and without `--yes`; anything but yes is no, and throws. A
- * script is not asked.
+ * Asks before something is lost for ever; anything but yes is no, and throws. Without a terminal nobody can be asked, and
+ * `--yes` has to answer.
  */
 export async function confirmed(
   question: string,
   { options }: Pick<CommandInput, 'options'>,
   context: CommandContext,
 ): Promise<void> {
-  if (!context.stdin.isTTY || switchOption(options, '--yes')) return;
-  const answer = await ask(context, `${question} [y/N]`, { instead: '--yes' });
-  if (!/^y(es)?$/i.test(answer)) throw failed('Nothing was done.');
-}
-
-/** The same, and who cannot be asked has to give `--yes`. */
-export async function confirmedExplicitly(
-  question: string,
-  input: Pick<CommandInput, 'options'>,
-  context: CommandContext,
-): Promise<void> {
-  if (!context.stdin.isTTY && !switchOption(input.options, '--yes'))
+  if (switchOption(options, '--yes')) return;
+  if (!context.stdin.isTTY)
     throw usageError(
       `${question} Nothing was done: stdin is no terminal, so nothing was asked.`,
       'Give --yes.',
     );
-  await confirmed(question, input, context);
+  const answer = await ask(context, `${question} [y/N]`, { instead: '--yes' });
+  if (!/^y(es)?$/i.test(answer)) throw failed('Nothing was done.');
 }
 
 /** Everything that stdin still holds. */
