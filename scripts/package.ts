@@ -17,8 +17,8 @@ const published = Object.entries(manifest).filter(([name]) => !ofTheRepository.h
 
 rmSync(folder, { recursive: true, force: true });
 const built = readdirSync(join(repository, 'dist'))
-  // Of `make image` and its tests, and of the other steps of a release.
-  .filter((file) => !file.startsWith('image.') && file !== 'release')
+  // Of `make image` and its tests, of `make docs`, and of the other steps of a release.
+  .filter((file) => !file.startsWith('image.') && file !== 'release' && file !== 'docs')
   .map((file) => join('dist', file));
 for (const path of [...built, ...manifest.files.filter((file) => file !== 'dist')])
   cpSync(join(repository, path), join(folder, path), { recursive: true });

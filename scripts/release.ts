@@ -1,10 +1,11 @@
 /**
- * `npm run release -- STEP`: one step of a release. The release workflow runs `image`, `charts`, `verify` and
- * `package`; `make release-rehearsal` runs them with a local registry and a key of its own.
+ * `npm run release -- STEP`: one step of a release. The release workflow runs `image`, `charts`, `verify`,
+ * `package` and `command-line`; `make release-rehearsal` runs them with a local registry and a key of its own.
  */
 import { join } from 'node:path';
 import packageJson from '../package.json' with { type: 'json' };
 import { releaseCharts } from './release/charts.ts';
+import { releaseCommandLine } from './release/command-line.ts';
 import { releaseImage } from './release/image.ts';
 import { releasePackage } from './release/package.ts';
 import { openPrograms } from './release/programs.ts';
@@ -31,6 +32,10 @@ const STEPS: Readonly<Record<string, () => string | Promise<string>>> = {
   package: () => {
     requireTag(env, version);
     return releasePackage(repository, env);
+  },
+  'command-line': () => {
+    requireTag(env, version);
+    return releaseCommandLine(repository, { version, env });
   },
 };
 

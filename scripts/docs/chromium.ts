@@ -16,6 +16,11 @@ export function chromiumPath(path = process.env.PATH ?? ''): string | undefined 
   );
 }
 
+export interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
 /** One page of a browser. */
 export interface Page {
   open(url: string): Promise<void>;
@@ -25,7 +30,8 @@ export interface Page {
   until(expression: string): Promise<void>;
   /** Types text into the element that has the focus. */
   type(text: string): Promise<void>;
-  screenshot(file: string): Promise<void>;
+  /** Writes a PNG of the upper left corner of the page. */
+  screenshot(file: string, size: Size): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -46,7 +52,7 @@ interface EvaluationReply {
 }
 
 /** Starts a browser with one empty page of that size. `close` ends it and removes its profile. */
-export async function openPage({ width, height }: { width: number; height: number }): Promise<Page> {
+export async function openPage({ width, height }: Size): Promise<Page> {
   const program = chromiumPath();
   if (program === undefined)
     throw new Error('There is no Chromium: install it by `apt-get install -y chromium`.');
@@ -153,8 +159,10 @@ async function connect(address: string): Promise<Omit<Page, 'close'>> {
     async type(text) {
       await send('Input.insertText', { text });
     },
-    async screenshot(file) {
-      const { data } = await send('Page.captureScreenshot', { format: 'png' });
+    async screenshot(file, size) {
+      const clip = { x: 0, y: 0, ...size, scale: 1 };
+      const how = { format: 'png', clip, captureBeyondViewport: true };
+      const { data } = await send('Page.captureScreenshot', how);
       writeFileSync(file, Buffer.from(String(data), 'base64'));
     },
   };

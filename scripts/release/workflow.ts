@@ -18,10 +18,11 @@ export interface WorkflowCommand {
   readonly command: string;
 }
 
-/** What a rehearsal leaves out: its packages are installed, and it must not publish to npm. */
+/** What a rehearsal leaves out: its packages are installed, and it must not publish to npm or GitHub. */
 const LEFT_OUT: readonly string[] = [
   'npm ci --no-audit --no-fund',
   'npm publish ./dist/package --provenance --access public',
+  'gh release create "$RELEASE_TAG" --verify-tag --generate-notes dist/release/gpu-rent*',
 ];
 
 /** The commands of a workflow in the order of its file. */

@@ -43,6 +43,12 @@ test('every page is named by the index or by a README of its folder', () => {
   expect(PAGES.filter((page) => page !== 'README.md' && !named.includes(page))).toEqual([]);
 });
 
+test('the README shows a command and a picture within its first screen', () => {
+  const screen = readFileSync(join(REPOSITORY, 'README.md'), 'utf8').split('\n').slice(0, 12).join('\n');
+  expect(screen).toMatch(/^\$ make \w+$/m);
+  expect(screen).toMatch(/^!\[.+\]\(docs\/media\/\S+\.svg\)$/m);
+});
+
 test('what users read has at most 45,000 words, besides reference and internals', () => {
   const own = PAGES.filter((page) => !/^(reference|internals)\//.test(page));
   const words = own.reduce((sum, page) => sum + read(page).split(/\s+/).filter(Boolean).length, 0);

@@ -218,6 +218,7 @@ describe('the release workflow', () => {
       { job: 'registry', command: 'npm run release -- charts' },
       { job: 'registry', command: 'npm run release -- verify' },
       { job: 'npm', command: 'npm run release -- package' },
+      { job: 'downloads', command: 'npm run release -- command-line' },
     ]);
   });
 

@@ -47,9 +47,13 @@ function annotations(): Readonly<Record<string, string>> {
       { name: 'envoy', image: envoy, platforms: ['linux/amd64', 'linux/arm64'] },
     ]),
     'artifacthub.io/links': yaml([
-      { name: 'Documentation', url: `${HOME}/blob/main/docs/tutorials/first-machine.md` },
+      { name: 'Documentation', url: `${HOME}/blob/main/docs/README.md` },
       { name: 'Capabilities', url: `${HOME}/blob/main/docs/concepts/capabilities.md` },
       { name: 'Verify the signature', url: `${HOME}/blob/main/docs/how-to/operations.md#verify-a-release` },
+    ]),
+    'artifacthub.io/screenshots': yaml([
+      { title: 'A machine is lost and replaced', url: `${HOME}/raw/main/docs/media/playground.png` },
+      { title: 'Workers follow a load', url: `${HOME}/raw/main/docs/media/autoscaling.png` },
     ]),
     'artifacthub.io/changes': yaml([
       { kind: 'added', description: 'First release: accounts, instances and endpoint groups.' },
@@ -83,13 +87,12 @@ export const CRD_CHART = 'gpu-rental-operator-crds';
 
 export function operatorChartFile(): string {
   const about =
-    'Turns rented GPU machines into Kubernetes objects, and never leaves one billing that nobody asked for.';
+    'Turns rented GPU machines into Kubernetes objects, and destroys everything on deletion, so that no machine bills without an object.';
   return yaml({ ...chartFile(OPERATOR_CHART, about), annotations: annotations() }, { wrap: false });
 }
 
 export function crdChartFile(): string {
-  const about =
-    'Definitions of gpu-rental-operator, and the guard that keeps them while machines are rented.';
+  const about = 'CRDs of gpu-rental-operator, and the guard that keeps them while machines are rented.';
   const license = { 'artifacthub.io/license': 'Apache-2.0' };
   return yaml({ ...chartFile(CRD_CHART, about), annotations: license }, { wrap: false });
 }
