@@ -448,6 +448,42 @@ describe('a reply', () => {
     expect(ask('smaller', ofDisk(30)).type).toBe('queued');
   });
 
+  test('is asked for with the smallest disk first in a namespace, since an empty one answers the others (H8)', async () => {
+    const { clock, desk, asker, flights, flight, called } = setUp({ paced: true });
+    for (const name of ['W', 'X', 'Y', 'Z']) desk.offers(asker(name, 'burst'), want(name));
+    const withDisk = (storageGB: number, change: Partial<SearchRequest> = {}) => ({
+      ...want('A'),
+      queries: [query('A', { storageGB })] as const,
+      ...change,
+    });
+    desk.offers(asker('30'), withDisk(30));
+    desk.offers(asker('exact'), withDisk(10, { exact: true }));
+    desk.offers(asker('person'), withDisk(10, { askedAt: clock.monotonic() }));
+    desk.offers(asker('20'), withDisk(20));
+    desk.offers(asker('40'), withDisk(40));
+    desk.offers(asker('another GPU'), { ...want('B'), queries: [query('B', { storageGB: 10 })] });
+    desk.offers(asker('theirs', 'other'), withDisk(10));
+    for (let index = 0; index < 4; index += 1) await flight(index).answer();
+    await clock.advance(0);
+    expect(flights[4]?.query.storageGB).toBe(20);
+    called.length = 0;
+    await flight(4).reply([]);
+    expect(called).toEqual(['30', '20', '40']);
+  });
+
+  test('with an offer has those with other disks searched for in turn', async () => {
+    const { clock, desk, asker, flights, flight } = setUp({ paced: true });
+    for (const name of ['W', 'X', 'Y', 'Z']) desk.offers(asker(name, 'burst'), want(name));
+    const withDisk = (storageGB: number) => ({ ...want('A'), queries: [query('A', { storageGB })] as const });
+    desk.offers(asker('25'), withDisk(25));
+    for (let index = 0; index < 4; index += 1) await flight(index).answer();
+    await clock.advance(0);
+    await flight(4).answer();
+    for (const size of [50, 40, 30]) desk.offers(asker(`${size}`), withDisk(size));
+    await clock.advance(13_000);
+    expect(flights.slice(5).map((each) => each.query.storageGB)).toEqual([50]);
+  });
+
   test('with an offer leaves those that want a larger disk in the line, since its price is another', async () => {
     const { ask, flight, called } = setUp({ paced: true });
     ask('first', ofDisk(40));

@@ -256,8 +256,32 @@ export class SearchScheduler {
   #beginNext(next: Waiting | OfferQuery, busy: ReadonlySet<string>): void {
     const isUrgent = 'uid' in next && !next.patient;
     if (!isUrgent) this.#nextPatientAt = this.#options.clock.monotonic() + PATIENT_GAP_MS;
-    if ('uid' in next) this.#beginFor(next, busy);
+    if ('uid' in next) this.#beginFor(this.#mostTelling(next, busy), busy);
     else this.#begin(next, new Set());
+  }
+
+  /**
+   * Whose search goes first where the next object found nothing yet: of those in its namespace that want the same with
+   * other disks, the one with the smallest disk, since if that finds nothing all of them are answered.
+   */
+  #mostTelling(next: Waiting, busy: ReadonlySet<string>): Waiting {
+    const [query] = next.queries;
+    if (next.exact || this.#shares.has(next.uid) || this.#findsWithOtherDisk(query)) return next;
+    let first = next;
+    for (const each of this.#line.members()) {
+      if (each.namespace !== next.namespace || busy.has(each.uid)) continue;
+      if (each.exact || this.#shares.has(each.uid) || each.askedAt !== next.askedAt) continue;
+      if (isSmaller(each.queries[0], first.queries[0])) first = each;
+    }
+    return first;
+  }
+
+  /** By a reply that is kept: then each has to be searched for with its own disk, in turn. */
+  #findsWithOtherDisk(query: OfferQuery): boolean {
+    return this.#replies.some(({ offers, covers, query: { storageGB } }) => {
+      const withItsDisk = storageGB === undefined ? query : { ...query, storageGB };
+      return offers.length > 0 && covers(withItsDisk);
+    });
   }
 
   /** The search of the next object, wide enough for all others that wait and may share it. */
@@ -374,4 +398,10 @@ export class SearchScheduler {
     this.#pump();
     this.#options.onEnd();
   }
+}
+
+/** Whether the first query is the second one with a smaller disk, or a wider one: where it finds nothing, nor does the second. */
+function isSmaller(query: OfferQuery, than: OfferQuery): boolean {
+  const { storageGB = 0 } = query;
+  return storageGB < (than.storageGB ?? 0) && emptinessOf(query)(than);
 }
