@@ -162,3 +162,54 @@ test('names the other installation of a foreign label, and no installation witho
     { type: 'foreign', row: rows[1] },
   ]);
 });
+
+describe('what was proven of a machine is proven again', () => {
+  const facts = { uid: 'cccc', attempt: 1, instanceId: '5' };
+  const proven = { ...facts, claim: makeClaim(identity.keys, { ...facts, login }) };
+  const machine = row({ label: label('dddd') });
+  const input = (rows: readonly Instance[], claims: InventoryInput['claims']): InventoryInput => ({
+    ...{ rows, claims },
+    ...{ uids: new Set(['cccc']), retained: new Set() },
+  });
+
+  test.each([
+    ['its label changes', input([row({ label: label('cccc') })], []), input([machine], []), 'orphan'],
+    ['its start changes', input([machine], []), input([{ ...machine, startedAt: 5 }], []), 'copied'],
+    ['another claim names it', input([machine], []), input([machine], [proven]), 'claimed'],
+    ['the claim is gone', input([machine], [proven]), input([machine], []), 'orphan'],
+    [
+      'the claim is forged',
+      input([machine], [proven]),
+      input([machine], [{ ...proven, claim: 'x' }]),
+      'orphan',
+    ],
+    [
+      'the claim is of another object',
+      input([machine], [proven]),
+      input([machine], [{ ...proven, uid: 'x' }]),
+      'orphan',
+    ],
+    [
+      'the claim is of another attempt',
+      input([machine], [proven]),
+      input([machine], [{ ...proven, attempt: 2 }]),
+      'orphan',
+    ],
+    [
+      'one of two claims is replaced by the other',
+      input([machine], [proven, { ...proven, claim: 'x' }]),
+      input(
+        [machine],
+        [
+          { ...proven, claim: 'y' },
+          { ...proven, claim: 'x' },
+        ],
+      ),
+      'orphan',
+    ],
+  ])('when %s', (_, before, after, type) => {
+    const inventory = new MachineInventory(login, defaultConstants);
+    inventory.classify(identity, before);
+    expect(inventory.classify(identity, after)[0]?.type).toBe(type);
+  });
+});

@@ -42,7 +42,8 @@ export class MachineInventory {
   readonly #login: Login;
   readonly #constants: PurchaseConstants;
   #identity: Identity | undefined;
-  #known = new Map<string, Ownership>();
+  /** By machine. */
+  #known = new Map<string, Proven>();
 
   constructor(login: Login, constants: PurchaseConstants) {
     this.#login = login;
@@ -54,19 +55,40 @@ export class MachineInventory {
     if (identity !== this.#identity) this.#known = new Map();
     this.#identity = identity;
     const claimsById = Map.groupBy(input.claims, (claim) => claim.instanceId);
-    const seen = new Map<string, Ownership>();
+    const seen = new Map<string, Proven>();
     const context = { identity, login: this.#login, constants: this.#constants };
     const owned = [...input.rows].map((row) => {
       const claims = claimsById.get(row.id) ?? [];
-      const key = JSON.stringify([row.id, row.label, row.startedAt, claims]);
-      const ownership = this.#known.get(key) ?? ownershipOf(row, { ...context, claims });
-      seen.set(key, ownership);
+      const known = this.#known.get(row.id);
+      const isProven = known !== undefined && provesSame(known, row, claims);
+      const ownership = isProven ? known.ownership : ownershipOf(row, { ...context, claims });
+      seen.set(row.id, { label: row.label, startedAt: row.startedAt, claims, ownership });
       return { row, ownership };
     });
     this.#known = seen;
     const purchases = machinesByPurchase(owned, input.claims);
     return owned.map(({ row, ownership }) => entryOf(row, ownership, { ...input, purchases }));
   }
+}
+
+/** Whose a machine is, and what that was proven by. */
+interface Proven extends Pick<Instance, 'label' | 'startedAt'> {
+  readonly claims: readonly RecordedClaim[];
+  readonly ownership: Ownership;
+}
+
+function provesSame(known: Proven, row: Instance, claims: readonly RecordedClaim[]): boolean {
+  if (known.label !== row.label || known.startedAt !== row.startedAt) return false;
+  if (known.claims.length !== claims.length) return false;
+  return claims.every(({ uid, attempt, instanceId, claim }, index) => {
+    const before = known.claims[index];
+    return (
+      before?.claim === claim &&
+      before.uid === uid &&
+      before.attempt === attempt &&
+      before.instanceId === instanceId
+    );
+  });
 }
 
 /** The types of entries that do not depend on which objects exist. */
@@ -94,8 +116,9 @@ const purchaseKey = ({ uid, attempt }: Purchase): string => `${uid} ${attempt}`;
 function machinesByPurchase(owned: readonly Owned[], claims: readonly RecordedClaim[]): MachinesByPurchase {
   const machines = new Map<string, Set<string>>();
   const note = (purchase: Purchase, id: string) => {
-    const ids = machines.get(purchaseKey(purchase)) ?? new Set<string>();
-    machines.set(purchaseKey(purchase), ids.add(id));
+    const key = purchaseKey(purchase);
+    const ids = machines.get(key) ?? new Set<string>();
+    machines.set(key, ids.add(id));
   };
   for (const claim of claims) note(claim, claim.instanceId);
   for (const { row, ownership } of owned) if ('facts' in ownership) note(ownership.facts, row.id);
