@@ -12,18 +12,17 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
-import { systemClock } from '../src/lib/clock.ts';
 import { settingsOrExit } from '../test/settings/or-exit.ts';
 import { readStrictly } from '../test/settings/reader.ts';
 import { machine } from './gateway/machine.ts';
-import { CONTENDERS, type Contender, OWN } from './peers/contenders.ts';
-import { type Contestant, live } from './peers/life.ts';
-import { type Market, startMarket } from './peers/market.ts';
+import { type Contender, OPERATORS, OTHERS, OWN } from './peers/contenders.ts';
+import { startMarket } from './peers/market.ts';
 import { picturesOf } from './peers/pictures.ts';
 import { goalsOf, goalsTable, type Result, tableOf } from './peers/report.ts';
-import { type Entrant, interleaved } from './peers/rounds.ts';
+import { interleaved } from './peers/rounds.ts';
+import { runOf } from './peers/run.ts';
 import { ALL, QUICK, type Scenario, titleOf } from './peers/scenarios.ts';
-import { openStage, type Stage } from './peers/stage.ts';
+import { openStage } from './peers/stage.ts';
 
 const { env } = process;
 const settings = settingsOrExit(() =>
@@ -33,8 +32,9 @@ const settings = settingsOrExit(() =>
     objects: reader.whole('OBJECTS', 1, 100_000),
   })),
 );
+/** Only the whole run replaces the figures and pictures that the documents show. */
+const isWhole = !['QUICK', 'ONLY', 'ROUNDS', 'OBJECTS', 'CONTENDERS'].some((name) => env[name]);
 const RESULTS = join(import.meta.dirname, 'results');
-const BOOT_SCALE = 0.001;
 
 const begun = performance.now();
 const report = (line: string): void =>
@@ -61,7 +61,7 @@ function chosenScenarios(): readonly Scenario[] {
 /** The operator takes part in every scenario; CONTENDERS names who else does. */
 function isAsked(name: string): boolean {
   const words = (env['CONTENDERS'] ?? '').split(',').filter((word) => word !== '');
-  return name === OWN.name || words.length === 0 || words.some((word) => name.includes(word));
+  return name.startsWith(OWN.name) || words.length === 0 || words.some((word) => name.includes(word));
 }
 
 /** Those that can be had here, and why the others cannot. */
@@ -71,7 +71,7 @@ async function prepared(names: ReadonlySet<string>): Promise<{
 }> {
   const here: Contender[] = [];
   const absent: string[] = [];
-  for (const contender of CONTENDERS.filter(({ name }) => names.has(name) && isAsked(name))) {
+  for (const contender of [...OPERATORS, ...OTHERS].filter(({ name }) => names.has(name) && isAsked(name))) {
     try {
       await contender.prepare(report);
       here.push(contender);
@@ -81,44 +81,6 @@ async function prepared(names: ReadonlySet<string>): Promise<{
     }
   }
   return { here, absent };
-}
-
-interface Ground {
-  readonly stage: Stage;
-  readonly market: Market;
-  readonly folder: string;
-}
-
-let runs = 0;
-
-/** One run: a namespace and a marketplace of its own, so that nothing of another run is in the way. */
-function entrant(contender: Contender, scenario: Scenario, { stage, market, folder }: Ground): Entrant {
-  return {
-    name: contender.name,
-    async run() {
-      runs += 1;
-      const namespace = `bench-${runs}`;
-      const { plan, roundTripMs, paced } = scenario;
-      const offers = plan.objects * 2 + 500;
-      const options = { offers, roundTripMs, rateLimits: paced, bootScale: BOOT_SCALE };
-      const { url, apiKey } = await market.open(options);
-      const objects = await stage.openObjects(namespace);
-      const where = { stage, namespace, marketplaceUrl: url, apiKey, paced, logFolder: folder };
-      try {
-        return await live(
-          {
-            ...{ clock: systemClock, objects, market, roundTripMs, paced },
-            start: (pollSeconds): Promise<Contestant> => contender.start({ ...where, pollSeconds }),
-            countRequests: () => stage.countRequests(contender.serviceAccount),
-            serversCpuMs: () => stage.serversCpuMs(),
-          },
-          plan,
-        );
-      } finally {
-        await objects.close();
-      }
-    },
-  };
 }
 
 /** A fresh cluster for each scenario, or the objects of one would be in the API server's memory during the next. */
@@ -136,7 +98,10 @@ async function measure(
     closing.push(() => market.stop());
     const entrants = contenders
       .filter(({ name }) => scenario.contenders.includes(name))
-      .map((contender) => entrant(contender, scenario, { stage, market, folder }));
+      .map((contender) => ({
+        name: contender.name,
+        run: () => runOf(contender, scenario, { stage, market, folder }),
+      }));
     return { scenario, outcomes: await interleaved(entrants, scenario, report) };
   } finally {
     for (const close of closing.toReversed()) await close();
@@ -154,9 +119,9 @@ async function main(folder: string): Promise<void> {
     process.stdout.write(`\n${tableOf(result)}\n`);
     const versions = Object.fromEntries(here.map(({ name, version }) => [name, version]));
     const about = { date: new Date().toISOString(), before, after: machine(), versions, absent };
-    write(settings.quick ? 'peers-quick' : 'peers', { ...about, goals: goalsOf(results), results });
+    write(isWhole ? 'peers' : 'peers-part', { ...about, goals: goalsOf(results), results });
   }
-  if (!settings.quick) for (const { name, svg } of picturesOf(results)) picture(name, svg);
+  if (isWhole) for (const { name, svg } of picturesOf(results)) picture(name, svg);
   const { processor, cores, node, loadAverage } = machine();
   process.stdout.write(`\n${goalsTable(goalsOf(results))}\n\n`);
   process.stdout.write(

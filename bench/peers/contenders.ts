@@ -1,5 +1,9 @@
-import { join } from 'node:path';
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import { API_VERSION } from '../../src/api/v1alpha1/names.ts';
+import { cacheRoot } from '../../test/cluster/build-cache.ts';
 import { buildOnce } from '../../test/cluster/go-build.ts';
 import {
   COMPILER_FLAGS,
@@ -7,6 +11,7 @@ import {
   requiredVersion,
   SMALL_PROGRAM,
 } from '../../test/cluster/go-modules.ts';
+import { pythonWith } from '../../test/tools/python.ts';
 import { type Child, startChild } from '../gateway/child.ts';
 import { cpuMs, peakMiB, residentMiB } from '../gateway/process-cost.ts';
 import { imageEnvironment } from '../operator/image-environment.ts';
@@ -47,7 +52,8 @@ function contestant(child: Child, startedAt: number): Contestant {
   };
 }
 
-const BUNDLE = join(import.meta.dirname, '..', '..', 'dist', 'gpu-rent.mjs');
+const ROOT = join(import.meta.dirname, '..', '..');
+const BUNDLE = join(ROOT, 'dist', 'gpu-rent.mjs');
 /** The operator as it ships, with the brakes of spending above what a run rents. */
 const OWN_FLAGS = [
   ...['--metrics-bind-address', '0', '--health-probe-bind-address', '0', '--log-level', 'warn'],
@@ -56,36 +62,67 @@ const OWN_FLAGS = [
 ];
 
 /** The bundle of this repository. */
-export const OWN: Contender = {
-  name: 'gpu-rental-operator',
-  version: 'this commit',
-  serviceAccount: 'gpu-rental-operator',
-  async prepare() {},
-  async start(surroundings) {
-    const { stage, namespace, marketplaceUrl, paced, logFolder } = surroundings;
-    await writeAccount(surroundings);
-    const kubeconfig = await stage.kubeconfigOf(this.serviceAccount);
-    const startedAt = Date.now();
-    const child = startChild({
-      name: `${this.name}-${namespace}-${startedAt}`,
-      command: process.execPath,
-      args: [
-        ...[BUNDLE, 'operator', '--kubeconfig', kubeconfig, '--watch-namespace', namespace],
-        ...['--marketplace-url', marketplaceUrl, '--pacing', paced ? 'documented' : 'off', ...OWN_FLAGS],
-      ],
-      env: imageEnvironment(),
-      logFolder,
-    });
-    return contestant(child, startedAt);
-  },
-};
+export const OWN = ownOperator('gpu-rental-operator', 0);
+/** Beside two accounts that work is a third whose marketplace does not answer, with so many objects that want to rent there. */
+const OWN_BESIDE_DEAD = ownOperator('gpu-rental-operator beside a dead account', 50);
+
+/** Nothing listens there. */
+const DEAD_URL = 'http://127.0.0.1:9';
+
+function ownOperator(name: string, onDeadAccount: number): Contender {
+  const serviceAccount = 'gpu-rental-operator';
+  return {
+    ...{ name, version: 'this commit', serviceAccount },
+    async prepare() {
+      await promisify(execFile)(process.execPath, [join(ROOT, 'scripts', 'build.ts')]);
+    },
+    async start(surroundings) {
+      const { stage, namespace, marketplaceUrl, paced, logFolder } = surroundings;
+      await writeAccount(surroundings, namespace);
+      const namespaces = [namespace];
+      if (onDeadAccount > 0) namespaces.push(await writeDeadAccount(surroundings, onDeadAccount));
+      const kubeconfig = await stage.kubeconfigOf(serviceAccount);
+      const startedAt = Date.now();
+      const child = startChild({
+        name: `${name}-${namespace}-${startedAt}`,
+        command: process.execPath,
+        args: [
+          ...[BUNDLE, 'operator', '--kubeconfig', kubeconfig],
+          ...namespaces.flatMap((watched) => ['--watch-namespace', watched]),
+          ...['--marketplace-url', marketplaceUrl, '--marketplace-url', DEAD_URL],
+          ...['--pacing', paced ? 'documented' : 'off', ...OWN_FLAGS],
+        ],
+        env: imageEnvironment(),
+        logFolder,
+      });
+      return contestant(child, startedAt);
+    },
+  };
+}
+
+async function writeDeadAccount(surroundings: Surroundings, objects: number): Promise<string> {
+  const { stage, namespace } = surroundings;
+  const dead = await stage.openObjects(`${namespace}-dead`);
+  await writeAccount(surroundings, dead.namespace, DEAD_URL);
+  await dead.create(Array.from({ length: objects }, (_, index) => `dead-${index}`));
+  await dead.close();
+  return dead.namespace;
+}
 
 /** What only the operator needs: the account and the Secret with its key. A second start changes the poll interval. */
-async function writeAccount({ stage, namespace, apiKey, pollSeconds }: Surroundings): Promise<void> {
+async function writeAccount(
+  { stage, apiKey, pollSeconds }: Surroundings,
+  namespace: string,
+  url?: string,
+): Promise<void> {
   const { admin } = stage.cluster;
   const secrets = `/api/v1/namespaces/${namespace}/secrets`;
   const accounts = `/apis/${API_VERSION}/namespaces/${namespace}/marketplaceaccounts`;
-  const spec = { pollInterval: `${pollSeconds}s`, apiKeySecretRef: { name: 'marketplace-key' } };
+  const spec = {
+    ...(url && { url }),
+    pollInterval: `${pollSeconds}s`,
+    apiKeySecretRef: { name: 'marketplace-key' },
+  };
   const secret = { metadata: { name: 'marketplace-key' }, stringData: { 'api-key': apiKey } };
   await admin.request({ method: 'POST', path: secrets, body: secret, accept: [409] });
   const head = { apiVersion: API_VERSION, kind: 'MarketplaceAccount', metadata: { name: 'default' } };
@@ -102,7 +139,7 @@ async function writeAccount({ stage, namespace, apiKey, pollSeconds }: Surroundi
 const GO_FOLDER = join(import.meta.dirname, 'go');
 
 /** The peer with controller-runtime. */
-export const GO_PEER: GoModule = {
+const GO_PEER: GoModule = {
   name: 'go-peer',
   folder: GO_FOLDER,
   version: requiredVersion(GO_FOLDER, 'sigs.k8s.io/controller-runtime'),
@@ -116,36 +153,71 @@ function goPeer(mode: 'default' | 'tuned'): Contender {
     name: `controller-runtime ${mode}`,
     version: GO_PEER.version,
     serviceAccount: `peer-go-${mode}`,
-    build: async (report) => join(await buildOnce(process.env, report, { module: GO_PEER }), 'go-peer'),
-    args: mode === 'tuned' ? ['--tuned'] : [],
+    build: async (report) => ({
+      command: join(await buildOnce(process.env, report, { module: GO_PEER }), 'go-peer'),
+      args: mode === 'tuned' ? ['--tuned'] : [],
+    }),
   });
+}
+
+const RUST_FOLDER = join(import.meta.dirname, 'rust');
+
+/** The program as cargo builds it, in this user's cache; cargo knows what has changed. */
+async function rustProgram(report: (line: string) => void): Promise<string> {
+  const target = join(dirname(cacheRoot(process.env)), 'rust-peer');
+  report('building the peer with kube-rs from crates, once: minutes of processor time');
+  const args = ['build', '--release', '--locked', '--quiet', '--target-dir', target];
+  await promisify(execFile)('cargo', args, { cwd: RUST_FOLDER }).catch((error: NodeJS.ErrnoException) => {
+    const isMissing = error.code === 'ENOENT';
+    throw new Error(
+      isMissing ? 'cargo is not on PATH: install Rust from https://rustup.rs' : error.message.slice(0, 600),
+    );
+  });
+  return join(target, 'release', 'rust-peer');
+}
+
+const PYTHON_FOLDER = join(import.meta.dirname, 'python');
+
+/** Such as `kopf==1.45.2`, one a line. */
+const pythonPackages = (): readonly string[] =>
+  readFileSync(join(PYTHON_FOLDER, 'requirements.txt'), 'utf8').trim().split('\n');
+
+async function pythonProgram(): Promise<string> {
+  const python = await pythonWith(pythonPackages());
+  if ('missing' in python) throw new Error(python.missing);
+  return python.path;
 }
 
 interface Peer {
   readonly name: string;
   readonly version: string;
   readonly serviceAccount: string;
-  /** The program, built if need be. */
-  readonly build: (report: (line: string) => void) => Promise<string>;
+  /** Builds the program if need be. */
+  readonly build: (report: (line: string) => void) => Promise<Program>;
+}
+
+interface Program {
+  readonly command: string;
   readonly args: readonly string[];
 }
 
 /** All peers take the same flags, the API server from KUBECONFIG and the key from MARKETPLACE_API_KEY. */
-function peer({ name, version, serviceAccount, build, args }: Peer): Contender {
-  let program = '';
+function peer({ name, version, serviceAccount, build }: Peer): Contender {
+  let program: Program | undefined;
   return {
     ...{ name, version, serviceAccount },
     async prepare(report) {
       program = await build(report);
     },
     async start({ stage, namespace, marketplaceUrl, apiKey, paced, logFolder, pollSeconds }) {
+      if (!program) throw new Error(`${name} is started before it is prepared`);
       const kubeconfig = await stage.kubeconfigOf(serviceAccount);
       const startedAt = Date.now();
       const child = startChild({
         name: `${name}-${namespace}-${startedAt}`,
-        command: program,
+        command: program.command,
         args: [
-          ...[...args, '--namespace', namespace, '--marketplace-url', marketplaceUrl],
+          ...[...program.args, '--namespace', namespace, '--marketplace-url', marketplaceUrl],
           ...['--poll-seconds', `${pollSeconds}`, ...(paced ? ['--paced'] : [])],
         ],
         env: { KUBECONFIG: kubeconfig, MARKETPLACE_API_KEY: apiKey },
@@ -156,8 +228,39 @@ function peer({ name, version, serviceAccount, build, args }: Peer): Contender {
   };
 }
 
-export const GO_DEFAULT = goPeer('default');
-export const GO_TUNED = goPeer('tuned');
+const GO_DEFAULT = goPeer('default');
+const GO_TUNED = goPeer('tuned');
 
-/** In the order in which they are shown. */
-export const CONTENDERS: readonly Contender[] = [OWN, GO_TUNED, GO_DEFAULT];
+const KUBE_RS = peer({
+  name: 'kube-rs',
+  version: requiredCrate('kube'),
+  serviceAccount: 'peer-rust',
+  build: async (report) => ({ command: await rustProgram(report), args: [] }),
+});
+
+function requiredCrate(name: string): string {
+  const manifest = readFileSync(join(RUST_FOLDER, 'Cargo.toml'), 'utf8');
+  return new RegExp(`^${name} = \\{ version = "([^"]+)"`, 'm').exec(manifest)?.[1] ?? '';
+}
+
+const KOPF = peer({
+  name: 'kopf',
+  version: pythonPackages()[0]?.split('==')[1] ?? '',
+  serviceAccount: 'peer-python',
+  build: async () => ({ command: await pythonProgram(), args: [join(PYTHON_FOLDER, 'peer.py')] }),
+});
+
+/** Those that do the whole job, in the order in which they are shown. */
+export const OPERATORS: readonly Contender[] = [OWN, GO_TUNED, GO_DEFAULT, KUBE_RS, KOPF];
+
+/** Who else takes part in some scenarios. */
+export const OTHERS: readonly Contender[] = [OWN_BESIDE_DEAD, bareClient()];
+
+/** No operator: the requests of the job alone. */
+function bareClient(): Contender {
+  const args = [join(import.meta.dirname, 'bare-client.ts')];
+  return peer({
+    ...{ name: 'bare client', version: process.version, serviceAccount: 'bare-client' },
+    build: async () => ({ command: process.execPath, args }),
+  });
+}

@@ -18,9 +18,14 @@ export interface Contestant {
 /** What a run of one contender is measured on. */
 export interface Scene {
   readonly clock: Clock;
-  readonly objects: Pick<Objects, 'live' | 'lastDeletedAt' | 'create' | 'deleteAll' | 'connectionSecrets'>;
+  readonly objects: Pick<
+    Objects,
+    'live' | 'lastDeletedAt' | 'create' | 'createGroups' | 'deleteAll' | 'connectionSecrets'
+  >;
   readonly market: Pick<Market, 'state' | 'requests' | 'fault'>;
   readonly roundTripMs: number;
+  /** Whether the marketplace keeps its documented rate limits. */
+  readonly paced: boolean;
   /** Starts the contender with that poll interval. */
   start(pollSeconds: number): Promise<Contestant>;
   countRequests(): () => Requests;
@@ -30,10 +35,14 @@ export interface Scene {
 /** What happens in a run. A part that is 0 or false is left out. */
 export interface Plan {
   readonly objects: number;
+  /** Where it is not 0, objects are made as workers of EndpointGroups, so many each. */
+  readonly workersPerGroup: number;
   /** Objects made one after the other before the others, every 200 ms. */
   readonly trickle: number;
   readonly pollSeconds: number;
   readonly outage: boolean;
+  /** The process is killed while a second one stands by. */
+  readonly failover: boolean;
   readonly restart: boolean;
   readonly restPollSeconds: number;
   readonly restSeconds: number;
@@ -60,6 +69,7 @@ function percentile(values: readonly number[], share: number): number {
 const TRICKLE_GAP_MS = 200;
 const WATCH_EVERY_MS = 100;
 const SETTLE_MS = 6_000;
+const STANDBY_MS = 5_000;
 const START_SETTLE_MS = 1_000;
 
 /** One run of a contender from its start. Rejects with {@link Unfinished} where it did not do the job. */
@@ -70,6 +80,11 @@ export async function live(scene: Scene, plan: Plan): Promise<Figures> {
     await scene.objects.create(['made-while-down']);
     contestant = await scene.start(plan.restPollSeconds);
   };
+  const standby = async (): Promise<Contestant> => {
+    const next = await scene.start(plan.pollSeconds);
+    await sleep(scene.clock, STANDBY_MS);
+    return next;
+  };
   const run: Run = { scene, plan, contestant: () => contestant, expected: 0 };
   try {
     const figures: Record<string, number> = { 'start, s': await started(run) };
@@ -78,6 +93,12 @@ export async function live(scene: Scene, plan: Plan): Promise<Figures> {
     if (plan.trickle > 0) Object.assign(figures, await trickle(run));
     Object.assign(figures, await burst(run));
     if (plan.outage) Object.assign(figures, await outage(run));
+    if (plan.failover) {
+      const next = await standby();
+      const killed = contestant;
+      contestant = next;
+      Object.assign(figures, await failover(run, killed));
+    }
     if (plan.restart) Object.assign(figures, await restart(run, restarted));
     if (plan.restSeconds > 0) Object.assign(figures, await rest(run));
     if (plan.deletion) Object.assign(figures, await deletion(run));
@@ -147,18 +168,24 @@ async function trickle(run: Run): Promise<Figures> {
   };
 }
 
+async function createBurst(run: Run): Promise<void> {
+  const { objects, workersPerGroup } = run.plan;
+  const names = (count: number, kind: string) =>
+    Array.from({ length: count }, (_, index) => `${kind}-${index}`);
+  if (workersPerGroup === 0) return create(run, names(objects, 'burst'));
+  run.expected += objects;
+  return run.scene.objects.createGroups(names(objects / workersPerGroup, 'group'), workersPerGroup);
+}
+
 async function burst(run: Run): Promise<Figures> {
   const { scene, plan, contestant } = run;
   const requests = scene.countRequests();
   const before = { cpu: contestant().cpuMs(), servers: scene.serversCpuMs(), at: scene.clock.now() };
   const marketBefore = await scene.market.requests();
-  await create(
-    run,
-    Array.from({ length: plan.objects }, (_, index) => `burst-${index}`),
-  );
-  await waitFor(run, '', () => runningOf(run) >= run.expected).catch((error: unknown) => {
+  await createBurst(run);
+  await waitFor(run, 'not all', () => runningOf(run) >= run.expected).catch((error: unknown) => {
     if (!(error instanceof Unfinished)) throw error;
-    throw new Unfinished(`${runningOf(run)} of ${run.expected} run${error.message}`);
+    throw new Unfinished(`${runningOf(run)} of ${run.expected} run: ${error.message}`);
   });
   const { objects } = plan;
   const cpu = contestant().cpuMs() - before.cpu;
@@ -176,8 +203,18 @@ async function burst(run: Run): Promise<Figures> {
     'rent calls in flight, most': state.maxRentsInFlight,
     'answers 429': state.tooManyRequests,
     'marketplace requests per object': (sum(state.requests) - sum(marketBefore)) / objects,
+    ...(scene.paced && { 'share of the allowed rent calls': shareOfPace(state) }),
     ...writesPerObject(requests(), objects),
   };
+}
+
+/** As documented. */
+const RENT_PAUSE_MS = 4_500;
+
+/** The time that the pauses between the rent calls need, of the time that they took. */
+function shareOfPace({ live: machines }: MarketState): number {
+  const times = machines.map(({ createdAt }) => createdAt);
+  return ((times.length - 1) * RENT_PAUSE_MS) / (Math.max(...times) - Math.min(...times));
 }
 
 const sum = (counts: Readonly<Record<string, number>>): number =>
@@ -235,6 +272,22 @@ async function outage(run: Run): Promise<Figures> {
     'processor time per object in an outage, ms': (contestant().cpuMs() - cpu) / run.expected,
     'requests per object in an outage': sum(requests()) / run.expected,
   };
+}
+
+/** From the kill of the one that leads until the other rents for an object made right after it. */
+async function failover(run: Run, killed: Contestant): Promise<Figures> {
+  const { scene } = run;
+  const killedAt = scene.clock.now();
+  killed.kill();
+  await killed.stop();
+  await create(run, ['made-after-the-kill']);
+  await waitFor(run, 'the standby rents nothing', async () => {
+    return (await scene.market.state()).live.length >= run.expected;
+  });
+  const rentedAt = Math.max(...(await scene.market.state()).live.map(({ createdAt }) => createdAt));
+  await waitFor(run, 'not all run after the failover', () => runningOf(run) >= run.expected);
+  await requireDone(run, await scene.market.state());
+  return { 'kill to the first rental of the standby, s': (rentedAt - killedAt) / 1000 };
 }
 
 async function restart(run: Run, restarted: () => Promise<void>): Promise<Figures> {

@@ -22,6 +22,8 @@ export interface Objects {
   readonly live: ReadonlyMap<string, SeenObject>;
   lastDeletedAt(): number | undefined;
   create(names: readonly string[]): Promise<void>;
+  /** EndpointGroups, whose workers the operator makes. */
+  createGroups(names: readonly string[], workers: number): Promise<void>;
   deleteAll(): Promise<void>;
   /** Of the Secrets that instances own. */
   connectionSecrets(): Promise<number>;
@@ -90,12 +92,22 @@ async function kubeconfigOf(cluster: Cluster, name: string): Promise<string> {
   return path;
 }
 
-function manifest(namespace: string, name: string): unknown {
+function manifest(namespace: string, name: string) {
   return {
     apiVersion: API_VERSION,
     kind: 'GpuInstance',
     metadata: { name, namespace },
     spec: { offers: [{ maxPricePerHour: '90' }], image: 'example/work:1', service: { enabled: false } },
+  };
+}
+
+function groupManifest(namespace: string, name: string, workers: number): unknown {
+  const { spec: template } = manifest(namespace, name);
+  return {
+    apiVersion: API_VERSION,
+    kind: 'EndpointGroup',
+    metadata: { name, namespace },
+    spec: { replicas: workers, maxWorkers: workers, coldWorkers: 0, template: { spec: template } },
   };
 }
 
@@ -135,6 +147,11 @@ async function openObjects(cluster: Cluster, namespace: string): Promise<Objects
       atOnce(names, async (name) => {
         asked.set(name, Date.now());
         await admin.request({ method: 'POST', path, body: manifest(namespace, name) });
+      }),
+    createGroups: (names, workers) =>
+      atOnce(names, async (name) => {
+        const body = groupManifest(namespace, name, workers);
+        await admin.request({ method: 'POST', path: path.replace('gpuinstances', 'endpointgroups'), body });
       }),
     deleteAll: () =>
       atOnce([...live.keys()], async (name) => {

@@ -9,7 +9,15 @@ import { requestsIn, type SeenObject } from '../../bench/peers/stage.ts';
 import { createVirtualClock, type VirtualClock } from '../builders/virtual-clock.ts';
 
 const PLAN: Plan = {
-  ...{ objects: 20, trickle: 4, pollSeconds: 1, outage: false, restart: false },
+  ...{
+    objects: 20,
+    workersPerGroup: 0,
+    trickle: 4,
+    pollSeconds: 1,
+    outage: false,
+    failover: false,
+    restart: false,
+  },
   ...{ restPollSeconds: 10, restSeconds: 10, deletion: true, limitSeconds: 60 },
 };
 const SCENARIO: Scenario = {
@@ -63,7 +71,7 @@ function sceneOf(planted: Planted, clock: VirtualClock): Scene {
   };
   return {
     clock,
-    roundTripMs: 0,
+    ...{ roundTripMs: 0, paced: false },
     objects: {
       live: objects,
       lastDeletedAt: () => deletedAt,
@@ -75,6 +83,7 @@ function sceneOf(planted: Planted, clock: VirtualClock): Scene {
           later(() => rent(seen));
         }
       },
+      createGroups: async () => {},
       async deleteAll() {
         for (const name of [...objects.keys()])
           later(() => {
@@ -135,7 +144,7 @@ test('a planted slow contender is reported as slower, by as much as it is', asyn
 });
 
 test.for<[title: string, planted: Planted, why: string]>([
-  ['rents half of the machines', { ...GOOD, rents: 12 }, '12 of 24 run after 60 s'],
+  ['rents half of the machines', { ...GOOD, rents: 12 }, '12 of 24 run: not all after 60 s'],
   ['ends in the middle', { ...GOOD, rents: 12, ends: true }, 'planted ended (exit code 1)'],
   ['rents a machine too many for each object', { ...GOOD, machines: 2 }, '48 machines were rented for 24'],
   ['reports machines that it has not', { ...GOOD, statusNames: '1' }, 'which is not its own'],

@@ -1,0 +1,45 @@
+import { systemClock } from '../../src/lib/clock.ts';
+import type { Contender } from './contenders.ts';
+import { type Figures, live } from './life.ts';
+import type { Market } from './market.ts';
+import type { Scenario } from './scenarios.ts';
+import type { Stage } from './stage.ts';
+
+/** What all runs of a scenario share. */
+export interface Ground {
+  readonly stage: Stage;
+  readonly market: Market;
+  /** For what the processes print. */
+  readonly folder: string;
+}
+
+const BOOT_SCALE = 0.001;
+let runs = 0;
+
+/** One run of a contender: a namespace and a marketplace of its own, so that nothing of another run is in the way. */
+export async function runOf(contender: Contender, scenario: Scenario, ground: Ground): Promise<Figures> {
+  runs += 1;
+  const { stage, market, folder } = ground;
+  const namespace = `bench-${runs}`;
+  const { plan, roundTripMs, paced } = scenario;
+  const offers = plan.objects * 2 + 500;
+  const { url, apiKey } = await market.open({
+    offers,
+    roundTripMs,
+    rateLimits: paced,
+    bootScale: BOOT_SCALE,
+  });
+  const objects = await stage.openObjects(namespace);
+  const where = { stage, namespace, marketplaceUrl: url, apiKey, paced, logFolder: folder };
+  const scene = {
+    ...{ clock: systemClock, objects, market, roundTripMs, paced },
+    start: (pollSeconds: number) => contender.start({ ...where, pollSeconds }),
+    countRequests: () => stage.countRequests(contender.serviceAccount),
+    serversCpuMs: () => stage.serversCpuMs(),
+  };
+  try {
+    return await live(scene, plan);
+  } finally {
+    await objects.close();
+  }
+}
