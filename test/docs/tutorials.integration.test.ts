@@ -1,13 +1,14 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, inject, test } from 'vitest';
 import { lookAround } from '../../scripts/demo/look-around.ts';
 import { startPicker } from '../../scripts/demo/picker-process.ts';
-import { openChatSimulator } from '../../scripts/demo/simulator.ts';
+import { type Marketplace, openChatSimulator, openSimulator } from '../../scripts/demo/simulator.ts';
 import { readLedger } from '../../scripts/demo/simulator-control.ts';
 import { applySample, type Stage, setStage } from '../../scripts/demo/stage.ts';
 import { REPOSITORY } from '../../scripts/generate/artifact.ts';
+import { SSHD, type SshMachine, sshMachine } from '../builders/ssh-machine.ts';
 import { findFreePort } from '../cluster/free-port.ts';
 import type {} from '../cluster/provided-context.ts';
 import { commandsOf, endPlaygrounds, READY_MS, startPlayground } from '../demo/playground-process.ts';
@@ -29,10 +30,17 @@ function cloneFolder(): string {
   return folder;
 }
 
-async function follow(page: string, stage: Stage, variables: Readonly<Record<string, string>> = {}) {
-  const folder = cloneFolder();
+interface Desk {
+  readonly variables?: Readonly<Record<string, string>>;
+  /** Before those of the cluster on PATH. */
+  readonly programs?: readonly string[];
+  readonly folder?: string;
+}
+
+async function follow(page: string, stage: Stage, desk: Desk = {}) {
+  const { variables = {}, folder = cloneFolder() } = desk;
   const [, path = ''] = lookAround(stage.cluster);
-  const programs = /PATH='?([^:']+)/.exec(path)?.slice(1) ?? [];
+  const programs = [...(desk.programs ?? []), ...(/PATH='?([^:']+)/.exec(path)?.slice(1) ?? [])];
   const type = typistOn(stage.cluster, { folder, programs, variables });
   return followTutorial(page, { folder, type });
 }
@@ -99,12 +107,52 @@ test.skipIf(isBorrowed)(
     const operatorUrl = `http://127.0.0.1:${ports.reports}`;
     const picker = await startPicker({ stage, envoy, port: ports.gateway, operatorUrl });
     undo.push(() => picker.stop());
-    const gateway = { GATEWAY: `http://127.0.0.1:${ports.gateway}` };
-    const steps = await follow('docs/tutorials/vllm.md', stage, gateway);
+    const variables = { GATEWAY: `http://127.0.0.1:${ports.gateway}` };
+    const steps = await follow('docs/tutorials/vllm.md', stage, { variables });
     expect(steps.find(({ heading }) => heading === '3. The first request')?.printed).toContain('word0 word1');
     const { billing, contracts } = await readLedger(stage.controlUrl);
     expect(billing).toBe(0);
     expect(contracts.length).toBeGreaterThan(0);
   },
   2 * READY_MS,
+);
+
+/** An `ssh` that finds every machine at the real SSH server of this one, as if it had been rented. */
+function sshTo({ port, identity }: SshMachine, folder: string): string {
+  const programs = join(folder, 'ssh-programs');
+  mkdirSync(programs);
+  const options = `-p ${port} -o HostName=127.0.0.1 -i '${identity}'`;
+  writeFileSync(join(programs, 'ssh'), `#!/bin/sh\nexec /usr/bin/ssh ${options} "$@"\n`, { mode: 0o755 });
+  return programs;
+}
+
+test.skipIf(isBorrowed || SSHD === undefined)(
+  'the tutorial of the SSH machine works as it is written',
+  async () => {
+    let market: Marketplace | undefined;
+    const stage = await setStage({
+      ...quiet,
+      openMarketplace: async (logFolder) => {
+        market = await openSimulator(logFolder, '--no-rate-limits');
+        return market;
+      },
+    });
+    undo.push(() => stage.dismantle());
+    await applySample(stage.cluster, 'account.yaml', { pollInterval: '1s' });
+    const machine = await sshMachine();
+    undo.push(() => machine.close());
+    const folder = cloneFolder();
+    writeFileSync(join(folder, 'my-key.txt'), market?.apiKey ?? '');
+    const desk = {
+      folder,
+      programs: [sshTo(machine, folder)],
+      variables: { GPU_RENT_URL: market?.url ?? '' },
+    };
+    const steps = await follow('docs/tutorials/ssh-machine.md', stage, desk);
+    const shell = steps.find(({ heading }) => heading === '3. A shell, and files')?.printed;
+    expect(shell).toMatch(/^Linux /m);
+    expect(shell).toContain('print("hello")');
+    expect(await readLedger(stage.controlUrl)).toMatchObject({ billing: 0 });
+  },
+  READY_MS,
 );
