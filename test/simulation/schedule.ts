@@ -232,7 +232,8 @@ class Schedule {
       steps: world.scheduler.steps,
       virtualSeconds: world.second,
       faults: this.#storm.faults,
-      isMassive: this.#plan.outage !== undefined || this.#plan.removal !== undefined,
+      isMassive:
+        this.#plan.outage !== undefined || this.#plan.removal !== undefined || hasCrowd(this.#options.seed),
     };
   }
 
