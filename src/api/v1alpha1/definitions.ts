@@ -47,6 +47,12 @@ const ready: PrinterColumn = {
   jsonPath: conditionPath('Ready', 'status'),
   description: 'Whether everything matches the spec',
 };
+const reason: PrinterColumn = {
+  name: 'Reason',
+  type: 'string',
+  jsonPath: conditionPath('Ready', 'reason'),
+  description: 'Why: the reason of the Ready condition',
+};
 const message: PrinterColumn = {
   name: 'Message',
   type: 'string',
@@ -80,6 +86,7 @@ export const marketplaceAccountDefinition: KindDefinition = {
   rules: [nameFits(63)],
   columns: [
     ready,
+    reason,
     { name: 'User', type: 'string', jsonPath: '.status.login.userId', description: 'The pinned login' },
     {
       name: 'Machines',
@@ -147,6 +154,7 @@ export const gpuInstanceDefinition: KindDefinition = {
     },
     { name: 'Endpoint', type: 'string', jsonPath: '.status.endpoint', description: 'Where it is reached' },
     ready,
+    reason,
     age,
     {
       name: 'Offer',
@@ -213,6 +221,7 @@ export const endpointGroupDefinition: KindDefinition = {
       description: 'What all workers cost in an hour',
     },
     ready,
+    reason,
     age,
     {
       name: 'Endpoint',

@@ -203,7 +203,9 @@ function stalled({ counts }: Situation): ConditionState | undefined {
   return yes('WorkersFailing', 'No worker can go on; look at the conditions of the workers.');
 }
 
-function metricsAvailable({ load }: Situation): ConditionState {
+/** Nothing is said of figures that decide nothing: a group of fixed size does not follow its load. */
+function metricsAvailable({ load, observed }: Situation): ConditionState | undefined {
+  if (observed.group.spec.replicas !== undefined) return undefined;
   const { metrics, problem } = load;
   if (metrics === 'told' || (metrics === 'doubtful' && !problem))
     return yes('MetricsFresh', 'Load figures arrive and are believable.');

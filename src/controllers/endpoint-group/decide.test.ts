@@ -179,6 +179,19 @@ describe('a restart', () => {
   });
 });
 
+test('F11: a group of fixed size sets no condition about load figures, whatever they are', () => {
+  const group = groupObject({ replicas: 2 });
+  const workers = [worker('a'), worker('b')];
+  const lying = withProblem(reports(['a']), 'uid-a/7', { kind: 'invalid', detail: 'no number', at: NOW });
+  for (const loadState of [lying, undefined]) {
+    const decision = decide(observe({ group, workers, ...(loadState && { loadState }) }));
+    expect(says(decision, 'MetricsAvailable')).toBeUndefined();
+    expect(
+      says(decide(observe({ workers, ...(loadState && { loadState }) })), 'MetricsAvailable'),
+    ).toBeDefined();
+  }
+});
+
 describe('figures that do not come, or cannot be true', () => {
   const four = ['a', 'b', 'c', 'd'].map((name) => worker(name));
   const calm = calmOf(4);

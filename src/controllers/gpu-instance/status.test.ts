@@ -27,3 +27,13 @@ test('a condition that is not true any more does not stand any more', () => {
     'WithinBudget',
   ]);
 });
+
+test.each([
+  [true, 'Paused'],
+  [false, 'Running'],
+])('F13: an object with paused: %s whose machine runs shows %s', (paused, phase) => {
+  const observed = given(withMachine({}, { spec: { paused } }));
+  const step = decide(observed);
+  if (step.type !== 'decision' || !step.status) throw new Error('no status');
+  expect(statusOf(observed.object, step.status, NOW).phase).toBe(phase);
+});

@@ -153,7 +153,8 @@ export function statusOf(
   return {
     ...desired.fields,
     observedGeneration: object.metadata.generation,
-    phase,
+    // A pause is otherwise not to be seen on a machine that runs.
+    phase: object.spec.paused && phase === 'Running' ? 'Paused' : phase,
     conditions: conditions.map((condition) => ({ ...condition })),
   };
 }
