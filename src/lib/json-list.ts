@@ -16,7 +16,9 @@ const LONG_STRING = 256;
 const WINDOW = 4096;
 
 /** The bytes are no JSON object with a list of objects in it. */
-export class JsonListError extends Error {}
+export class JsonListError extends Error {
+  override readonly name = 'JsonListError';
+}
 
 export interface JsonListOptions {
   /** The name of the list in the outermost object, as it is spelled there. */

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { createVirtualClock } from '../../test/builders/virtual-clock.ts';
-import { silentLogger } from '../lib/logger.ts';
+import { type Logger, silentLogger } from '../lib/logger.ts';
 import { seededRandom } from '../lib/random.ts';
 import {
   type ControllerOptions,
@@ -67,6 +67,32 @@ test('a pass that waits aside keeps its key, and keeps no other waiting', async 
   await clock.advance(1_000);
   expect(passes.map(({ key }) => key)).toEqual(['waits', 'other', 'waits']);
   expect(outcomes).toEqual(['success', 'success', 'success']);
+});
+
+test('F12: what waits aside and fails since the process stops is no error, unlike what fails before', async () => {
+  const lines: string[] = [];
+  const at = (level: string) => (message: string) => void lines.push(`${level} ${message}`);
+  const log: Logger = { ...silentLogger, debug: at('debug'), error: at('error'), child: () => log };
+  let close = (_: Error) => {};
+  const outside = new Promise<void>((_, reject) => {
+    close = reject;
+  });
+  const { clock, controller } = setUp(
+    async (key, { aside }) => {
+      if (key === 'waits') await aside(() => outside);
+      throw new Error('wrong');
+    },
+    { log },
+  );
+  controller.queue.add('waits');
+  controller.queue.add('fails');
+  await clock.advance(1);
+  expect(lines).toEqual(['error Reconcile failed']);
+  const stopped = controller.stop(1_000);
+  close(new Error('The client is destroyed'));
+  await clock.advance(2_000);
+  await stopped;
+  expect(lines.slice(1)).toEqual(['debug Reconcile was ended by the stop']);
 });
 
 test('a pass that asks for a time is repeated then', async () => {

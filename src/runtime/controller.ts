@@ -86,12 +86,13 @@ export function createController(options: ControllerOptions): Controller {
   const queue = createWorkQueue({ name, clock, random, metrics });
   const ending = new AbortController();
   let started = false;
+  let stopped = false;
 
   const aside: ReconcileContext['aside'] = (wait) => pool.aside(wait);
   const pool = new WorkerPool({
     size: workers,
     take: takeYielding(queue, clock),
-    pass: createPass({ ...options, queue, metrics, aside, ending: ending.signal }),
+    pass: createPass({ ...options, queue, metrics, aside, ending: ending.signal, isStopped: () => stopped }),
     onBusy: (count) => metrics.activeWorkers(name, count),
     onError: (error) => options.log.error('Controller worker failed', { controller: name, error }),
   });
@@ -105,6 +106,7 @@ export function createController(options: ControllerOptions): Controller {
       pool.start();
     },
     async stop(drainMs = DRAIN_MS) {
+      stopped = true;
       queue.shutDown();
       const patience = new AbortController();
       const tooLate = sleep(clock, drainMs, patience.signal).then(
@@ -134,6 +136,7 @@ interface PassOptions extends Omit<ControllerOptions, 'metrics'> {
   readonly metrics: ControllerMetrics;
   readonly aside: ReconcileContext['aside'];
   readonly ending: AbortSignal;
+  readonly isStopped: () => boolean;
 }
 
 /** One key's turn: reconcile, then what its end asks of the queue. Never rejects. */
@@ -150,6 +153,8 @@ function createPass(options: PassOptions): (key: string) => Promise<void> {
       const retries = queue.retries(key);
       // A lost race for a resource version is how the protocol works, not a fault.
       if (isKubeError(error, 'conflict')) log.debug('Reconcile lost a race', { retries });
+      // What it waited for was closed under it; nothing failed, and the next leader does it.
+      else if (options.isStopped()) log.debug('Reconcile was ended by the stop', { error });
       else log.error('Reconcile failed', { error, retries });
     }
     queue.done(key);

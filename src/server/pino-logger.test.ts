@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Secret } from '../lib/secret.ts';
@@ -49,6 +50,28 @@ test('no secret gets out: neither as a field, nor nested, nor in an error, nor i
 test('an error keeps its kind of text and its stack', () => {
   const [line = ''] = logged((log) => log.error('failed', { error: new TypeError('wrong') }));
   expect(JSON.parse(line).error).toMatchObject({ type: 'TypeError', message: 'wrong' });
+});
+
+test('F12: the class of an error is the name that it gives itself, whatever the minified constructor is called', () => {
+  class Xo extends Error {
+    override readonly name = 'KubeError';
+  }
+  const [line = ''] = logged((log) => log.error('failed', { error: new Xo('gone') }));
+  expect(JSON.parse(line).error).toMatchObject({ type: 'KubeError', message: 'gone' });
+});
+
+test('F12: every error class names itself', () => {
+  const root = join(import.meta.dirname, '..');
+  const classes = globSync('**/*.ts', { cwd: root })
+    .filter((path) => !path.endsWith('.test.ts'))
+    .flatMap((path) => readFileSync(join(root, path), 'utf8').split(/^(?=(?:export )?class )/m))
+    .filter((text) => /^(export )?class \w+ extends \w*Error\b/.test(text));
+  expect(classes.length).toBeGreaterThan(20);
+  const unnamed = classes.filter((text) => {
+    const name = /class (\w+)/.exec(text)?.[1];
+    return !text.includes(`name = '${name}'`);
+  });
+  expect(unnamed.map((text) => text.slice(0, 60))).toEqual([]);
 });
 
 test('a process ends although its log has no reader any more', async () => {

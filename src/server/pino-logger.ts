@@ -18,10 +18,17 @@ export function createLogger(options: LogOptions): Logger {
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
     redact: { paths: ['headers', '*.headers', 'authorization', '*.authorization'], censor: '[redacted]' },
-    serializers: { error: pino.stdSerializers.err },
+    serializers: { error: serializedError },
   };
   const root: PinoLike = pino(settings, options.destination ?? stdout());
   return adapt(() => root);
+}
+
+/** The class by the name that an error gives itself: that of its constructor is a letter or two in the minified program. */
+function serializedError(error: Error): object {
+  const serialized = pino.stdSerializers.err(error);
+  const isNamed = error instanceof Error && error.name !== 'Error' && error.name !== '';
+  return isNamed ? { ...serialized, type: error.name } : serialized;
 }
 
 /** Line by line: what is kept for later would, with nobody left to read it, be tried for ever when the process ends. */

@@ -41,6 +41,7 @@ const MAX_FILE_BYTES = 1_048_576;
 
 /** A file that has more bytes than are read. */
 export class FileTooLarge extends Error {
+  override readonly name = 'FileTooLarge';
   readonly code = 'EFBIG';
 }
 

@@ -128,7 +128,7 @@ export function readerOf({ cluster, session, wake, aside, log, issueIdentity }: 
       const found = await aside(() => searchOffers(observed, request, { session, wake }));
       if (found.type !== 'found') return found;
       const prices = found.offers.flatMap(({ pricePerHour }) => pricePerHour ?? []);
-      log.info('Offers searched', {
+      log.debug('Offers searched', {
         offers: found.offers.length,
         ...(prices.length > 0 && { fromDollarsPerHour: formatDollars(Math.min(...prices)) }),
       });

@@ -86,6 +86,8 @@ interface Setting {
   readonly isGone?: boolean;
   /** Gets what is logged for people. */
   readonly logged?: unknown[];
+  /** Gets what is logged for those who look closer. */
+  readonly searches?: unknown[];
   /** Gets the rights that are asked for. */
   readonly asked?: unknown[];
 }
@@ -227,7 +229,11 @@ function situation(setting: Setting = {}) {
         setting.aside?.push('aside');
         return wait();
       },
-      log: { ...silentLogger, info: (message, fields) => setting.logged?.push([message, fields]) },
+      log: {
+        ...silentLogger,
+        info: (message, fields) => setting.logged?.push([message, fields]),
+        debug: (message, fields) => setting.searches?.push([message, fields]),
+      },
       readNow: () => setting.readNow?.(observed.object) ?? Promise.resolve(newest),
       wake() {},
       onNextList: () => {
@@ -656,14 +662,27 @@ describe('a pass that ends machines', () => {
   });
 });
 
-test('a search is logged with what it found', async () => {
-  const logged: unknown[] = [];
+test('F12: a search is logged for debugging, and an object that waits in one line, not once a search', async () => {
+  const searches: unknown[] = [];
   const offers = [offer({ id: '1', pricePerHour: 500_000 }), offer({ id: '2', pricePerHour: 300_000 })];
-  await situation({ offers, logged }).run();
-  expect(logged[0]).toEqual(['Offers searched', { offers: 2, fromDollarsPerHour: '0.30' }]);
-  const none: unknown[] = [];
-  await situation({ offers: [], logged: none }).run();
-  expect(none[0]).toEqual(['Offers searched', { offers: 0 }]);
+  await situation({ offers, searches }).run();
+  expect(searches[0]).toEqual(['Offers searched', { offers: 2, fromDollarsPerHour: '0.30' }]);
+
+  const logged: unknown[] = [];
+  await situation({ offers: [], logged }).run();
+  expect(logged).toMatchObject([['State changed', { phase: 'Pending', reason: 'NoOffers' }]]);
+  for (const [reason, lines] of [
+    ['NoOffers', 0],
+    ['Queued', 1],
+  ] as const) {
+    const ready = { type: 'Ready', status: 'False', message: '', lastTransitionTime: '2026-11-20T12:00:00Z' };
+    const object = { status: { conditions: [{ ...ready, reason }] } } as NonNullable<
+      Parameters<typeof situation>[0]
+    >['object'];
+    const again: unknown[] = [];
+    await situation({ offers: [], ...(object && { object }), logged: again }).run();
+    expect(again, reason).toHaveLength(lines);
+  }
 });
 
 test('a start that the service does not know is remembered of the whole login', async () => {

@@ -161,8 +161,17 @@ async function applyRefusal(
   return resultOf(waits.requeue, deps);
 }
 
+/** One line when the state of an object changes, and none while it stays: it may wait for hours. */
+function logState(object: GpuInstance, { status }: Decision, { log }: Deps): void {
+  const ready = status?.verdict.Ready;
+  const before = object.status?.conditions?.find(({ type }) => type === 'Ready')?.reason;
+  if (ready && ready.reason !== before)
+    log.info('State changed', { phase: status.verdict.phase, reason: ready.reason, message: ready.message });
+}
+
 /** What a recorded decision means for people, for the account and for this process's memory. */
 function applyDecision({ object }: Observed, decision: Decision, deps: Deps): void {
+  logState(object, decision, deps);
   const { rule, events, avoid, settled, ended, actions, waits, backOff, explained } = decision;
   const { memory, metrics, steady, session, showEvent } = deps;
   const now = steady.now();

@@ -7,7 +7,7 @@ import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.
 import { ACCOUNT_FINALIZER } from '../../api/v1alpha1/names.ts';
 import { type AccountRef, accountKey } from '../../instance/account-ref.ts';
 import { sleep } from '../../lib/clock.ts';
-import { silentLogger } from '../../lib/logger.ts';
+import { type Logger, silentLogger } from '../../lib/logger.ts';
 import { seededRandom } from '../../lib/random.ts';
 import type { Controller, ReconcileContext } from '../../runtime/controller.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
@@ -30,6 +30,21 @@ const conflict = new KubeError('someone was faster', {
   outcome: 'refused',
 });
 
+const REFUSED = {
+  type: 'failed',
+  source: 'user',
+  failure: { kind: 'unauthorized', badCertificate: false },
+};
+const AUTHENTICATED = [
+  {
+    type: 'Authenticated',
+    status: 'True' as const,
+    reason: 'Authenticated',
+    message: '',
+    lastTransitionTime: '2026-11-20T00:00:00Z',
+  },
+];
+
 type Account = MarketplaceAccount | undefined;
 
 interface Setting {
@@ -43,6 +58,8 @@ interface Setting {
   readonly behind?: number;
   /** The account has no session, and its key proves nothing. */
   readonly unproven?: boolean;
+  /** The marketplace refuses the key. */
+  readonly refused?: boolean;
   /** Another account, whose marketplace answers after a minute. */
   readonly silent?: MarketplaceAccount;
 }
@@ -58,10 +75,17 @@ function situation(setting: Setting = {}) {
     lostReleases = 0,
     behind = 0,
     unproven = false,
+    refused = false,
     silent,
   } = setting;
   const clock = createVirtualClock({ startMs: Date.parse('2026-11-20T12:00:00Z') });
   const did: string[] = [];
+  const logged: string[] = [];
+  const at =
+    (level: string): Logger['warn'] =>
+    (message, fields) =>
+      void logged.push(`${level}: ${message}, ${String(fields?.['reason'])}`);
+  const log: Logger = { ...silentLogger, warn: at('warn'), info: at('info'), child: () => log };
   let current: Account = account;
   let races = lostRaces;
   let releases = lostReleases;
@@ -70,7 +94,7 @@ function situation(setting: Setting = {}) {
   let onAccess: (ref: AccountRef) => void = () => {};
   let onEvent: (ref: AccountRef, news: AccountEvent) => void = () => {};
   const note = (what: string) => () => void did.push(what);
-  const check = { ...(unproven ? { type: 'none' } : proven()) };
+  const check = refused ? REFUSED : { ...(unproven ? { type: 'none' } : proven()) };
   const controller = createMarketplaceAccountController({
     accounts: {
       get: (key: string) => (key === KEY ? current : silent),
@@ -136,12 +160,13 @@ function situation(setting: Setting = {}) {
     allObjects: () => [],
     clock,
     random: seededRandom(1),
-    log: silentLogger,
+    log,
   } as unknown as MarketplaceAccountControllerOptions);
   running = controller;
   return {
     controller,
     did,
+    logged,
     clock,
     /** What is done within `ms`. */
     within: async (ms: number) => {
@@ -175,6 +200,15 @@ describe('a pass', () => {
     const did = await within(30);
     expect(did.slice(0, 2)).toEqual(['asked', 'write']);
     expect(did).toContain('connect');
+  });
+
+  test('F12: logs what is wrong with the key, once, beside the event', async () => {
+    const before = { ...ACCOUNT, status: { ...ACCOUNT.status, conditions: AUTHENTICATED } };
+    const { controller, within, logged } = situation({ account: before, refused: true });
+    controller.start();
+    const events = (await within(5)).filter((what) => what.startsWith('event '));
+    expect(events).toHaveLength(1);
+    expect(logged).toEqual([`warn: Account has a problem, ${events[0]?.slice('event '.length)}`]);
   });
 
   test('waits for a cache that is behind what this process wrote', async () => {

@@ -36,7 +36,7 @@ export function createMarketplaceAccountController(options: MarketplaceAccountCo
     informer: accounts,
     client: kube,
     resource: marketplaceAccountResource,
-    async reconcile(account, { key, aside }) {
+    async reconcile(account, { key, aside, log }) {
       const decision = decide(await observe(account, sources, aside));
       const receipt = await record({
         client: kube,
@@ -48,7 +48,12 @@ export function createMarketplaceAccountController(options: MarketplaceAccountCo
       });
       if (!receipt) return conflict();
       if (account.status?.credit !== receipt.object.status?.credit) figuresWrittenAt.set(key, clock.now());
-      for (const note of decision.events) events.record({ regarding: receipt.object, ...note });
+      for (const note of decision.events) {
+        events.record({ regarding: receipt.object, ...note });
+        const line = { reason: note.reason, note: note.note };
+        if (note.type === 'Warning') log.warn('Account has a problem', line);
+        else log.info('Account changed', line);
+      }
       for (const action of decision.actions) await act(action, receipt, options);
       return requeueAfter(decision.requeueAfterMs);
     },

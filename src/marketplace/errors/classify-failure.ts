@@ -204,13 +204,19 @@ function until(time: number, now: number): number | undefined {
 const SYSTEM_CODE = /^[A-Z0-9_]{3,60}$/;
 
 /** Why our own rules refused to connect; the cause of a TransportError with `sent` false. */
-export class BlockedAddress extends Error {}
+export class BlockedAddress extends Error {
+  override readonly name = 'BlockedAddress';
+}
 
 /** A person gave the call up while it was under way; the cause of a TransportError. */
-export class CallGivenUp extends Error {}
+export class CallGivenUp extends Error {
+  override readonly name = 'CallGivenUp';
+}
 
 /** No key may be used for a write: the account's own is missing, narrow or kept; the cause of a TransportError. */
-export class NoUsableKey extends Error {}
+export class NoUsableKey extends Error {
+  override readonly name = 'NoUsableKey';
+}
 
 /** A failure before the request left: certainly without effect. */
 export function notSent(operation: string, cause: unknown): MarketplaceError {

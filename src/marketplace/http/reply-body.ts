@@ -5,7 +5,9 @@ import { JsonListError, JsonListSplitter } from '../../lib/json-list.ts';
 import type { TransportResponse } from '../../lib/transport.ts';
 
 /** A body that is no text we accept: too long, or not UTF-8. */
-export class UnreadableBody extends Error {}
+export class UnreadableBody extends Error {
+  override readonly name = 'UnreadableBody';
+}
 
 /** The text of a reply's body. */
 export interface ReplyText {

@@ -86,7 +86,9 @@ export async function listPages<T>(
 }
 
 /** A later page of a list is no longer to be had. */
-class ExpiredPage extends Error {}
+class ExpiredPage extends Error {
+  override readonly name = 'ExpiredPage';
+}
 
 async function readAllPages<T>(
   client: KubeStream,
