@@ -152,6 +152,57 @@ describe('callers', () => {
   });
 });
 
+describe('a request that may go to some workers only', () => {
+  const arriving = (id: string, ...subset: readonly string[]) => ({ id, work: 1, subset });
+
+  test('goes to the best of those that accept it, and has no others for retries', () => {
+    const queue = queueWith({ expectedPerf: 1 });
+    queue.setWorkers(ready('w1', 'w2', 'w3', 'w4'), 0);
+    expect(picksOf(queue.arrive(arriving('a', 'w3', 'w2'), 0))).toEqual([['a', 'w2', 'w3']]);
+    expect(picksOf(queue.arrive(arriving('b', 'w3', 'w2', 'w9'), 0))).toEqual([['b', 'w3', 'w2']]);
+  });
+
+  test('waits while none of them is free, keeps no other one waiting, and is served before those that came later', () => {
+    const queue = queueWith({ expectedPerf: 1, maxQueueTimeMs: 0 });
+    queue.setWorkers(ready('w1', 'w2'), 0);
+    expect(picksOf(queue.arrive(arriving('a', 'w1'), 0))).toEqual([['a', 'w1']]);
+    expect(queue.arrive(arriving('b', 'w1'), 0)).toEqual([]);
+    expect(picksOf(queue.arrive({ id: 'c', work: 1 }, 0))).toEqual([['c', 'w2']]);
+    expect(queue.arrive({ id: 'd', work: 1 }, 0)).toEqual([]);
+    expect(picksOf(queue.end('a', { worker: 'w1', failed: false }, 10))).toEqual([['b', 'w1']]);
+    expect(picksOf(queue.end('c', { worker: 'w2', failed: false }, 10))).toEqual([['d', 'w2']]);
+  });
+
+  test('is refused once none of them is ready, wakes none, and is no work of the group', () => {
+    const queue = queueWith({ expectedPerf: 1, maxQueueTimeMs: 0 });
+    expect(refusalsOf(queue.arrive(arriving('a'), 0))).toEqual([['a', 'no_endpoint_in_subset']]);
+    queue.setWorkers(ready('w1', 'w2'), 0);
+    for (const id of ['b', 'c']) queue.arrive(arriving(id, 'w1'), 0);
+    const [refused, ...others] = queue.setWorkers(ready('w2'), 10);
+    expect(refused).toMatchObject({
+      type: 'refuse',
+      id: 'c',
+      refusal: {
+        ...{ status: 503, code: 'no_endpoint_in_subset', retryAfterSeconds: 5 },
+        message: 'None of the endpoints that the proxy allows is a worker of this group that takes requests.',
+      },
+    });
+    expect(others).toEqual([]);
+    const { arrivedWork, overestimatedWork, refusedWork, heldWork } = queue.report(10);
+    expect([arrivedWork - overestimatedWork, refusedWork, heldWork]).toEqual([1, 0, 0]);
+  });
+
+  test('goes to the worker of its session only among those', () => {
+    const queue = queueWith();
+    queue.setWorkers(ready('w1', 'w2', 'w3'), 0);
+    const [[, home = ''] = []] = picksOf(queue.arrive({ id: 'a', work: 1, session: 's' }, 0));
+    const others = ['w1', 'w2', 'w3'].filter((name) => name !== home);
+    const [[, other = ''] = []] = picksOf(queue.arrive({ ...arriving('b', ...others), session: 's' }, 0));
+    expect(others).toContain(other);
+    expect(picksOf(queue.arrive({ id: 'c', work: 1, session: 's' }, 0))[0]?.[1]).toBe(other);
+  });
+});
+
 describe('a session', () => {
   const many = ready('w1', 'w2', 'w3', 'w4', 'w5');
   const sessions = Array.from({ length: 40 }, (_, each) => `session ${each}`);

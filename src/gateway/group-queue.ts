@@ -51,12 +51,14 @@ export interface Arrival {
   readonly caller?: string | undefined;
   /** Requests of one session go to one worker; left out where it may be any. */
   readonly session?: string | undefined;
+  /** Workers that it may go to, by name; left out where it may go to any. */
+  readonly subset?: readonly string[] | undefined;
 }
 
 /** A refusal of the picker, by its code in the body. */
 export interface Refusal {
   readonly status: 503;
-  readonly code: 'queue_full' | 'hold_expired' | 'workers_blocked';
+  readonly code: 'queue_full' | 'hold_expired' | 'workers_blocked' | 'no_endpoint_in_subset';
   readonly message: string;
   readonly retryAfterSeconds: number;
 }
@@ -159,7 +161,8 @@ interface Choice {
  * done the request first is taken, by the speed that was measured or is expected; of equal ones the cheapest, then the
  * first by name. One that became ready counts as slower for 30 s, the less so the longer it is. One that failed within
  * 10 s comes last, is still taken before nothing, and begins slowly as well. A session goes to its worker while that
- * accepts and does not fail, else to the one that is taken, which is its worker from then on.
+ * accepts and does not fail, else to the one that is taken, which is its worker from then on. Of a request that may go to
+ * some workers only all of this holds among those.
  */
 export class GroupQueue {
   #settings: QueueSettings;
@@ -234,8 +237,8 @@ export class GroupQueue {
     return this.#advanceAll(now);
   }
 
-  arrive({ id, work, caller = '', session }: Arrival, now: number): readonly Effect[] {
-    this.#held.add({ id, work, since: now, caller, session });
+  arrive({ id, work, caller = '', session, subset }: Arrival, now: number): readonly Effect[] {
+    this.#held.add({ id, work, since: now, caller, session, subset });
     this.#arrivedWork += work;
     const effects = this.#advance(now);
     const { maxHeld } = this.#settings;
@@ -406,14 +409,15 @@ export class GroupQueue {
       const message = 'No worker became free while the request waited (spec.gateway.hold).';
       effects.push(this.#refuse(oldest, 'hold_expired', message));
     }
-    effects.push(...this.#picks(now), ...this.#refusedByBlock(), ...this.#wakes(now));
+    effects.push(...this.#refusedBySubset(), ...this.#picks(now));
+    effects.push(...this.#refusedByBlock(), ...this.#wakes(now));
     return effects;
   }
 
   #picks(now: number): readonly Effect[] {
     const picks: Effect[] = [];
-    while (this.#held.size > 0 && this.#ready.some((worker) => this.#accepts(worker))) {
-      const held = this.#held.next();
+    while (this.#held.size > 0) {
+      const held = this.#held.next((subset) => this.#within(subset).some((worker) => this.#accepts(worker)));
       const choices = held ? this.#choicesFor(held, now) : [];
       const [worker] = choices;
       if (!held || !worker) break;
@@ -429,17 +433,23 @@ export class GroupQueue {
     return picks;
   }
 
-  #choicesFor({ work, session }: Held, now: number): readonly WorkerState[] {
-    const choices = this.#choices(work, now);
-    const own = session === undefined ? undefined : this.#sessions.of(session, this.#ready);
+  /** Those that are ready and that a request may go to. */
+  #within(subset: readonly string[] | undefined): readonly WorkerState[] {
+    return subset ? this.#ready.filter(({ name }) => subset.includes(name)) : this.#ready;
+  }
+
+  #choicesFor({ work, session, subset }: Held, now: number): readonly WorkerState[] {
+    const ready = this.#within(subset);
+    const choices = this.#choices(ready, work, now);
+    const own = session === undefined ? undefined : this.#sessions.of(session, ready);
     if (!own || !this.#accepts(own) || isShunned(own, now)) return choices;
     return [own, ...choices.filter((worker) => worker !== own)].slice(0, MAX_CANDIDATES);
   }
 
   /** The best few of those that accept a request, the best first. */
-  #choices(work: number, now: number): readonly WorkerState[] {
+  #choices(ready: readonly WorkerState[], work: number, now: number): readonly WorkerState[] {
     const best: Choice[] = [];
-    for (const worker of this.#ready) {
+    for (const worker of ready) {
       if (!this.#accepts(worker)) continue;
       const choice = { worker, isShunned: isShunned(worker, now), wait: this.#waitOf(worker, work, now) };
       const place = best.findIndex((other) => isBetter(choice, other));
@@ -484,6 +494,13 @@ export class GroupQueue {
     return measuredPerf(worker) ?? this.#typicalPerf;
   }
 
+  /** A worker that is started would be none of theirs. */
+  #refusedBySubset(): readonly Effect[] {
+    if (this.#held.subsets().every((subset) => this.#within(subset).length > 0)) return [];
+    const outside = this.#held.all().filter(({ subset }) => subset && this.#within(subset).length === 0);
+    return outside.map((held) => this.#refuse(held, 'no_endpoint_in_subset', OUTSIDE_SUBSET));
+  }
+
   /** Where a worker is ready they wait for it: it comes free. */
   #refusedByBlock(): readonly Effect[] {
     const { blocked } = this.#prospect;
@@ -492,10 +509,11 @@ export class GroupQueue {
     return this.#held.all().map((held) => this.#refuse(held, 'workers_blocked', `${reason}: ${message}`));
   }
 
-  /** Work that is turned away was asked for all the same. */
+  /** Work that is turned away was asked for all the same, but not that which no other worker might do. */
   #refuse({ id, work }: Held, code: Refusal['code'], message: string): Effect {
     this.#held.remove(id);
-    this.#refusedWork += work;
+    if (code === 'no_endpoint_in_subset') this.#overestimatedWork += work;
+    else this.#refusedWork += work;
     const retryAfterSeconds = RETRY_AFTER_S[code];
     return { type: 'refuse', id, refusal: { status: 503, code, message, retryAfterSeconds } };
   }
@@ -526,7 +544,7 @@ function knownWorkOf({ work, others }: WorkerState): number {
 /** Counts the time until now for the work that a worker has had; it is about to change. */
 function pass(worker: WorkerState, now: number): void {
   const all = knownWorkOf(worker);
-  worker.speed.pass(all > 0 ? worker.work / all : 1, now);
+  worker.speed.pass({ share: all > 0 ? worker.work / all : 1, requests: worker.requests }, now);
 }
 
 /** By this picker or another one: who has little there measures nothing, or too little. */
@@ -549,4 +567,12 @@ function shareOf({ startsAt }: WorkerState, now: number): number {
   return Math.min(1, Math.max(FIRST_SHARE, (now - startsAt) / SLOW_START_MS));
 }
 
-const RETRY_AFTER_S = { queue_full: 5, hold_expired: 10, workers_blocked: 60 } as const;
+const OUTSIDE_SUBSET =
+  'None of the endpoints that the proxy allows is a worker of this group that takes requests.';
+
+const RETRY_AFTER_S = {
+  queue_full: 5,
+  hold_expired: 10,
+  workers_blocked: 60,
+  no_endpoint_in_subset: 5,
+} as const;

@@ -58,8 +58,6 @@ interface Picked extends Counted {
   readonly caller: string;
   /** Names of workers by their addresses, as they were when it was picked. */
   readonly workers: ReadonlyMap<string, string>;
-  /** Another worker serves it than the queue chose. */
-  readonly standsIn: boolean;
 }
 
 /** What follows tells no sessions apart. */
@@ -78,7 +76,6 @@ export class ServedGroup {
   #addresses: ReadonlyMap<string, string> = new Map();
   /** Their names by their addresses: shared by all that are picked for until they change. */
   #names: ReadonlyMap<string, string> = new Map();
-  #ready: ReadonlySet<string> = new Set();
   #timer: Timer | undefined;
   #closed: string | undefined;
 
@@ -97,7 +94,6 @@ export class ServedGroup {
     this.#settings = settings;
     this.#addresses = new Map(workers.map(({ name, address }) => [name, address]));
     this.#names = new Map(workers.map(({ name, address }) => [address, name]));
-    this.#ready = new Set(workers.filter(({ ready }) => ready).map(({ name }) => name));
     const now = this.#options.clock.monotonic();
     this.#carryOut(this.#queue.configure(settings, now));
     this.#carryOut(this.#queue.setWorkers(workers, now));
@@ -113,8 +109,6 @@ export class ServedGroup {
     const { headers, left } = request.head;
     const caller = this.#callerOf(headers.get('authorization'));
     if (typeof caller !== 'string') return this.#refuse(caller);
-    if (request.head.subset && this.#readyOf(request.head.subset).length === 0)
-      return this.#refuse(OUTSIDE_SUBSET);
     const counted = await this.#count(request);
     return new Promise((resolve) => {
       const { id } = request;
@@ -127,7 +121,9 @@ export class ServedGroup {
       this.#waiting.set(id, { caller, ...counted, request, resolve });
       left.addEventListener('abort', () => this.#leave(id), { once: true });
       const session = this.#sessionOf(headers);
-      this.#carryOut(this.#queue.arrive({ id, work, caller, session }, this.#options.clock.monotonic()));
+      const subset = request.head.subset && this.#namesOf(request.head.subset);
+      const arrival = { id, work, caller, session, subset };
+      this.#carryOut(this.#queue.arrive(arrival, this.#options.clock.monotonic()));
     });
   }
 
@@ -146,11 +142,9 @@ export class ServedGroup {
       ...{ caller: picked.caller, work },
       ...{ unit, status, retries, firstByteMs },
     });
-    const ending = { worker, failed: status >= 500, failure: `it answered ${status}`, work };
     const isComplete = status < 400 && status > 0;
-    // The queue would blame its own choice for what another worker did.
-    const seen = picked.standsIn ? { worker: undefined, failed: false, work } : { ...ending, isComplete };
-    this.#carryOut(this.#queue.end(id, seen, clock.monotonic()));
+    const ending = { worker, failed: status >= 500, failure: `it answered ${status}`, isComplete, work };
+    this.#carryOut(this.#queue.end(id, ending, clock.monotonic()));
     return true;
   }
 
@@ -284,12 +278,8 @@ export class ServedGroup {
   }
 
   #route({ caller, work, tokens, request }: Waiting, candidates: readonly string[]): Answer {
-    const { subset } = request.head;
-    const names = subset ? this.#within(subset, candidates) : candidates;
-    if (names.length === 0) return this.#giveUp(request.id);
-    const standsIn = names[0] !== candidates[0];
-    this.#picked.set(request.id, { caller, work, ...(tokens && { tokens }), workers: this.#names, standsIn });
-    const addresses = names.flatMap((name) => this.#addresses.get(name) ?? []);
+    this.#picked.set(request.id, { caller, work, ...(tokens && { tokens }), workers: this.#names });
+    const addresses = candidates.flatMap((name) => this.#addresses.get(name) ?? []);
     const { isPool } = this.#options;
     return {
       type: 'route',
@@ -304,32 +294,9 @@ export class ServedGroup {
     };
   }
 
-  /** The queue knows no subsets: where it chose none of them, the one that has the least work is taken. */
-  #within(subset: readonly string[], candidates: readonly string[]): readonly string[] {
-    const allowed = this.#readyOf(subset);
-    const chosen = candidates.filter((name) => allowed.includes(name));
-    if (chosen.length > 0) return chosen;
-    const { workers } = this.#queue.report(this.#options.clock.monotonic());
-    const work = new Map(workers.map((worker) => [worker.name, worker.work]));
-    return allowed.toSorted((one, other) => (work.get(one) ?? 0) - (work.get(other) ?? 0));
-  }
-
-  /** By name those of these addresses that take requests. */
-  #readyOf(addresses: readonly string[]): readonly string[] {
-    return addresses.flatMap((address) => {
-      const name = this.#names.get(address);
-      return name !== undefined && this.#ready.has(name) ? [name] : [];
-    });
-  }
-
-  /** All workers of its subset went while it waited. */
-  #giveUp(id: string): Answer {
-    const now = this.#options.clock.monotonic();
-    // Not from within the effects of the queue, of which this is one.
-    queueMicrotask(() =>
-      this.#carryOut(this.#queue.end(id, { worker: undefined, failed: false, work: 0 }, now)),
-    );
-    return this.#refuse(OUTSIDE_SUBSET);
+  /** Those of these addresses that are workers. */
+  #namesOf(addresses: readonly string[]): readonly string[] {
+    return addresses.flatMap((address) => this.#names.get(address) ?? []);
   }
 
   /** Known before a worker is: all workers of a group are one cluster. */
@@ -351,10 +318,3 @@ export class ServedGroup {
     this.#timer = clock.setTimer(Math.max(0, at - clock.monotonic()), tick, { background: true });
   }
 }
-
-const OUTSIDE_SUBSET = {
-  status: 503,
-  code: 'no_endpoint_in_subset',
-  message: 'None of the endpoints that the proxy allows is a worker of this group that takes requests.',
-  retryAfterSeconds: 5,
-} as const;

@@ -19,15 +19,15 @@ function ended(
     count = 12,
     size = 1,
     work = 100,
-    requests = 8,
+    requests = 2,
     share = 1,
     isFull = undefined as boolean | undefined,
-    tookMs = 60_000,
+    tookMs = 2_000,
   },
 ): number | undefined {
   for (let second = 0; second < count; second += 1) {
     const now = from + second * 1000;
-    speed.pass(share, now);
+    speed.pass({ share, requests }, now);
     speed.done({ work: size, tookMs }, MAX_QUEUE_TIME_MS, now);
     speed.rest({ requests, work, isFull });
   }
@@ -41,6 +41,36 @@ describe('the speed of a worker', () => {
 
   test('is not measured by requests that take long by themselves', () => {
     expect(ended(new WorkerSpeed(), { size: 3, count: 30 })).toBeUndefined();
+  });
+
+  test('does not count what was done of requests before it was measured', () => {
+    // A worker that does 2 has 20 requests, of which each gets 0.1: ten that began together end together.
+    const speed = quick();
+    const ends = [
+      ...Array.from({ length: 10 }, () => ({ at: 41_000, tookMs: 41_000 })),
+      ...[52, 53, 54, 55, 56, 57, 58, 59].map((second) => ({ at: 1000 * second, tookMs: 10_000 })),
+    ];
+    for (const { at, tookMs } of ends) {
+      speed.pass({ share: 1, requests: 20 }, at);
+      speed.done({ work: tookMs / 10_000, tookMs }, MAX_QUEUE_TIME_MS, at);
+      speed.rest({ requests: 20, work: 80, isFull: true });
+    }
+    expect(speed.perf()).toBe(2);
+  });
+
+  test('is not measured by what ends of a load that has dwindled', () => {
+    const speed = quick();
+    const ends = { work: 100, isFull: true };
+    ended(speed, { count: 1, ...ends });
+    ended(speed, { from: 1_000, count: 3, tookMs: 60_000, ...ends });
+    expect(ended(speed, { from: 4_000, count: 10, ...ends })).toBeUndefined();
+    expect(ended(speed, { from: 14_000, count: 11, ...ends })).toBe(1);
+  });
+
+  test('is measured by as many requests as before that also began while it was', () => {
+    const speed = quick();
+    expect(ended(speed, { count: 14, requests: 7, tookMs: 7_000 })).toBeUndefined();
+    expect(ended(speed, { from: 14_000, count: 1, requests: 7, tookMs: 7_000 })).toBe(1);
   });
 
   test('is not measured by a worker that does at once what it is given', () => {
@@ -90,7 +120,7 @@ describe('the speed of a worker', () => {
     speed.fail();
     ended(speed, { from: 20_000, count: 12, requests: 13 });
     expect(speed.perf()).toBeUndefined();
-    expect(ended(speed, { from: 32_000, count: 2, requests: 13 })).toBe(1);
+    expect(ended(speed, { from: 32_000, count: 3, requests: 13 })).toBe(1);
   });
 
   test('comes half way to a higher measurement, and falls to a lower one', () => {

@@ -1,6 +1,9 @@
 /** A measurement takes so long at least, and ends with the end of a request, as it began. Milliseconds. */
 const WINDOW_MS = 10_000;
-/** Of so many requests at least, and of as many as the worker had then: before that, those that take long are missing. */
+/**
+ * It lasts for so many requests at least, and for as many as the worker had then, which began and ended in it: before that
+ * those that take long are missing, and the requests of other pickers, which the worker may take after all of ours.
+ */
 const WINDOW_ENDS = 8;
 /** At most of so many. */
 const MAX_WINDOW_ENDS = 50;
@@ -8,7 +11,7 @@ const MAX_WINDOW_ENDS = 50;
 const ABOUT = 0.9;
 /** So many requests together say how long they take: a single one says little of the next. */
 const COMPARED = 4;
-/** A worker that had less than this part of what it had before, at any time, was not busy with that in the end. */
+/** A worker that has less than this part of what it had before is not busy with that: its requests took long by others. */
 const STEADY = 0.5;
 /** Requests of a worker that is busy take so many times as long, for their work, as those that it did quickest. */
 const SLOWED = 2;
@@ -27,6 +30,14 @@ export interface WorkerLoad {
   readonly isFull: boolean | undefined;
 }
 
+/** What a worker had for some time. */
+export interface WorkerShare {
+  /** The part of its work that was this picker's. */
+  readonly share: number;
+  /** Requests of this picker. */
+  readonly requests: number;
+}
+
 /** A request that a worker has done. */
 export interface DoneRequest {
   readonly work: number;
@@ -39,9 +50,12 @@ interface Window {
   readonly lasts: number;
   /** Milliseconds, each weighted by the share of the worker's work that was ours. */
   readonly ownMs: number;
+  /** Milliseconds, each weighted by the requests that the worker had of ours. */
+  readonly requestMs: number;
   readonly done: number;
   /** How long those requests took, together. */
   readonly tookMs: number;
+  /** Those of them that began in it. */
   readonly ends: number;
   /** The least and the most work that the worker had in all of it. */
   readonly least: number;
@@ -55,6 +69,10 @@ const NONE = { work: 0, tookMs: 0, count: 0 };
  * Measures how much work one worker does per second. It counts only while the worker had more to do than it did: it
  * accepted no more all the time. Where no speed is known that would limit it, it is one that never had less than it does
  * within `maxQueueTime` and whose requests took longer by it. Otherwise it would measure what the worker was given.
+ *
+ * Of requests that began before the measurement a part was done before. Whether the worker serves all at once, and so did
+ * a part of each, or one after the other, and so did all of them now, cannot be seen: the lower figure is taken, and none if
+ * much of their time lies before.
  *
  * For the same reason a lower figure does not count where the worker had less work than when it did more: one whose requests
  * take longer than `maxQueueTime` would be given less and less. A higher one counts half, since it may be chance; a lower
@@ -80,11 +98,14 @@ export class WorkerSpeed {
     return this.#perf;
   }
 
-  /** `share`: the part of the worker's work that was this picker's since the last call. Call it before that changes. */
-  pass(share: number, now: number): void {
-    if (this.#window)
-      this.#window = { ...this.#window, ownMs: this.#window.ownMs + share * (now - this.#at) };
+  /** What it had since the last call. Call it before that changes. */
+  pass({ share, requests }: WorkerShare, now: number): void {
+    const window = this.#window;
+    const ms = now - this.#at;
     this.#at = now;
+    if (!window) return;
+    const ownMs = window.ownMs + share * ms;
+    this.#window = { ...window, ownMs, requestMs: window.requestMs + requests * ms };
   }
 
   /** The worker has done a request. True where its speed was measured by it. */
@@ -98,7 +119,7 @@ export class WorkerSpeed {
     const window = {
       ...before,
       done: before.done + work,
-      ends: before.ends + 1,
+      ends: before.ends + (now - tookMs >= before.since ? 1 : 0),
       tookMs: before.tookMs + tookMs,
     };
     this.#window = window;
@@ -139,6 +160,7 @@ export class WorkerSpeed {
       since: now,
       lasts,
       ownMs: 0,
+      requestMs: 0,
       done: 0,
       tookMs: 0,
       ends: 0,
@@ -149,9 +171,11 @@ export class WorkerSpeed {
   }
 
   #measure(window: Window, maxQueueTimeMs: number): boolean {
-    const { done, ownMs, least } = window;
-    if (done <= 0 || ownMs <= 0) return false;
-    const rate = (1000 * done) / ownMs;
+    const { done, ownMs, requestMs, tookMs, least } = window;
+    if (done <= 0 || ownMs <= 0 || requestMs < STEADY * tookMs) return false;
+    // In a steady state requests take as long, together, as the worker has requests: more than that was before.
+    const within = Math.min(1, requestMs / tookMs);
+    const rate = (1000 * done * within) / ownMs;
     const wasBusy = this.#isLimited
       ? window.wasAlwaysFull
       : this.#isBusy(window, (rate * maxQueueTimeMs) / 1000);

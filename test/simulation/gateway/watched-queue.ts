@@ -246,12 +246,14 @@ export class WatchedQueue {
     return [...this.#held.values()].filter((each) => (each.caller ?? '') === caller);
   }
 
-  /** Whose turn it is: the first request of who was served the least. */
+  /** Whose turn it is: the first request of who was served the least, of those for which a worker is free. */
   #next(): { readonly id: string | undefined; readonly share: Share } {
-    const waiting = [...new Set([...this.#held.values()].map(({ caller = '' }) => caller))];
+    const workers = this.#free();
+    const free = [...this.#held.values()].filter((each) => workers.some((name) => mayGoTo(each, name)));
+    const waiting = [...new Set(free.map(({ caller = '' }) => caller))];
     const order = waiting
       .map((caller) => ({
-        id: this.#heldOf(caller)[0]?.id,
+        id: free.find((each) => (each.caller ?? '') === caller)?.id,
         share: this.#served.get(caller) ?? { served: 0 },
       }))
       .sort((one, other) => one.share.served - other.share.served);
@@ -266,11 +268,11 @@ export class WatchedQueue {
     next.share.served += work;
     this.#demand('waitOfPick', waitMs === now - since, `${waitMs} ms`);
     this.#demand('hold', waitMs < this.#settings.holdMs, `${id} was picked for after ${waitMs} ms`);
-    const best = this.#ready()
-      .filter((name) => this.#accepts(name))
+    const best = this.#free()
+      .filter((name) => mayGoTo(one, name))
       .sort((a, b) => this.#compare(a, b, work, now))
       .slice(0, MAX_CANDIDATES);
-    const known = new Set(this.#ready());
+    const known = new Set(this.#readyFor(one));
     this.#demand(
       'readyOnly',
       candidates.every((name) => known.has(name)),
@@ -281,7 +283,10 @@ export class WatchedQueue {
       candidates.every((name) => this.#accepts(name)),
       candidates.join(),
     );
-    const own = one.session === undefined ? undefined : this.#ownOf(one.session, candidates[0], now);
+    const own =
+      one.session === undefined
+        ? undefined
+        : this.#ownOf(one.session, this.#readyFor(one), candidates[0], now);
     const order = own === undefined ? best : [own, ...best.filter((name) => name !== own)];
     const right = order.slice(0, MAX_CANDIDATES).join();
     this.#demand('choice', candidates.join() === right, `${candidates.join()}; best: ${right}`);
@@ -291,8 +296,12 @@ export class WatchedQueue {
   }
 
   /** Where a session has to go: where it went before, else where all pickers send it that know the same workers. */
-  #ownOf(session: string, picked: string | undefined, now: number): string | undefined {
-    const ready = this.#ready();
+  #ownOf(
+    session: string,
+    ready: readonly string[],
+    picked: string | undefined,
+    now: number,
+  ): string | undefined {
     const before = this.#sessions.get(session);
     const key = `${session} ${ready.toSorted().join()}`;
     const isKnown = before !== undefined && ready.includes(before);
@@ -308,12 +317,13 @@ export class WatchedQueue {
   }
 
   #judgeRefusal(
-    { id, work, since }: Asked,
+    asked: Asked,
     { code, message }: Extract<Effect, { type: 'refuse' }>['refusal'],
     now: number,
     arrived: string | undefined,
   ): void {
-    this.#refused += work;
+    const { id, work, since } = asked;
+    if (code !== 'no_endpoint_in_subset') this.#refused += work;
     const { holdMs, maxHeld } = this.#settings;
     switch (code) {
       case 'hold_expired':
@@ -327,6 +337,11 @@ export class WatchedQueue {
         const isBlocked = this.#blocked !== undefined && this.#ready().length === 0;
         const isNamed = message.startsWith(`${this.#blocked?.reason}: `);
         this.#demand('blocked', isBlocked && isNamed, `${id}: ${message}`);
+        return;
+      }
+      case 'no_endpoint_in_subset': {
+        const isOutside = asked.subset !== undefined && this.#readyFor(asked).length === 0;
+        this.#demand('subset', isOutside, `${id} may go to ${this.#readyFor(asked).join()}`);
       }
     }
   }
@@ -351,8 +366,13 @@ export class WatchedQueue {
     if (oldest) {
       const { holdMs } = this.#settings;
       this.#demand('hold', now - oldest.since < holdMs, `${oldest.id} waits for ${now - oldest.since} ms`);
-      const free = ready.filter((name) => this.#accepts(name));
-      this.#demand('workConserving', free.length === 0, `${oldest.id} waits and ${free.join()} are free`);
+      const free = this.#free();
+      for (const each of this.#held.values()) {
+        const idle = free.filter((name) => mayGoTo(each, name));
+        this.#demand('workConserving', idle.length === 0, `${each.id} waits and ${idle.join()} are free`);
+        const isPossible = !each.subset || this.#readyFor(each).length > 0;
+        this.#demand('subset', isPossible, `${each.id} waits for ${each.subset?.join()}`);
+      }
       this.#demand('blocked', !this.#blocked || ready.length > 0, `${oldest.id} waits for nothing`);
     }
     const isAwake = isIdle || (this.#wokenAt !== undefined && now - this.#wokenAt < WAKE_AGAIN_MS);
@@ -396,6 +416,14 @@ export class WatchedQueue {
 
   #ready(): readonly string[] {
     return this.#workers.filter(({ ready }) => ready).map(({ name }) => name);
+  }
+
+  #readyFor(asked: Asked): readonly string[] {
+    return this.#ready().filter((name) => mayGoTo(asked, name));
+  }
+
+  #free(): readonly string[] {
+    return this.#ready().filter((name) => this.#accepts(name));
   }
 
   #accepts(name: string): boolean {
@@ -452,6 +480,8 @@ export class WatchedQueue {
     if (!holds) throw new BrokenPromise(invariant, detail);
   }
 }
+
+const mayGoTo = ({ subset }: Asked, worker: string): boolean => subset?.includes(worker) ?? true;
 
 const sum = (items: readonly { readonly work: number }[]): number =>
   items.reduce((total, { work }) => total + work, 0);

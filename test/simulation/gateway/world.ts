@@ -22,6 +22,8 @@ class GatewayWorld {
   readonly #left = new Set<string>();
   readonly #callers: number;
   readonly #sessions: number;
+  /** The share of requests that may go to some workers only. */
+  readonly #subsets: number;
   #settings: QueueSettings;
   #workers: readonly WorkerView[] = [];
   #letters: readonly Letter[] = [];
@@ -38,6 +40,7 @@ class GatewayWorld {
     };
     this.#callers = this.#chance.upTo(4);
     this.#sessions = this.#chance.oneOf([0, 0, 3]);
+    this.#subsets = this.#chance.oneOf([0, 0, 0.3, 1]);
     const homes = new Map<string, string>();
     const count = this.#chance.upTo(3);
     this.#pickers = Array.from({ length: count }, () => new WatchedQueue(this.#settings, homes));
@@ -88,7 +91,15 @@ class GatewayWorld {
     const session = this.#sessions > 0 ? `s${this.#chance.upTo(this.#sessions)}` : undefined;
     // Most requests are of the first caller.
     const caller = `c${this.#chance.upTo(this.#chance.upTo(this.#callers))}`;
-    picker.arrive({ id, work: this.#chance.upTo(6), caller, session }, this.#now);
+    const subset = this.#chance.isWithin(this.#subsets) ? this.#subset() : undefined;
+    picker.arrive({ id, work: this.#chance.upTo(6), caller, session, subset }, this.#now);
+  }
+
+  /** Few differ: some are of no worker, and some of workers that are no more. */
+  #subset(): readonly string[] {
+    const names = this.#workers.map(({ name }) => name);
+    const from = this.#chance.below(names.length + 1);
+    return names.slice(from, from + this.#chance.upTo(3));
   }
 
   #burst(): void {
