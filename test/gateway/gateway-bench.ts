@@ -107,7 +107,8 @@ export async function gatewayBench(options?: BenchOptions): Promise<GatewayBench
       () => true,
       () => false,
     );
-  await until('Envoy is connected', options ? listens : () => picker.isConnected());
+  if (!options) await until('Envoy is connected', () => picker.isConnected());
+  await until('Envoy listens', listens);
   const servers: Server[] = [];
   return {
     ...{ kube, picker, registry },
