@@ -1,7 +1,7 @@
 /**
- * `make playground`: a Kubernetes API, a simulated marketplace and the operator, to try things out on. It runs until
- * Ctrl-C, with or without a terminal, or for PLAYGROUND_SECONDS, and takes everything down again. Pods run in it where
- * this machine can be a node.
+ * `make playground`: a Kubernetes API, a simulated marketplace, the operator and a first machine, to try things out on.
+ * It runs until Ctrl-C, with or without a terminal, or for PLAYGROUND_SECONDS, and takes everything down again. Pods run
+ * in it where this machine can be a node.
  */
 
 import { isClusterNamed, whyNoNode } from '../test/cluster/cluster.ts';
@@ -14,6 +14,8 @@ import { applySample, type Stage, sampleFile, setStage } from './demo/stage.ts';
 import { Story } from './demo/story.ts';
 
 const A_WEEK = 7 * 24 * 3600;
+/** The machine that is there when the playground is ready. */
+const FIRST = 'trainer';
 
 /** PLAYGROUND_SECONDS ends it; PLAYGROUND_NODE says whether Pods run: if they can, unless it is set. */
 const { seconds, node: desiredNode } = settingsOrExit(() =>
@@ -33,18 +35,20 @@ const view: View = isInteractive
 const signal = interruption(view.heading);
 
 function tellWhatToTry({ cluster, controlUrl, logFolder }: Stage, node: boolean): void {
-  view.heading('Ready. In another terminal');
-  for (const command of lookAround(cluster)) view.command(command);
-  view.say('Then rent a machine, wait until it runs, and ask what the operator does with it:');
-  for (const command of [
-    `kubectl apply -f ${shellWord(sampleFile('gpu-instance-trainer.yaml'))}`,
-    'kubectl wait gpui/trainer --for=condition=Ready --timeout=2m',
-    'gpu-rent explain gpui/trainer',
-  ]) {
-    view.command(command);
-  }
-  view.say('The marketplace’s side of it; docs/how-to/simulator.md has its clock and its faults:');
-  view.command(`curl ${controlUrl}/ledger`);
+  view.heading(`Ready: ${FIRST} runs. In another terminal`);
+  for (const command of [...lookAround(cluster), `export CONTROL=${controlUrl}`]) view.command(command);
+  view.say('Ask what the operator does with the machine, and what it costs:');
+  view.command(`gpu-rent explain gpui/${FIRST}`);
+  view.command('gpu-rent cost');
+  view.say('Inject a fault: the machine is destroyed without the operator, which rents another:');
+  view.command('curl -d \'{"name":"destroyed-elsewhere"}\' $CONTROL/faults');
+  view.say('Rent a second machine, then delete it:');
+  view.command(`kubectl apply -f ${shellWord(sampleFile('gpu-instance-notebook.yaml'))}`);
+  view.command('kubectl wait gpui/notebook --for=condition=Ready --timeout=2m');
+  view.command('kubectl delete gpui notebook');
+  view.say('What the marketplace bills:');
+  view.command('curl $CONTROL/ledger');
+  view.say('More faults, and the clock: docs/how-to/simulator.md. The tour: docs/tutorials/playground.md.');
   view.say(node ? 'Pods run here, too.' : 'No Pod runs here: there is no node.');
   view.say(`Logs of the operator and the simulator: ${logFolder}`);
   view.say(seconds === undefined ? 'Ctrl-C ends it.' : `It ends in ${seconds} s, or with Ctrl-C.`);
@@ -56,10 +60,10 @@ async function hasNode(): Promise<boolean> {
 }
 
 /** Shows what happens until Ctrl-C or PLAYGROUND_SECONDS ends it. */
-async function stayUp(stage: Stage): Promise<string> {
+async function stayUp(stage: Stage, story: Story): Promise<string> {
   const elapsed = seconds === undefined ? [] : [AbortSignal.timeout(seconds * 1000)];
   const over = AbortSignal.any([signal, ...elapsed]);
-  await new Story(stage, view, over).stayUp();
+  await story.stayUp(over);
   if (!signal.aborted) view.heading(`${seconds} s are over: ending everything`);
   return stage.operatorEnd() ?? 'ok';
 }
@@ -71,8 +75,10 @@ async function main(): Promise<string> {
     const node = await hasNode();
     stage = await setStage({ tell: view.say, signal, node });
     await applySample(stage.cluster, 'account.yaml', { pollInterval: '1s' });
+    const story = new Story(stage, view, signal);
+    await story.rentOne(FIRST);
     tellWhatToTry(stage, node);
-    return await stayUp(stage);
+    return await stayUp(stage, story);
   } catch (error) {
     const result = reasonOf(error, signal);
     view.failed(result);

@@ -60,6 +60,12 @@ export class Story {
     await this.#showConnection('trainer');
   }
 
+  /** One sample as it is, until its machine runs. */
+  async rentOne(name: string): Promise<void> {
+    await this.#apply(sampleOf(name));
+    await this.#until(`${name} runs`, (seen) => seen.get(name)?.isReady === true);
+  }
+
   /** Takes one host away and waits for the machine's successor on another. */
   async replace(): Promise<void> {
     const before = this.#last.get('trainer');
@@ -115,9 +121,10 @@ export class Story {
     return { outcome, apart: Math.abs(operator - ledgerMicros) };
   }
 
-  async #apply(sample: string, shorter: Shortening): Promise<void> {
+  async #apply(sample: string, shorter: Shortening = {}): Promise<void> {
     await applySample(this.#stage.cluster, sample, shorter);
-    this.#view.say(`kubectl apply -f ${samplePath(sample)}   (with ${JSON.stringify(shorter)})`);
+    const edited = Object.keys(shorter).length > 0 ? `   (with ${JSON.stringify(shorter)})` : '';
+    this.#view.say(`kubectl apply -f ${samplePath(sample)}${edited}`);
   }
 
   /** What objects cost until now, and what those cost that are deleted. */
@@ -158,10 +165,10 @@ export class Story {
     }
   }
 
-  /** Looks for as long as nobody interrupts; says it when the operator ends before that. */
-  async stayUp(): Promise<void> {
+  /** Looks until `over`; says it when the operator ends before that. */
+  async stayUp(over: AbortSignal = this.#signal): Promise<void> {
     let isTold = false;
-    while (!this.#signal.aborted) {
+    while (!over.aborted) {
       const ended = this.#stage.operatorEnd();
       if (ended !== undefined && !isTold) {
         this.#view.failed(`${ended}\nNothing acts on the objects any more. Ctrl-C ends everything.`);

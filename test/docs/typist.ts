@@ -30,7 +30,12 @@ export function typistOn(
   };
   return async (commands, timeoutMs = 120_000) => {
     const options = { cwd: folder, env, timeout: timeoutMs };
-    const { stdout } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', commands], options);
+    // Without --norc, bash takes the socket that Node gives it as stdin for a remote shell and reads start-up files.
+    const { stdout } = await promisify(execFile)(
+      'bash',
+      ['--norc', '-euo', 'pipefail', '-c', commands],
+      options,
+    );
     return stdout;
   };
 }
