@@ -41,9 +41,9 @@ describe('ssh', () => {
     [
       'parked',
       'gpui/parked is stopped, and nothing answers there (Stopped).',
-      `kubectl patch gpui parked -n team`,
+      'gpu-rent start gpui/parked -n team',
     ],
-    ['unwanted', 'gpui/unwanted has no machine (not yet seen).', '{"spec":{"powerState":"Running"}}'],
+    ['unwanted', 'gpui/unwanted has no machine (not yet seen).', 'gpu-rent start gpui/unwanted -n team'],
     ['quiet', 'gpui/quiet has no machine (not yet seen).', 'gpu-rent resume gpui/quiet -n team'],
     ['new', 'gpui/new has no machine (not yet seen).', 'gpu-rent wait gpui/new -n team'],
   ])('to %s says why there is no shell, and what to do with it', async (name, what, remedy) => {

@@ -65,8 +65,9 @@ afterAll(async () => {
   await cluster.disconnect();
 });
 
-/** What is right about a command for which the object or file of the example is missing. */
-const MISSING = /not ?found|no such file|does not exist|already exists|no matching resources/i;
+/** What is right about a command for which the object, file or kind of the example is missing. */
+const MISSING =
+  /not ?found|no such file|does not exist|already exists|no (matching )?resources|timed out waiting|have a resource type "application"/i;
 
 test.each([...shown.values()])('F7: $page: kubectl takes $line', async ({ line }) => {
   const complaint = await type(line).then(

@@ -6,7 +6,7 @@ import { lookAround } from '../../scripts/demo/look-around.ts';
 import { startPicker } from '../../scripts/demo/picker-process.ts';
 import { type Marketplace, openChatSimulator, openSimulator } from '../../scripts/demo/simulator.ts';
 import { readLedger } from '../../scripts/demo/simulator-control.ts';
-import { applySample, type Stage, setStage } from '../../scripts/demo/stage.ts';
+import { applySample, DEMO_NAMESPACE, type Stage, setStage } from '../../scripts/demo/stage.ts';
 import { REPOSITORY } from '../../scripts/generate/artifact.ts';
 import { SSHD, type SshMachine, sshMachine } from '../builders/ssh-machine.ts';
 import { findFreePort } from '../cluster/free-port.ts';
@@ -45,6 +45,13 @@ async function follow(page: string, stage: Stage, desk: Desk = {}) {
   return followTutorial(page, { folder, type });
 }
 
+/** The account that a reader of a later tutorial has from the first one. */
+async function makeAccount({ cluster }: Stage): Promise<void> {
+  await applySample(cluster, 'account.yaml', { pollInterval: '1s' });
+  const ready = ['wait', 'gpuacct/default', '--for=condition=Ready', '--timeout=1m'];
+  await cluster.kubectl([...ready, '--namespace', DEMO_NAMESPACE]);
+}
+
 const quiet = { tell: () => {}, signal: new AbortController().signal };
 const isBorrowed = inject('cluster').source === 'existing-cluster';
 
@@ -81,7 +88,7 @@ test.skipIf(isBorrowed)(
   async () => {
     const stage = await setStage(quiet);
     undo.push(() => stage.dismantle());
-    await applySample(stage.cluster, 'account.yaml', { pollInterval: '1s' });
+    await makeAccount(stage);
     await follow('docs/tutorials/fine-tuning.md', stage);
     const { billing, contracts } = await readLedger(stage.controlUrl);
     expect({ billing, rented: contracts.length }).toEqual({ billing: 0, rented: 2 });
@@ -103,7 +110,7 @@ test.skipIf(isBorrowed)(
       ],
     });
     undo.push(() => stage.dismantle());
-    await applySample(stage.cluster, 'account.yaml', { pollInterval: '1s' });
+    await makeAccount(stage);
     const operatorUrl = `http://127.0.0.1:${ports.reports}`;
     const picker = await startPicker({ stage, envoy, port: ports.gateway, operatorUrl });
     undo.push(() => picker.stop());
@@ -138,7 +145,7 @@ test.skipIf(isBorrowed || SSHD === undefined)(
       },
     });
     undo.push(() => stage.dismantle());
-    await applySample(stage.cluster, 'account.yaml', { pollInterval: '1s' });
+    await makeAccount(stage);
     const machine = await sshMachine();
     undo.push(() => machine.close());
     const folder = cloneFolder();

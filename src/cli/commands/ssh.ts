@@ -68,7 +68,7 @@ export const execCommand: Command = {
     { flags: '--identity <file>', description: 'The private key.' },
     { flags: '--user <name>', description: 'Default: root.' },
   ],
-  optionSets: ['cluster', 'marketplace'],
+  optionSets: ['report', 'cluster', 'marketplace'],
   async run(input, context) {
     const [target = '', ...words] = input.args;
     const stdin = switchOption(input.options, '--stdin');

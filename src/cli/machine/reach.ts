@@ -74,14 +74,13 @@ function unreachable(object: GpuInstance): Error {
 }
 
 /** What has the object run a machine. */
-function wayToRun({ metadata: { name, namespace }, spec }: GpuInstance): string {
+function wayToRun({ metadata: { name, namespace }, spec, status }: GpuInstance): string {
   const wait = `gpu-rent wait gpui/${name} -n ${namespace}`;
   if (spec.powerState === 'Stopped')
     return `Start it: gpu-rent start gpui/${name} -n ${namespace}; then ${wait}`;
   if (spec.paused) return `Paused: gpu-rent resume gpui/${name} -n ${namespace}; then ${wait}`;
-  return spec.ssh === false
-    ? `Set spec.ssh: true if it is not set; then wait for it: ${wait}`
-    : `Wait for it: ${wait}`;
+  const isWithoutSsh = spec.ssh === false && status?.ssh === undefined;
+  return isWithoutSsh ? `Set spec.ssh: true; then wait for it: ${wait}` : `Wait for it: ${wait}`;
 }
 
 async function addressOfInstance(id: string, { input, context }: Asked): Promise<MachineAddress> {
