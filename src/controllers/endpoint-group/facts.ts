@@ -25,7 +25,8 @@ export interface GroupFacts {
   readonly endpoints: Endpoints;
   readonly failing: readonly FailingWorker[];
   readonly pace: ReplacementPace;
-  readonly lastActivity: number;
+  /** Undefined before any. */
+  readonly lastActivity: number | undefined;
   readonly wakeAsked: boolean;
 }
 
@@ -66,7 +67,7 @@ export function deriveFacts(observed: Observed): GroupFacts {
     wakeAsked,
     scaling: scalingWorkers(input),
     endpoints,
-    lastActivity: lastActivityOf(observed, wakeAsked),
+    lastActivity: wakeAsked || isAtWork(load) ? now : lastActivityOf(observed),
   };
 }
 
@@ -98,14 +99,23 @@ export function isHot({ desiredRole, isDeleting }: Worker): boolean {
   return desiredRole === 'Hot' && !isDeleting;
 }
 
+/** Work that was reported goes on until another report says that it ended: who has nothing new to report may be silent. */
+function isAtWork({ waiting, workers }: LoadView): boolean {
+  if (waiting > 0) return true;
+  return [...workers.values()].some(({ currentLoad, inFlight }) => currentLoad + (inFlight?.count ?? 0) > 0);
+}
+
 /**
- * A restart does not deriveFacts since when a load that was on record has been over: it counts from now. Never later than
- * now, whatever a clock that was ahead has noted.
+ * A new group counts as active, since without a worker no work could be seen; not behind a gateway, where requests wait.
+ * A restart does not know since when a load that was on record has been over: it counts from now. Never later than now,
+ * whatever a clock that was ahead has noted.
  */
-function lastActivityOf({ now, loadState, group, memory }: Observed, wakeAsked: boolean): number {
-  if (wakeAsked) return now;
-  const created = parseTime(group.metadata.creationTimestamp) ?? now;
-  const recorded = parseTime(group.status?.lastActivity) ?? created;
+function lastActivityOf({ now, loadState, group, memory }: Observed): number | undefined {
+  const { creationTimestamp } = group.metadata;
+  const begun = hasGateway(group) ? undefined : (parseTime(creationTimestamp) ?? now);
+  const recorded = parseTime(group.status?.lastActivity) ?? begun;
   const wasBusy = memory === undefined && Number(group.status?.load ?? 0) > 0;
-  return Math.min(now, Math.max(wasBusy ? now : recorded, recorded, loadState.lastActivity ?? 0));
+  const known = [recorded, loadState.lastActivity, wasBusy ? now : undefined];
+  const latest = Math.max(...known.filter((at) => at !== undefined));
+  return Number.isFinite(latest) ? Math.min(now, latest) : undefined;
 }

@@ -115,6 +115,49 @@ describe('the load of a gateway', () => {
   });
 });
 
+describe('behind a gateway the last worker', () => {
+  const idle = (seconds: number, more: Parameters<typeof groupObject>[1] = {}) =>
+    groupObject({ gateway: {}, inactivityTimeout: `${seconds}s` }, more);
+
+  test('stays while it has a request, whose picker has nothing new to report', () => {
+    const loadState = reported(
+      steady({ workers: inFlight(1) }).map((one) => ({ ...one, secondsAgo: one.secondsAgo + 4 })),
+    );
+    const served = idle(4, { status: { everReady: true } });
+    const { actions, status } = decided({
+      group: served,
+      workers: [worker('a')],
+      memory: calm(1),
+      loadState,
+    });
+    expect(actions).toEqual([]);
+    expect(status).toMatchObject({ lastActivity: new Date(NOW).toISOString().replace('.000', '') });
+  });
+
+  test('goes when it has none for as long as inactivityTimeout says', () => {
+    const loadState = reported([...steady({ workers: inFlight(1) }), { secondsAgo: 0 }]);
+    const served = idle(1, { status: { everReady: true } });
+    const { actions } = decided({ group: served, workers: [worker('a')], memory: calm(1), loadState });
+    expect(kinds(actions)).toEqual(['order']);
+  });
+
+  test('is not rented for a new group before its first request', () => {
+    const young = { metadata: { creationTimestamp: new Date(NOW - SECOND).toISOString() } };
+    const { actions, status } = decided({ group: idle(600, young), loadState: reported(steady()) });
+    expect(actions).toEqual([]);
+    expect(status.lastActivity).toBeUndefined();
+  });
+
+  test('is rented for a new group without a gateway, where no request could be seen', () => {
+    const young = { metadata: { creationTimestamp: new Date(NOW - SECOND).toISOString() } };
+    const { actions } = decided({
+      group: groupObject({ inactivityTimeout: '10m' }, young),
+      source: 'workers',
+    });
+    expect(kinds(actions)).toEqual(['create']);
+  });
+});
+
 describe('behind a gateway the slice of a worker', () => {
   const draining = { desiredRole: 'Gone', drainSince: NOW - SECOND } as const;
   const published = (overrides: Partial<Worker>, given: Partial<Observed> = {}) => {

@@ -20,7 +20,7 @@ export interface StatusInput extends Situation {
   readonly failing: readonly FailingWorker[];
   /** Done in this pass. */
   readonly changes: readonly Change[];
-  readonly lastActivity: number;
+  readonly lastActivity: number | undefined;
   /** Something was decided that must be on record before it is done. */
   readonly mustRecord: boolean;
 }
@@ -152,7 +152,7 @@ function freshStatus(input: StatusInput): Omit<EndpointGroupStatus, 'loadMaxima'
     ...(hasService && { endpoint: former ?? `${endpointNameOf(group)}.${group.metadata.namespace}.svc` }),
     templateHash: input.templateHash,
     everReady: group.status?.everReady === true || counts.ready > 0,
-    lastActivity: formatTime(lastActivity),
+    ...(lastActivity !== undefined && { lastActivity: formatTime(lastActivity) }),
     ...(panicUntil > now && { panicUntil: formatTime(panicUntil) }),
     // What the next process has to know of broken workers.
     ...(failing.length > 0 && { failingWorkers: [...failing] }),

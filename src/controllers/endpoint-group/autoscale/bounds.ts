@@ -39,7 +39,8 @@ export interface ScalingInput {
   readonly workers: readonly ScalingWorker[];
   /** Work per second of one more worker; undefined while nothing is known at all. */
   readonly perf: number | undefined;
-  readonly lastActivity: number;
+  /** Undefined before any. */
+  readonly lastActivity: number | undefined;
   /** Asked for by queue, push, query, annotation or command since the last tick. */
   readonly wakeAsked: boolean;
   /** Whether the group was ready once, or its boot deadline has passed. */
