@@ -273,6 +273,19 @@ test('reads the settings of a picker by the same rules, and names what cannot be
   );
 });
 
+test('lets an Envoy on another machine call a picker by any address that has a host and a port', () => {
+  const printEnvoyConfig = true;
+  const pickerAddress = 'gateway.example.svc:9002';
+  expect(parsePickerConfig({ pickerAddress, printEnvoyConfig, bindAddress: ':0' }, {})).toMatchObject({
+    pickerAddress: { host: 'gateway.example.svc', port: 9002 },
+  });
+  expect(() => parsePickerConfig({ pickerAddress }, {})).toThrow('write it with --print-envoy-config');
+  for (const vague of [':9002', 'gateway:0'])
+    expect(() => parsePickerConfig({ pickerAddress: vague, printEnvoyConfig }, {})).toThrow(
+      '--picker-address: write the host and the port',
+    );
+});
+
 test('lets a picker of a pool have nothing of our own Envoy', () => {
   expect(parsePickerConfig({ group: 'default/llm', tlsDirectory: '/tls' }, {}).group).toBe('default/llm');
   expect(() => parsePickerConfig({ group: 'llm' }, {})).toThrow('write NAMESPACE/NAME of an EndpointGroup');

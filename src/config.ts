@@ -172,8 +172,18 @@ const PICKER_CONTRADICTIONS: readonly Contradiction<PickerConfig>[] = [
     message: '--watch-namespace: leave it out with --group, which names the namespace',
   },
   {
-    isBroken: ({ bindAddress, printEnvoyConfig }) => bindAddress.port === 0 && printEnvoyConfig,
+    isBroken: ({ bindAddress, pickerAddress, printEnvoyConfig }) =>
+      bindAddress.port === 0 && pickerAddress === undefined && printEnvoyConfig,
     message: '--bind-address: write a port that Envoy can be configured with, not 0',
+  },
+  {
+    isBroken: ({ pickerAddress, printEnvoyConfig }) => pickerAddress !== undefined && !printEnvoyConfig,
+    message:
+      '--picker-address: write it with --print-envoy-config; where this process listens is --bind-address',
+  },
+  {
+    isBroken: ({ pickerAddress }) => pickerAddress?.host === '' || pickerAddress?.port === 0,
+    message: '--picker-address: write the host and the port that Envoy calls',
   },
   {
     isBroken: ({ envoy, envoyAdminSocket }) => envoy !== undefined && envoyAdminSocket !== undefined,

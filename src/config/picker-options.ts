@@ -65,6 +65,12 @@ export const PICKER_OPTIONS = {
     description: 'print the bootstrap configuration of Envoy for these addresses, and end: `envoy -c FILE`',
     defaultValue: 'false',
   },
+  pickerAddress: {
+    value: socketAddress,
+    placeholder: 'address',
+    description:
+      'name or IP address, and port, by which an Envoy on another machine reaches --bind-address; for --print-envoy-config',
+  },
   envoyAdminSocket: {
     value: path,
     placeholder: 'path',

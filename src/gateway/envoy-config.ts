@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { METADATA, USAGE_FILTER } from './usage-filter.ts';
 
 /** Names the cluster of a request: the group. Set by the picker alone. */
@@ -27,7 +28,7 @@ const READ_HEADERS = [
 export type ReadHeader = (typeof READ_HEADERS)[number];
 
 export interface SocketPlace {
-  /** An IP address; empty: all of this machine. */
+  /** An IP address, or a name of what is called; empty: all addresses of this machine. */
   readonly host: string;
   readonly port: number;
 }
@@ -100,9 +101,12 @@ function socket({ host, port }: SocketPlace): unknown {
 }
 
 function pickerCluster(picker: SocketPlace): unknown {
+  const resolution = isIP(picker.host)
+    ? { type: 'STATIC' }
+    : { type: 'STRICT_DNS', dns_lookup_family: 'V4_PREFERRED' };
   return {
     name: PICKER,
-    type: 'STATIC',
+    ...resolution,
     connect_timeout: '1s',
     load_assignment: {
       cluster_name: PICKER,

@@ -61,7 +61,7 @@ const ASK_AGAIN_MS = 1_000;
 
 /** The configuration of an Envoy for these settings. */
 export function envoyConfigOf(
-  { listenAddress, bindAddress, envoyAdminSocket }: PickerConfig,
+  { listenAddress, bindAddress, pickerAddress, envoyAdminSocket }: PickerConfig,
   { port, adminSocket }: { readonly port: number; readonly adminSocket: string | undefined } = {
     port: bindAddress.port,
     adminSocket: envoyAdminSocket,
@@ -69,7 +69,7 @@ export function envoyConfigOf(
 ): string {
   return envoyBootstrap({
     listen: listenAddress,
-    picker: { host: dialledHost(bindAddress), port },
+    picker: pickerAddress ?? { host: dialledHost(bindAddress), port },
     ...(adminSocket !== undefined && { adminSocket }),
   });
 }
@@ -241,6 +241,8 @@ interface Opened {
 
 /** An Envoy beside this process, and how it is asked. */
 interface Beside {
+  /** Whether there is to be one, which starts last. */
+  readonly isExpected: boolean;
   process: EnvoyProcess | undefined;
   admin: EnvoyAdmin | undefined;
 }
@@ -257,7 +259,11 @@ async function open(
     for (const end of closing.splice(0).toReversed()) await end();
   };
   const { envoyAdminSocket: socket } = config;
-  const envoy: Beside = { process: undefined, admin: socket === undefined ? undefined : envoyAdmin(socket) };
+  const envoy: Beside = {
+    isExpected: config.envoy !== undefined || socket !== undefined,
+    process: undefined,
+    admin: socket === undefined ? undefined : envoyAdmin(socket),
+  };
   const opened: Opened = { admin: () => envoy.admin, close };
   try {
     const pages = await servePagesOf(config, parts, { ending, envoy });
@@ -374,12 +380,18 @@ function readiness(
       problem: () =>
         groups.hasSynced() && slices.hasSynced() ? undefined : 'the first lists are not complete yet',
     },
-    picker.isOfPool()
-      ? { name: 'group', problem: () => (picker.isReady() ? undefined : 'the group is not served') }
-      : {
-          name: 'envoy',
-          problem: () => envoy.process?.problem() ?? envoyProblem(picker.isConnected(), isServing),
-        },
+    ...(picker.isOfPool()
+      ? [{ name: 'group', problem: () => (picker.isReady() ? undefined : 'the group is not served') }]
+      : []),
+    // An Envoy on another machine finds this picker only once it is ready.
+    ...(envoy.isExpected
+      ? [
+          {
+            name: 'envoy',
+            problem: () => envoy.process?.problem() ?? envoyProblem(picker.isConnected(), isServing),
+          },
+        ]
+      : []),
   ];
 }
 

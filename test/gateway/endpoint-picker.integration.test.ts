@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { Agent, type RequestListener, request } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -212,6 +213,39 @@ test('pairs of picker and Envoy are replaced one after the other under load, and
   await Promise.all(clients);
   expect(load.failures).toEqual([]);
 }, 180_000);
+
+test('a picker without an Envoy beside it is ready, and one on another machine finds it by its name', async () => {
+  const bench = await OperatorBench.open(cluster);
+  closing.push(() => bench.close());
+  const [grpcPort, port] = [await findFreePort(), await findFreePort()];
+  const run = gpuRent(
+    ...['endpoint-picker', '--kubeconfig', cluster.kubeconfigPath, '--watch-namespace', bench.namespace],
+    ...['--bind-address', `127.0.0.1:${grpcPort}`, '--metrics-bind-address', '127.0.0.1:0'],
+    ...['--drain-delay', '0s'],
+  );
+  const pages = await until('the picker started', () => logged(run, 'picker started'));
+  expect((await fetch(`${pages['metricsBindAddress']}/readyz`)).status).toBe(200);
+
+  const printed = gpuRent(
+    ...['endpoint-picker', '--print-envoy-config', '--picker-address', `localhost:${grpcPort}`],
+    ...['--listen-address', `127.0.0.1:${port}`],
+  );
+  expect(await printed.exitCode).toBe(0);
+  const folder = await mkdtemp(join(tmpdir(), 'other-envoy-'));
+  closing.push(() => rm(folder, { recursive: true }));
+  await writeFile(join(folder, 'envoy.json'), printed.output());
+  const other = spawn(envoy, ['-c', join(folder, 'envoy.json'), '--use-dynamic-base-id'], {
+    stdio: 'ignore',
+  });
+  closing.push(async () => void other.kill('SIGKILL'));
+  const answer = await until('the other Envoy asks the picker', async () => {
+    const reply = await fetch(`http://127.0.0.1:${port}/${bench.namespace}/none/`).catch(() => undefined);
+    return reply?.status === 404 ? reply.text() : undefined;
+  });
+  expect(answer).toContain('group_not_found');
+  run.child.kill('SIGTERM');
+  expect(await run.exitCode).toBe(0);
+});
 
 test('a binary that is no Envoy is named with its flag', async () => {
   const run = gpuRent(
