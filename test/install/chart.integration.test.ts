@@ -128,6 +128,19 @@ describe.skipIf(!canRun)('the chart', () => {
     expect(rolesOf(await helm.template(['--set=replicas=2']), 'PodDisruptionBudget')).toHaveLength(1);
   });
 
+  /** What an installation prints. */
+  async function notes(values: readonly string[]): Promise<string> {
+    const args = ['install', 'release', CHART, '--namespace', namespace, '--dry-run=client', ...values];
+    const said = await helm.run(args);
+    return said.slice(said.indexOf('NOTES:'));
+  }
+
+  test('F14: notes of a default installation warn of nothing, and say when the operator runs', async () => {
+    const said = await notes([]);
+    expect(said).not.toMatch(/WARNING|NOT CREATED/);
+    expect(said).toContain(`kubectl rollout status -n ${namespace} deployment/release-gpu-rental-operator`);
+  });
+
   describe.each([
     ['ServiceMonitor', 'metrics.serviceMonitor'],
     ['PodMonitor', 'metrics.podMonitor'],
@@ -144,6 +157,15 @@ describe.skipIf(!canRun)('the chart', () => {
       expect(await rendered('alwaysRender')).toBe(1);
       const words = `${path} was asked for, but this cluster does not serve monitoring.coreos.com/v1`;
       await expect(rendered('failIfMissing')).rejects.toThrow(words);
+    });
+
+    test('F14: is named in the notes where it is left out, with what to do', async () => {
+      const said = await notes([`--set=${path}.enabled=true`]);
+      expect(said).toContain(`does not serve monitoring.coreos.com/v1: ${kind}.`);
+      expect(said).toContain('Install the Prometheus operator');
+      expect(
+        await notes([`--set=${path}.enabled=true`, `--set=${path}.renderMode=alwaysRender`]),
+      ).not.toContain('NOT CREATED');
     });
 
     test.each(['skipIfMissing', 'failIfMissing', 'alwaysRender'])(

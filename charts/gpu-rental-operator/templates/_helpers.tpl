@@ -83,6 +83,19 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 {{- end }}
 
+{{/* What was asked for and is left out, since no Prometheus operator is there; empty if nothing is. */}}
+{{- define "gpu-rental-operator.skippedMonitoring" -}}
+{{- if not (.Capabilities.APIVersions.Has "monitoring.coreos.com/v1") }}
+{{- $skipped := list }}
+{{- range $kind, $settings := dict "ServiceMonitor" .Values.metrics.serviceMonitor "PodMonitor" .Values.metrics.podMonitor "PrometheusRule" .Values.prometheusRule }}
+{{- if and $settings.enabled (eq $settings.renderMode "skipIfMissing") }}
+{{- $skipped = append $skipped $kind }}
+{{- end }}
+{{- end }}
+{{- join ", " $skipped }}
+{{- end }}
+{{- end }}
+
 {{/* One way to the metrics, of a ServiceMonitor or PodMonitor. */}}
 {{- define "gpu-rental-operator.metricsEndpoint" -}}
 - port: metrics
