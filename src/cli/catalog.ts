@@ -162,6 +162,12 @@ export const catalog: readonly CatalogGroup[] = [
         load: async () => (await import('./commands/offers.ts')).searchOffers,
       },
       {
+        name: 'list gpus',
+        summary: 'Show the GPU models that are for rent: names, memory, offers, prices, regions.',
+        aliases: ['list gpu', 'show gpus'],
+        load: async () => (await import('./commands/gpus.ts')).listGpus,
+      },
+      {
         name: 'create instance',
         summary: 'Rent an offer as a machine.',
         load: async () => (await import('./commands/instances.ts')).createInstance,

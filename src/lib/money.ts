@@ -26,6 +26,11 @@ export function formatDollars(amount: MicroDollars): string {
   return `${sign}${Math.floor(whole / 1_000_000)}.${fraction}`;
 }
 
+/** A price of an hour in an account of dollars, in four digits at most: `0.3442`. */
+export function formatHourlyPrice(price: MicroDollars): string {
+  return formatDollars(Math.round(price / 100) * 100);
+}
+
 /** What a machine at this hourly price costs over a span, rounded to whole micro-dollars. */
 export function costOver(pricePerHour: MicroDollars, milliseconds: number): MicroDollars {
   return Math.round((pricePerHour * milliseconds) / 3_600_000);

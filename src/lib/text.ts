@@ -39,6 +39,12 @@ export function nearest(
   return best && best.distance <= maxDistance(best.name) ? best.name : undefined;
 }
 
+/** Of names whose spaces, signs and letter case people do not remember: one that differs in these alone, else the nearest. */
+export function nearestName(typed: string, names: readonly string[]): string | undefined {
+  const plain = (name: string): string => name.toLowerCase().replaceAll(/[^\p{Letter}\p{Number}]/gu, '');
+  return names.find((name) => plain(name) === plain(typed)) ?? nearest(typed, names);
+}
+
 /** Minimum number of characters added, removed or replaced (Levenshtein). */
 function editDistance(left: string, right: string): number {
   let previous = Array.from({ length: right.length + 1 }, (_, at) => at);

@@ -12,9 +12,9 @@ import { parseId, parseIds, requestTimeout, textOption } from '../options/option
 import { RENT_OPTIONS, rentRequest } from '../options/rent-options.ts';
 import {
   ageText,
-  dollarText,
   exactDollars,
   gigabytes,
+  hourlyText,
   inDollars,
   parseAmount,
   timeText,
@@ -329,7 +329,7 @@ function listedInstance(listed: readonly Instance[], id: string): Instance {
 
 function question(selected: readonly Instance[]): string {
   const names = selected.map(({ id, gpuName, pricePerHour }) => {
-    const price = dollarText(inDollars(pricePerHour));
+    const price = hourlyText(inDollars(pricePerHour));
     return `${id}${gpuName ? ` (${printableLine(gpuName)}${price ? `, ${price}/h` : ''})` : ''}`;
   });
   return `Destroy ${names.join(', ')} with everything on ${selected.length === 1 ? 'it' : 'them'}?`;
@@ -362,7 +362,7 @@ const columns = (now: number): View<InstanceRow>['columns'] => [
   { header: 'Status', text: ({ actualStatus }) => actualStatus ?? 'provisioning' },
   { header: 'GPU', text: ({ gpuName }) => gpuName },
   { header: 'Count', text: ({ gpuCount }) => text(gpuCount) },
-  { header: '$/h', text: ({ pricePerHour }) => dollarText(pricePerHour) },
+  { header: '$/h', text: ({ pricePerHour }) => hourlyText(pricePerHour) },
   {
     header: 'SSH',
     text: ({ sshHost, sshPort }) => (sshHost && sshPort ? `${sshHost}:${sshPort}` : undefined),
@@ -372,7 +372,7 @@ const columns = (now: number): View<InstanceRow>['columns'] => [
   { header: 'Intended', text: ({ intendedStatus }) => intendedStatus, wide: true },
   { header: 'Image', text: ({ image }) => image, wide: true },
   { header: 'Disk', text: ({ diskGB }) => (diskGB === undefined ? undefined : `${diskGB}G`), wide: true },
-  { header: 'Storage $/h', text: ({ storagePricePerHour }) => dollarText(storagePricePerHour), wide: true },
+  { header: 'Storage $/h', text: ({ storagePricePerHour }) => hourlyText(storagePricePerHour), wide: true },
   { header: 'Memory', text: ({ gpuMemoryMB }) => gigabytes(gpuMemoryMB), wide: true },
   { header: 'Machine', text: ({ machineId }) => text(machineId), wide: true },
   { header: 'Host', text: ({ hostId }) => text(hostId), wide: true },

@@ -1,8 +1,8 @@
-import type { Offer } from '../../marketplace/offers/offers.ts';
+import type { Offer, OfferFilter, OffersResource } from '../../marketplace/offers/offers.ts';
 import type { Command } from '../command.ts';
 import { pricingOf, SEARCH_OPTIONS, searchWords } from '../options/offer-query.ts';
 import { numberOption } from '../options/option-values.ts';
-import { ageText, dollarText, gigabytes, inDollars } from '../output/amounts.ts';
+import { ageText, gigabytes, hourlyText, inDollars } from '../output/amounts.ts';
 import { createOutput, type View } from '../output/output.ts';
 import { withMarketplace } from '../sessions/marketplace-session.ts';
 
@@ -32,11 +32,37 @@ export const searchOffers: Command = {
     const words = await searchWords(input, USUAL_DEFAULTS, 'score-');
     const storageGB = numberOption(input.options, '--storage', { min: 0 }) ?? 5;
     const query = { ...words, pricing: pricingOf(input), storageGB };
-    const offers = await withMarketplace(input, context, ({ client }) => client.offers.search(query));
+    const { offers, help } = await withMarketplace(input, context, async ({ client: { offers: market } }) => {
+      const found = await market.search(query);
+      return { offers: found, help: found.length === 0 ? await namesMeant(query.filters, market) : [] };
+    });
     await createOutput(input, context).rows(offerView, offers.map(offerRow));
+    for (const line of help) context.stderr.write(`${line}\n`);
     return 0;
   },
 };
+
+/** Of names that no GPU has, those that were probably meant; costs one more search if names were given. */
+async function namesMeant(
+  filters: readonly OfferFilter[],
+  market: Pick<OffersResource, 'search'>,
+): Promise<readonly string[]> {
+  const asked = filters
+    .filter(({ field, operator }) => field === 'gpu_name' && (operator === 'eq' || operator === 'in'))
+    .flatMap(({ value }) => value)
+    .filter((value) => typeof value === 'string');
+  if (asked.length === 0) return [];
+  const { ALL_OFFERS } = await import('./gpus.ts');
+  const { nearestName } = await import('../../lib/text.ts');
+  const known = [...new Set((await market.search(ALL_OFFERS)).flatMap(({ gpuName }) => gpuName ?? []))];
+  return asked
+    .filter((name) => !known.includes(name))
+    .map((name) => {
+      const meant = nearestName(name, known);
+      const question = meant === undefined ? '' : ` Did you mean '${meant}'?`;
+      return `No offer has the GPU ${name}.${question} gpu-rent list gpus shows all names.`;
+    });
+}
 
 /** An offer as JSON shows it: prices in dollars, memory in MB. */
 export function offerRow(offer: Offer) {
@@ -53,8 +79,8 @@ const columns: View<OfferRow>['columns'] = [
   { header: 'GPU', text: ({ gpuName }) => gpuName },
   { header: 'Count', text: ({ gpuCount }) => text(gpuCount) },
   { header: 'Memory', text: ({ gpuMemoryMB }) => gigabytes(gpuMemoryMB) },
-  { header: '$/h', text: ({ pricePerHour }) => dollarText(pricePerHour) },
-  { header: 'Min bid', text: ({ minBid }) => dollarText(minBid), wide: true },
+  { header: '$/h', text: ({ pricePerHour }) => hourlyText(pricePerHour) },
+  { header: 'Min bid', text: ({ minBid }) => hourlyText(minBid), wide: true },
   {
     header: 'Reliability',
     text: (row) => (row.reliability === undefined ? undefined : `${(row.reliability * 100).toFixed(1)}%`),

@@ -15,7 +15,7 @@ import { getObject, listAccounts, listInstances, operatorTimes } from '../object
 import { requireIdentity } from '../objects/identity-secret.ts';
 import { parseObject } from '../objects/object-name.ts';
 import { parseTime, textOption } from '../options/option-values.ts';
-import { ageText, dollarText, inDollars, timeText } from '../output/amounts.ts';
+import { ageText, hourlyText, inDollars, timeText } from '../output/amounts.ts';
 import { createOutput, type View } from '../output/output.ts';
 import { accountTarget } from '../sessions/account-access.ts';
 import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';
@@ -30,7 +30,7 @@ const view = (now: number): View<OrphanRow> => ({
     { header: 'Verdict', text: ({ verdict }) => verdict },
     { header: 'Status', text: ({ status }) => status ?? 'provisioning' },
     { header: 'GPU', text: ({ gpu }) => gpu },
-    { header: '$/h', text: ({ pricePerHour }) => dollarText(pricePerHour) },
+    { header: '$/h', text: ({ pricePerHour }) => hourlyText(pricePerHour) },
     { header: 'Age', text: ({ since }) => (since ? ageText(now - Date.parse(since)) : undefined) },
     { header: 'What', text: ({ what }) => what },
     { header: 'Object uid', text: ({ objectUid }) => objectUid, wide: true },

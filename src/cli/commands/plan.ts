@@ -2,7 +2,7 @@ import { type ReasonEntry, reasons } from '../../api/v1alpha1/reasons.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
 import { CommandError, EXIT, usageError } from '../failures/command-error.ts';
 import { listOption } from '../options/option-values.ts';
-import { dollarText } from '../output/amounts.ts';
+import { dollarText, hourlyText } from '../output/amounts.ts';
 import { createOutput, createProgress, formatTable, printable } from '../output/output.ts';
 import type { Candidate } from '../plan/candidates.ts';
 import { type ClusterView, clusterViews } from '../plan/cluster-view.ts';
@@ -97,7 +97,7 @@ export function planText({
 }: Plan): string {
   const head = rents
     ? `${object} would rent offer ${rents.offer}: ${rents.count ?? ''} × ${rents.gpu ?? 'GPU'}, ${rents.region ?? 'somewhere'}, ` +
-      `${dollarText(rents.pricePerHour) ?? 'unknown price'}/h, ${dollarText(perDay) ?? 'unknown'}/day (alternative ${(alternative ?? 0) + 1} of spec.offers)`
+      `${hourlyText(rents.pricePerHour) ?? 'unknown price'}/h, ${dollarText(perDay) ?? 'unknown'}/day (alternative ${(alternative ?? 0) + 1} of spec.offers)`
     : `${object} would rent nothing: ${reason ? inWords(reason, detail) : 'no reason is known.'}`;
   const softer = without.slice(0, 6).map(({ name, count }) => `  ${count} offers without ${name}\n`);
   const table = formatTable<Candidate>(
@@ -105,7 +105,7 @@ export function planText({
       { header: 'Offer', text: ({ offer }) => offer },
       { header: 'GPU', text: ({ gpu }) => gpu },
       { header: 'Count', text: ({ count }) => (count === undefined ? undefined : String(count)) },
-      { header: '$/h', text: ({ pricePerHour }) => dollarText(pricePerHour) },
+      { header: '$/h', text: ({ pricePerHour }) => hourlyText(pricePerHour) },
       { header: 'Region', text: ({ region }) => region },
       { header: 'Result', text: ({ verdict, why }) => (verdict === 'rented' ? 'rented' : `lost: ${why}`) },
     ],

@@ -16,6 +16,11 @@ export function dollarText(dollars: number | undefined): string | undefined {
   return `${sign}$${amount.toFixed(amount !== 0 && amount < 0.1 ? 4 : 2)}`;
 }
 
+/** A price of an hour in dollars for people, in four digits: `$0.2997`, since offers differ in the third. */
+export function hourlyText(dollars: number | undefined): string | undefined {
+  return dollars === undefined ? undefined : `${dollars < 0 ? '-' : ''}$${Math.abs(dollars).toFixed(4)}`;
+}
+
 /** Micro-dollars for people, with every digit that they have. */
 export function exactDollars(amount: MicroDollars): string {
   return `$${formatDollars(amount)}`;

@@ -4,6 +4,7 @@ import {
   type ChoiceInput,
   chooseOffer,
   type Exclusions,
+  helpFor,
   offerChecks,
   totalPrice,
   wouldMatchWithout,
@@ -41,9 +42,10 @@ export function judgeOffers(
   return { choice, candidates: candidates.map(({ candidate }) => candidate) };
 }
 
-/** How many offers would do with each single requirement dropped. */
-export function softened(alternative: Alternative, offers: readonly Offer[]) {
-  return wouldMatchWithout({ ...alternative, offers });
+/** What would help where nothing matches: in words, and how many offers would do with each single requirement dropped. */
+export function whatWouldHelp(alternative: Alternative, offers: readonly Offer[]) {
+  const input = { ...alternative, offers };
+  return { help: helpFor(input), without: wouldMatchWithout(input) };
 }
 
 interface Judged {

@@ -134,13 +134,15 @@ async function losers(alternative: Alternative, means: Means): Promise<readonly 
 }
 
 async function whyNone(alternative: Alternative, means: Means, show: number) {
-  const { judgeOffers, softened } = await import('../plan/candidates.ts');
+  const { judgeOffers, whatWouldHelp } = await import('../plan/candidates.ts');
   const offers = await search(alternative, 'broad', means);
   const { choice, candidates } = judgeOffers(alternative, offers);
+  const { help, without } = whatWouldHelp(alternative, offers);
   return {
     candidates: candidates.slice(0, show),
     reason: choice.type === 'none' ? choice.reason : 'NoOffers',
-    without: softened(alternative, offers),
+    detail: help.length === 0 ? undefined : help.join(' '),
+    without,
   };
 }
 

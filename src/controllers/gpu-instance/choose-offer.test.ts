@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { offer, spec } from '../../../test/builders/observed.ts';
-import { type ChoiceInput, chooseOffer, offerQuery, wouldMatchWithout } from './offers.ts';
+import { type ChoiceInput, chooseOffer, helpFor, offerQuery, wouldMatchWithout } from './offers.ts';
 
 type Requirements = ChoiceInput['requirements'];
 
@@ -213,5 +213,40 @@ test('the search asks for exactly what is checked, in the order wanted', () => {
     pricing: 'on-demand',
     limit: 200,
     storageGB: 32,
+  });
+});
+
+describe('where no offer will do, help is', () => {
+  const dear = offer({ id: '1', pricePerHour: 1_951_240 });
+  const cheaper = offer({ id: '2', pricePerHour: 1_200_049 });
+  const small = offer({ id: '3', pricePerHour: 100_000, gpuCount: 8 });
+
+  test('the price of the cheapest that lacks nothing else, in four digits, and the limit', () => {
+    expect(helpFor(input({ maxPricePerHour: '0.05' }, [dear, cheaper, small]))).toEqual([
+      'The cheapest costs $1.20/h; the limit is $0.05.',
+    ]);
+    expect(helpFor(input({ maxPricePerHour: '0.05' }, [dear]))).toEqual([
+      'The cheapest costs $1.9512/h; the limit is $0.05.',
+    ]);
+  });
+
+  test("measured by the account's limit where that is lower", () => {
+    expect(helpFor(input({}, [cheaper], { limits: { maxPricePerHour: 300_000 } }))).toEqual([
+      'The cheapest costs $1.20/h; the limit is $0.30.',
+    ]);
+  });
+
+  test('the name that was meant, for each that no offer has', () => {
+    const offers = ['RTX 4090', 'RTX 3090', 'H100 SXM'].map((gpuName) => offer({ gpuName }));
+    expect(helpFor(input({ gpuNames: ['rtx4090', 'H100_SXM', 'RTX 3090', 'Voodoo'] }, offers))).toEqual([
+      'No offer has the GPU rtx4090; did you mean RTX 4090?',
+      'No offer has the GPU H100_SXM; did you mean H100 SXM?',
+      'No offer has the GPU Voodoo.',
+    ]);
+  });
+
+  test('nothing where no offer is known, or another requirement is in the way', () => {
+    expect(helpFor(input({ gpuNames: ['H100'] }, []))).toEqual([]);
+    expect(helpFor(input({ gpuCount: 2, maxPricePerHour: '0.05' }, [dear]))).toEqual([]);
   });
 });

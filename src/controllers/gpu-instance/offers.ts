@@ -8,7 +8,8 @@ import {
   machineRequirements,
   type Requirement,
 } from '../../api/v1alpha1/requirements.ts';
-import { formatDollars, type MicroDollars, parseDollars } from '../../lib/money.ts';
+import { formatDollars, formatHourlyPrice, type MicroDollars, parseDollars } from '../../lib/money.ts';
+import { nearestName } from '../../lib/text.ts';
 import { compareIds } from '../../marketplace/ids.ts';
 import type { Offer, OfferQuery, OfferFilter as QueryFilter } from '../../marketplace/offers/offers.ts';
 
@@ -73,6 +74,33 @@ export function wouldMatchWithout(
     })
     .filter(({ count }) => count > 0)
     .sort((left, right) => right.count - left.count || (left.name < right.name ? -1 : 1));
+}
+
+/**
+ * What would help where none of these offers will do, in sentences: the price of the cheapest that lacks nothing else, and
+ * for names that no GPU has those that were probably meant.
+ */
+export function helpFor(input: ChoiceInput): readonly string[] {
+  const { requirements, limits, offers } = input;
+  const others = offerChecks(requirements, input).filter(({ kind }) => kind !== 'price');
+  const prices = offers.flatMap((offer) =>
+    passes(others, offer) ? (totalPrice(offer, requirements) ?? []) : [],
+  );
+  const cap = priceCap(requirements, limits);
+  const isAboveLimit = cap !== undefined && prices.length > 0 && Math.min(...prices) > cap;
+  const names = [...new Set(offers.flatMap(({ gpuName }) => gpuName ?? []))];
+  const unknown = (requirements.gpuNames ?? []).filter((name) => names.length > 0 && !names.includes(name));
+  return [
+    ...unknown.map((name) => {
+      const meant = nearestName(name, names);
+      return `No offer has the GPU ${name}${meant === undefined ? '.' : `; did you mean ${meant}?`}`;
+    }),
+    ...(isAboveLimit
+      ? [
+          `The cheapest costs $${formatHourlyPrice(Math.min(...prices))}/h; the limit is $${formatHourlyPrice(cap)}.`,
+        ]
+      : []),
+  ];
 }
 
 function passes(checks: readonly OfferCheck[], offer: Offer): boolean {

@@ -7,6 +7,7 @@ export {
   chooseOffer,
   type Exclusions,
   hasPriceRule,
+  helpFor,
   offerChecks,
   offerQuery,
   totalPrice,

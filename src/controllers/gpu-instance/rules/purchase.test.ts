@@ -234,7 +234,7 @@ describe('where nothing matches', () => {
       { rule: 'purchase', phase: 'Pending', says: 'NoOffers', afterMs: 5000 },
     ],
     [
-      'at most six requirements are named, the most helpful first',
+      'at most three requirements are named, the most helpful first',
       {
         spec: { offers: [STRICT] },
         observed: {
@@ -251,6 +251,20 @@ describe('where nothing matches', () => {
         observed: {
           offers: new Map([[0, { type: 'found', offers: [] }]]),
           broadOffers: { type: 'found', offers: [{ ...FITS, gpuName: 'RTX 4090', region: 'Utah, US' }] },
+        },
+      },
+      { rule: 'purchase', phase: 'Pending', says: 'NoOffers', afterMs: 5000 },
+    ],
+    [
+      'a name that no GPU has is answered with the one that was meant',
+      {
+        spec: { offers: [{ maxPricePerHour: '1.00', gpuNames: ['rtx4090'] }] },
+        observed: {
+          offers: new Map([[0, { type: 'found', offers: [] }]]),
+          broadOffers: {
+            type: 'found',
+            offers: [offer({ gpuName: 'RTX 3090' }), offer({ id: '2', gpuName: 'RTX 4090' })],
+          },
         },
       },
       { rule: 'purchase', phase: 'Pending', says: 'NoOffers', afterMs: 5000 },

@@ -13,6 +13,7 @@ import {
   chooseOffer,
   type Exclusions,
   hasPriceRule,
+  helpFor,
   offerQuery,
   wouldMatchWithout,
 } from '../offers.ts';
@@ -143,15 +144,19 @@ function explain(facts: Facts, stage: Unrented, account: AccountFacts): Step {
 function nothingMatches(facts: Facts, stage: Unrented, input: ChoiceInput): Decision {
   const choice = chooseOffer({ ...input, excluded: NOTHING_EXCLUDED });
   if (choice.type !== 'none') return allTaken(facts, stage);
-  const without = wouldMatchWithout(input).slice(0, 6);
+  const without = wouldMatchWithout(input).slice(0, MAX_WITHOUT);
   const counts = without.map(({ name, count }) => `${count} without ${name}`).join(', ');
-  const detail =
+  const outlook =
     counts === ''
-      ? 'No offer matches, and none would with any single requirement dropped.'
-      : `No offer matches; dropping one requirement would leave: ${counts}.`;
+      ? 'None would with any single requirement dropped.'
+      : `Dropping one requirement would leave: ${counts}.`;
+  const detail = ['No offer matches.', ...helpFor(input), outlook].join(' ');
   const explained = { reason: choice.reason, detail };
   return { ...backOff(facts, stage, explained, NOTHING_MAX_MS), explained };
 }
+
+/** More of them hide what helps most. */
+const MAX_WITHOUT = 3;
 
 function allTaken(facts: Facts, stage: Unrented): Decision {
   const detail = 'Every offer that matches is taken by others or avoided for now.';
