@@ -275,16 +275,18 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
     fix: ' kind: MarketplaceAccount\n metadata:\n   annotations:\n+    gpurental.dev/confirm-rollback: "2026-11-25T10:00:00Z"   # a new value each time',
   },
   NoOffers: {
-    example: 'No offers match. 24 would match with a higher maxPricePerHour (now 0.05; cheapest 1.95).',
+    example:
+      'No offer matches. No offer has the GPU rtx4090; did you mean RTX 4090? Dropping one requirement would leave: 503 without gpuNames rtx4090.',
     causes: [
-      ['The GPU name is not spelled as the marketplace spells it', 'gpu-rent search offers --limit 20'],
+      ['The GPU name is not spelled as the marketplace spells it', 'gpu-rent list gpus'],
       ['One requirement excludes everything; the message counts each', 'gpu-rent plan -f FILE'],
       ['Hosts that match are avoided after failures', 'gpu-rent avoid list'],
     ],
     fix: ' spec:\n   offers:\n-    - gpuNames: [rtx4090]\n+    - gpuNames: [RTX 4090, RTX 3090]',
   },
   NoOfferWithinPrice: {
-    example: '12 offers match, and each costs more than maxPricePerHour 0.05; the cheapest costs 0.31.',
+    example:
+      'No offer matches. The cheapest costs $0.3102/h; the limit is $0.05. Dropping one requirement would leave: 12 without maxPricePerHour 0.05.',
     causes: [
       ['The limit of the object is below the market', 'gpu-rent plan -f FILE'],
       [
