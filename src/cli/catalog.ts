@@ -115,6 +115,16 @@ export const catalog: readonly CatalogGroup[] = [
         load: async () => (await import('./commands/cp.ts')).cpCommand,
       },
       {
+        name: 'port-forward',
+        summary: 'Lead ports of this machine to ports of a rented one.',
+        load: async () => (await import('./commands/port-forward.ts')).portForwardCommand,
+      },
+      {
+        name: 'ssh-config',
+        summary: 'Write the hosts that ssh, scp, rsync and editors need.',
+        load: async () => (await import('./commands/ssh-config.ts')).sshConfigCommand,
+      },
+      {
         name: 'orphans',
         summary: 'Show machines that bill and that no object claims.',
         load: async () => (await import('./commands/orphans.ts')).orphansCommand,

@@ -5,11 +5,11 @@ import type { Transport } from '../../lib/transport.ts';
 import { readBody } from '../../marketplace/http/reply-body.ts';
 import type { LogQuery } from '../../marketplace/instances/instances.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
-import { failed, timedOut, usageError } from '../failures/command-error.ts';
+import { failed, Interrupted, timedOut, usageError } from '../failures/command-error.ts';
 import { accountOf, getObject } from '../objects/cluster-objects.ts';
 import { parseTarget } from '../objects/object-name.ts';
-import { numberOption, switchOption, textOption } from '../options/option-values.ts';
-import { createOutput, createProgress, printable } from '../output/output.ts';
+import { numberOption, parseTime, switchOption, textOption } from '../options/option-values.ts';
+import { createOutput, createProgress, printable, printableLine } from '../output/output.ts';
 import { accountTarget } from '../sessions/account-access.ts';
 import { withCluster } from '../sessions/cluster-session.ts';
 import {
@@ -25,8 +25,11 @@ const MAX_BYTES = 64 * 1024 * 1024;
 
 /** Shows the log of a machine's container. */
 export const logsCommand: Command = {
+  description:
+    'With --follow it goes on until Ctrl-C: the marketplace has no stream, so the last lines are asked for every 5 s, and those that are new are shown. The log of an object goes on with its next machine if the present one is replaced.',
   examples: [
     'gpu-rent logs gpui/trainer --tail 100',
+    'gpu-rent logs gpui/trainer --follow',
     'gpu-rent logs 4711 --daemon',
     'gpu-rent logs gpui/trainer --filter error',
   ],
@@ -35,9 +38,12 @@ export const logsCommand: Command = {
     { flags: '--tail <lines>', description: 'Only the last lines.' },
     { flags: '--filter <text>', description: 'Only lines that hold this.' },
     { flags: '--daemon', description: "The host's own log about the container." },
+    { flags: '-f, --follow', description: 'Go on with new lines until Ctrl-C.' },
+    { flags: '--interval <time>', description: 'How often --follow looks. Default: 5s.' },
   ],
   optionSets: ['report', 'cluster', 'marketplace'],
   async run(input, context) {
+    if (switchOption(input.options, '--follow')) return follow(input, context);
     const { id, target } = await machineOf(input.args[0] ?? '', input, context);
     const progress = createProgress(context);
     const text = await withMarketplaceAt(target, { input, context }, async (session) => {
@@ -49,6 +55,67 @@ export const logsCommand: Command = {
     return 0;
   },
 };
+
+/** More than a container writes in one interval; what it writes beyond is reported as missing. */
+const FOLLOWED_LINES = 1_000;
+const FIRST_LINES = 20;
+
+/** Shows new lines until a signal ends it: resolves to its exit code. Rejects if the first look fails. */
+async function follow(input: CommandInput, context: CommandContext): Promise<number> {
+  const [text = ''] = input.args;
+  if (input.options.output !== undefined) throw usageError('--follow writes text: leave -o out.');
+  const intervalMs = parseTime(textOption(input.options, '--interval') ?? '5s', '--interval');
+  const first = numberOption(input.options, '--tail', { min: 0, whole: true }) ?? FIRST_LINES;
+  const query = { ...queryOf(input), tailLines: FOLLOWED_LINES };
+  let seen: { readonly id: string; readonly lines: readonly string[] } | undefined;
+  const poll = async (): Promise<void> => {
+    const { id, target } = await machineOf(text, input, context);
+    const log = await withMarketplaceAt(target, { input, context }, (session) =>
+      readLog(session, { id, query }, context),
+    );
+    const lines = log.split('\n').filter((line, at, all) => line !== '' || at < all.length - 1);
+    if (seen && seen.id !== id) context.stderr.write(`${printable(text)} runs on machine ${id} now.\n`);
+    const known = seen?.id === id ? seen.lines : undefined;
+    const { added, isCut } = known
+      ? linesAfter(known, lines)
+      : { added: first === 0 ? [] : lines.slice(-first), isCut: false };
+    if (isCut) context.stderr.write('More lines were written than could be read; some are missing here.\n');
+    for (const line of added) context.stdout.write(`${context.stdout.isTTY ? printableLine(line) : line}\n`);
+    seen = { id, lines };
+  };
+  await poll();
+  let problem = '';
+  try {
+    for (;;) {
+      await sleep(systemClock, intervalMs, context.signal);
+      const now = await poll().then(
+        () => '',
+        (error: Error) => (context.signal.aborted ? '' : error.message),
+      );
+      if (now !== '' && now !== problem) context.stderr.write(`${printableLine(now)}\n`);
+      problem = now;
+    }
+  } catch (error) {
+    if (context.signal.reason instanceof Interrupted) return context.signal.reason.exitCode;
+    throw error;
+  }
+}
+
+/**
+ * Of the last lines of a log those that came after the ones that were read before. `isCut`: none of those is among them,
+ * so that some in between may be missing.
+ */
+export function linesAfter(
+  before: readonly string[],
+  now: readonly string[],
+): { readonly added: readonly string[]; readonly isCut: boolean } {
+  if (before.length === 0) return { added: now, isCut: false };
+  for (let overlap = Math.min(before.length, now.length); overlap > 0; overlap -= 1) {
+    const tail = before.slice(-overlap);
+    if (tail.every((line, at) => line === now[at])) return { added: now.slice(overlap), isCut: false };
+  }
+  return { added: now, isCut: now.length > 0 };
+}
 
 function queryOf({ options }: CommandInput): LogQuery {
   const tailLines = numberOption(options, '--tail', { min: 0, whole: true });

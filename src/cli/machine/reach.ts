@@ -48,8 +48,13 @@ export async function reachMachine(text: string, { input, context }: Asked): Pro
             throw usageError(`${text}: only a GpuInstance has a shell.`, 'Write gpui/name.');
           return addressOfObject(await getObject<GpuInstance>(cluster, gpuInstanceResource, target.name));
         });
-  if (/^[A-Za-z0-9][A-Za-z0-9.:-]*$/.test(address.host)) return address;
+  if (isSafeHost(address.host)) return address;
   throw failed(`"${address.host}" is not a host that ssh may be given.`);
+}
+
+/** Whether ssh takes it for a host, and for nothing else: the marketplace says it. */
+export function isSafeHost(host: string): boolean {
+  return /^[A-Za-z0-9][A-Za-z0-9.:-]*$/.test(host);
 }
 
 /** Where an object's machine answers SSH. Throws if it does not answer now. */

@@ -138,15 +138,21 @@ function showResult(ctx: RouteContext): Reply {
   return { type: 'text', status: 200, contentType: 'text/plain', body: `${lines.join('\n')}\n` };
 }
 
+const MINUTE_MS = 60_000;
+const MAX_LOG_MINUTES = 10_000;
+
 function logLines(ctx: RouteContext, contract: Contract): readonly string[] {
   const at = (time: number): string => new Date(time).toISOString();
-  const lines = [
-    `${at(contract.createdAt)} creating container C.${contract.id} from ${contract.image}`,
-    `${at(contract.statusSince)} state ${contract.actualStatus ?? 'provisioning'}`,
-  ];
-  if (contract.onstart)
-    lines.push(`${at(contract.statusSince)} running onstart (${contract.onstart.length} characters)`);
-  if (contract.actualStatus === 'running') lines.push(`${at(ctx.now)} simulated container is up`);
+  const { id, image, createdAt, statusSince, actualStatus, onstart } = contract;
+  const lines = [`${at(createdAt)} creating container C.${id} from ${image}`];
+  if (actualStatus === 'running') {
+    if (onstart) lines.push(`${at(statusSince)} running onstart (${onstart.length} characters)`);
+    lines.push(`${at(statusSince)} simulated container is up`);
+    // As a program writes: a line a minute, which stays.
+    const minutes = Math.floor((ctx.now - statusSince) / MINUTE_MS);
+    for (let minute = Math.max(1, minutes - MAX_LOG_MINUTES); minute <= minutes; minute += 1)
+      lines.push(`${at(statusSince + minute * MINUTE_MS)} minute ${minute}`);
+  } else lines.push(`${at(statusSince)} state ${actualStatus ?? 'provisioning'}`);
   const filter = ctx.query.get('filter');
   const shown = filter ? lines.filter((line) => line.includes(filter)) : lines;
   const tail = Number(ctx.query.get('tail') ?? Number.NaN);

@@ -1,0 +1,167 @@
+import { rename, writeFile } from 'node:fs/promises';
+import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
+import { gpuInstanceResource } from '../../api/v1alpha1/names.ts';
+import type { Command } from '../command.ts';
+import { EXIT, failed } from '../failures/command-error.ts';
+import {
+  type Asked,
+  addressOfObject,
+  configValue,
+  isSafeHost,
+  loginTo,
+  type MachineAddress,
+  SSH_OPTIONS,
+} from '../machine/reach.ts';
+import { makeFolder } from '../make-folder.ts';
+import { getObject } from '../objects/cluster-objects.ts';
+import { parseObject } from '../objects/object-name.ts';
+import { textOption } from '../options/option-values.ts';
+import { createOutput } from '../output/output.ts';
+import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';
+
+/** Writes what ssh, scp, rsync, VS Code and JetBrains need to reach machines by name. */
+export const sshConfigCommand: Command = {
+  description:
+    'Prints a Host entry for each machine that answers SSH: NAME.NAMESPACE, and NAME too for those of the namespace. --write puts them into a file of their own, ~/.ssh/gpu-rent.config unless named, and replaces what it held; your ~/.ssh/config stays as it is and needs one line at its top: Include gpu-rent.config. A machine that was replaced has another address: run the command again.',
+  examples: [
+    'gpu-rent ssh-config --write',
+    'gpu-rent ssh-config gpui/trainer --identity ~/.ssh/gpu',
+    'gpu-rent ssh-config -A -l job=sweep --write ./machines.config',
+  ],
+  args: [{ name: '[object...]', description: 'gpui/name; all of the namespace if left out.' }],
+  options: [
+    ...SSH_OPTIONS,
+    { flags: '-l, --selector <labels>', description: 'Those with these labels, e.g. job=sweep.' },
+    { flags: '--write [file]', description: 'Write the file. Default: ~/.ssh/gpu-rent.config.' },
+  ],
+  optionSets: ['report', 'cluster'],
+  async run(input, context) {
+    const asked = { input, context };
+    const names = input.args.map((text) => parseObject(text, gpuInstanceResource).name);
+    const { objects, namespace } = await withCluster(input, context, async (cluster) => ({
+      objects: await chosen(cluster, names, textOption(input.options, '--selector')),
+      namespace: cluster.namespace,
+    }));
+    const hosts = await hostsOf(objects, { asked, isNamed: names.length > 0, namespace });
+    const text = configText(hosts);
+    const { write } = input.options;
+    const output = createOutput(input, context);
+    if (write === undefined || write === false) {
+      await output.value(hosts, text);
+      return EXIT.ok;
+    }
+    const file = typeof write === 'string' ? write : `${await sshFolder(asked)}/${FILE}`;
+    await replaceFile(file, text);
+    const reached = hosts.filter(({ problem }) => problem === undefined).length;
+    const include = typeof write === 'string' ? file : FILE;
+    const hint = `ssh, scp, rsync and editors find them with this line at the top of ~/.ssh/config: Include ${include}`;
+    await output.value({ file, hosts }, `${reached} of ${hosts.length} machines are in ${file}.\n${hint}`);
+    return EXIT.ok;
+  },
+};
+
+const FILE = 'gpu-rent.config';
+
+/** An object as the file has it. */
+interface SshHost {
+  readonly names: readonly string[];
+  readonly machine: MachineAddress | undefined;
+  readonly user: string;
+  readonly identity: string | undefined;
+  readonly knownHosts: string | undefined;
+  /** Why it cannot be reached. */
+  readonly problem: string | undefined;
+}
+
+/** The named ones; all of the namespace, or of the cluster, if none is named. Rejects where a named one does not exist. */
+async function chosen(
+  cluster: ClusterSession,
+  names: readonly string[],
+  labelSelector: string | undefined,
+): Promise<readonly GpuInstance[]> {
+  if (names.length > 0)
+    return Promise.all(names.map((name) => getObject<GpuInstance>(cluster, gpuInstanceResource, name)));
+  const { kube, scope } = cluster;
+  const { items } = await kube.list<GpuInstance>(gpuInstanceResource, {
+    namespace: scope,
+    ...(labelSelector !== undefined && { labelSelector }),
+  });
+  return items;
+}
+
+interface Hosts {
+  readonly asked: Asked;
+  /** Then one without a machine is a failure. */
+  readonly isNamed: boolean;
+  readonly namespace: string;
+}
+
+function hostsOf(
+  objects: readonly GpuInstance[],
+  { asked, isNamed, namespace: own }: Hosts,
+): Promise<readonly SshHost[]> {
+  return Promise.all(
+    objects.map(async (object) => {
+      const { name, namespace = own } = object.metadata;
+      const names = [`${name}.${namespace}`, ...(namespace === own ? [name] : [])];
+      const found = addressOf(object);
+      if (found instanceof Error && isNamed) throw found;
+      const machine = found instanceof Error ? undefined : found;
+      const login = await loginTo(machine ?? { keyName: name }, asked);
+      return {
+        ...{ names, machine, user: login.user, identity: login.identity },
+        knownHosts: machine && login.knownHosts,
+        problem: found instanceof Error ? found.message : undefined,
+      };
+    }),
+  );
+}
+
+/** Undefined is never returned: where it answers, or why it does not. */
+function addressOf(object: GpuInstance): MachineAddress | Error {
+  try {
+    const address = addressOfObject(object);
+    return isSafeHost(address.host) ? address : failed(`"${address.host}" is no host that ssh may be given.`);
+  } catch (error) {
+    return error as Error;
+  }
+}
+
+/** The file: an entry for each machine, a comment for each object without one. */
+export function configText(hosts: readonly SshHost[]): string {
+  const entries = hosts.map(({ names, machine, user, identity, knownHosts, problem }) => {
+    if (!machine || knownHosts === undefined)
+      return `# ${names[0]}: ${(problem ?? '').replaceAll(/\s+/g, ' ')}`;
+    return [
+      `Host ${names.join(' ')}`,
+      `  HostName ${machine.host}`,
+      `  Port ${machine.port}`,
+      `  User ${user}`,
+      ...(identity === undefined ? [] : [`  IdentityFile ${configValue(identity)}`, '  IdentitiesOnly yes']),
+      `  UserKnownHostsFile ${configValue(knownHosts)}`,
+      '  StrictHostKeyChecking accept-new',
+      '  ServerAliveInterval 15',
+      '  ServerAliveCountMax 3',
+    ].join('\n');
+  });
+  return ['# Written by gpu-rent ssh-config, which replaces all of it.', ...entries, ''].join('\n\n');
+}
+
+async function sshFolder({ context: { env } }: Asked): Promise<string> {
+  if (!env.HOME) throw failed('HOME is not set, so there is no ~/.ssh.', 'Name the file: --write FILE.');
+  const folder = `${env.HOME}/.ssh`;
+  await makeFolder(folder, 0o700);
+  return folder;
+}
+
+/** At once, so that an ssh that reads it meanwhile sees the old one or the new one. */
+async function replaceFile(file: string, text: string): Promise<void> {
+  const next = `${file}.new`;
+  try {
+    await writeFile(next, text, { mode: 0o600 });
+    await rename(next, file);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw failed(`${file} cannot be written (${code}).`, 'Name another file: --write FILE.', error);
+  }
+}
