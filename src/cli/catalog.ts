@@ -9,6 +9,11 @@ export const catalog: readonly CatalogGroup[] = [
     heading: 'Objects in the cluster',
     entries: [
       {
+        name: 'run',
+        summary: 'Rent a machine for a GPU and an image, after a question, and open a shell on it.',
+        load: async () => (await import('./commands/run.ts')).runCommand,
+      },
+      {
         name: 'plan',
         summary: 'Show what a manifest would rent and cost, and why other offers lose. Spends nothing.',
         load: async () => (await import('./commands/plan.ts')).planCommand,

@@ -1,0 +1,214 @@
+import { API_VERSION, gpuInstanceResource } from '../../api/v1alpha1/names.ts';
+import { omitUndefined } from '../../lib/json.ts';
+import { systemRandom } from '../../lib/random.ts';
+import { isKubeError } from '../../runtime/kube/kube-error.ts';
+import type { KubeObject } from '../../runtime/kube/kube-object.ts';
+import type { Command, CommandContext, CommandInput } from '../command.ts';
+import { EXIT, failed, usageError } from '../failures/command-error.ts';
+import { reachMachine, SSH_OPTIONS } from '../machine/reach.ts';
+import { goalOf, waitForAll } from '../objects/waiting.ts';
+import { listOption, numberOption, parseTime, switchOption, textOption } from '../options/option-values.ts';
+import { dollarsOption, hourlyText } from '../output/amounts.ts';
+import { createOutput, createProgress, printable, yamlOf } from '../output/output.ts';
+import { clusterViews } from '../plan/cluster-view.ts';
+import { plannedObjects } from '../plan/manifests.ts';
+import { type Plan, planObject } from '../plan/plan-object.ts';
+import { confirmed, YES } from '../secrets/prompt.ts';
+import { withCluster } from '../sessions/cluster-session.ts';
+import { withMarketplaceAt } from '../sessions/marketplace-session.ts';
+import { planText } from './plan.ts';
+import { execOn } from './ssh.ts';
+
+/** From a GPU's name to a shell on it. */
+export const runCommand: Command = {
+  description:
+    'Writes the manifest of a GpuInstance, shows what it would rent and for how much, asks, creates it, waits until it is ready, and opens a shell or runs the command behind --. The object stays, and its machine bills, until you delete it; --rm deletes it when the shell or command has ended. --dry-run prints the manifest alone.',
+  examples: [
+    "gpu-rent run --gpu 'RTX 4090' --image pytorch/pytorch:latest --max-price 0.60",
+    "gpu-rent run --gpu 'RTX 4090' --image ubuntu:24.04 --max-price 0.60 --yes --rm -- nvidia-smi",
+    "gpu-rent run --gpu 'H100 SXM' --count 8 --image nvcr.io/nvidia/pytorch:25.10-py3 --dry-run > train.yaml",
+  ],
+  args: [{ name: '[command...]', description: 'Behind --: run this instead of a shell.' }],
+  options: [
+    {
+      flags: '--gpu <name>',
+      description: 'The GPU, as gpu-rent list gpus names it; repeatable.',
+      repeatable: true,
+    },
+    { flags: '--count <n>', description: 'How many GPUs. Default: 1.' },
+    { flags: '--image <image>', description: 'What the machine runs.' },
+    { flags: '--max-price <dollars>', description: 'The most that it may cost an hour.' },
+    { flags: '--max-cost <dollars>', description: 'The most that it may cost in all; it is destroyed then.' },
+    { flags: '--disk <quantity>', description: 'Such as 64G.' },
+    {
+      flags: '--env <name=value>',
+      description: 'A variable of the container; repeatable.',
+      repeatable: true,
+    },
+    { flags: '--account <name>', description: 'The MarketplaceAccount. Default: default.' },
+    { flags: '--name <name>', description: 'Of the object. Default: run- and five characters.' },
+    { flags: '--timeout <time>', description: 'How long to wait until it is ready. Default: 20m.' },
+    { flags: '--rm', description: 'Delete the object, and so destroy the machine, at the end.' },
+    { flags: '--dry-run', description: 'Print the manifest; nothing is asked or created.' },
+    YES,
+    ...SSH_OPTIONS,
+  ],
+  optionSets: ['report', 'cluster', 'marketplace'],
+  async run(input, context) {
+    const timeoutMs = parseTime(textOption(input.options, '--timeout') ?? '20m', '--timeout');
+    const manifest = manifestOf(input);
+    if (switchOption(input.options, '--dry-run')) {
+      await createOutput(input, context).value(manifest, await yamlOf(manifest));
+      return EXIT.ok;
+    }
+    const { name } = manifest.metadata;
+    const plan = await planOf(manifest, input, context);
+    const text = printable(planText({ ...plan, candidates: [] }));
+    if (!plan.rents) throw failed(text.trimEnd(), 'gpu-rent list gpus shows names and prices.');
+    context.stderr.write(text);
+    const price = hourlyText(plan.rents.pricePerHour) ?? 'an unknown price';
+    await confirmed(`Rent it as gpui/${name} at about ${price}/h until it is deleted?`, input, context);
+    const namespace = await created(manifest, input, context);
+    const end = `kubectl delete gpui ${name} -n ${namespace}`;
+    context.stderr.write(`gpui/${name} created. This ends it and its bill: ${end}\n`);
+    const isForOnce = switchOption(input.options, '--rm');
+    try {
+      await untilReady(name, { input, context, timeoutMs });
+      const code = await use(`gpui/${name}`, input, context);
+      if (!isForOnce) context.stderr.write(`It goes on: gpu-rent ssh gpui/${name} -n ${namespace}\n`);
+      return code;
+    } catch (error) {
+      if (!isForOnce)
+        context.stderr.write(`gpui/${name} stays, and bills once it is rented. To end it: ${end}\n`);
+      throw error;
+    } finally {
+      if (isForOnce) await removed(name, input, context);
+    }
+  },
+};
+
+interface Manifest {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+  readonly spec: Readonly<Record<string, unknown>>;
+}
+
+const NAME_CHARACTERS = 5;
+
+function manifestOf({ options }: CommandInput): Manifest {
+  const image = textOption(options, '--image');
+  if (image === undefined)
+    throw usageError('--image is missing.', 'Give what the machine runs: --image ubuntu:24.04.');
+  const gpuNames = listOption(options, '--gpu');
+  const price = dollars(options, '--max-price');
+  const account = textOption(options, '--account');
+  const namespace = textOption(options, '--namespace');
+  const suffix = systemRandom.uuid().replaceAll('-', '').slice(0, NAME_CHARACTERS);
+  return {
+    apiVersion: API_VERSION,
+    kind: 'GpuInstance',
+    metadata: { name: textOption(options, '--name') ?? `run-${suffix}`, ...omitUndefined({ namespace }) },
+    spec: {
+      ...(account === undefined ? {} : { accountRef: { name: account } }),
+      ssh: true,
+      offers: [
+        {
+          ...(gpuNames.length > 0 && { gpuNames }),
+          ...omitUndefined({
+            gpuCount: numberOption(options, '--count', { min: 1, whole: true }),
+            maxPricePerHour: price,
+          }),
+        },
+      ],
+      image,
+      ...omitUndefined({ disk: textOption(options, '--disk'), maxTotalCost: dollars(options, '--max-cost') }),
+      ...variables(listOption(options, '--env')),
+    },
+  };
+}
+
+/** As the field takes it: a text. Throws a usage error for what is no amount. */
+function dollars(options: CommandInput['options'], flag: string): string | undefined {
+  const amount = dollarsOption(options, flag);
+  return amount === undefined ? undefined : textOption(options, flag)?.replace(/^\$/, '');
+}
+
+function variables(texts: readonly string[]): { readonly env?: readonly { name: string; value: string }[] } {
+  if (texts.length === 0) return {};
+  const env = texts.map((text) => {
+    const at = text.indexOf('=');
+    if (at < 1) throw usageError(`--env: "${text}" is not NAME=VALUE.`);
+    return { name: text.slice(0, at), value: text.slice(at + 1) };
+  });
+  return { env };
+}
+
+async function planOf(manifest: Manifest, input: CommandInput, context: CommandContext): Promise<Plan> {
+  const [planned] = await plannedObjects(await yamlOf(manifest), 'the manifest of these options');
+  if (!planned) throw new Error('a manifest of one object holds none');
+  const [[, view] = []] = await clusterViews([planned], { input, context });
+  if (!view) throw new Error('an object without a view');
+  const progress = createProgress(context);
+  return withMarketplaceAt(view.target ?? {}, { input, context }, ({ client }) =>
+    planObject(planned, { view, client, input, progress }),
+  ).finally(() => progress.clear());
+}
+
+/** Resolves to the namespace in which it is. */
+function created(manifest: Manifest, input: CommandInput, context: CommandContext): Promise<string> {
+  const { name } = manifest.metadata;
+  return withCluster(input, context, async ({ kube, namespace }) => {
+    const object = { ...manifest, metadata: { ...manifest.metadata, namespace } };
+    try {
+      await kube.create(gpuInstanceResource, object as KubeObject, { fieldManager: 'gpu-rent' });
+    } catch (error) {
+      if (!isKubeError(error, 'alreadyExists')) throw error;
+      throw failed(
+        `gpui/${name} exists already; nothing was changed.`,
+        `Give another --name, or: gpu-rent ssh gpui/${name}`,
+      );
+    }
+    return namespace;
+  });
+}
+
+interface Waiting {
+  readonly input: CommandInput;
+  readonly context: CommandContext;
+  readonly timeoutMs: number;
+}
+
+function untilReady(name: string, { input, context, timeoutMs }: Waiting): Promise<void> {
+  const goal = goalOf('ready', gpuInstanceResource);
+  return withCluster(input, context, (cluster) =>
+    waitForAll(
+      [{ resource: gpuInstanceResource, name, goal }],
+      { cluster, timeoutMs, onReached: async () => {} },
+      context,
+    ),
+  );
+}
+
+/** A shell where a person is at a terminal, a command if one is given, nothing else. */
+async function use(target: string, input: CommandInput, context: CommandContext): Promise<number> {
+  const isInteractive = context.stdin.isTTY === true && context.stdout.isTTY === true;
+  if (input.args.length === 0 && !isInteractive) {
+    context.stdout.write(`${target} is ready\n`);
+    return EXIT.ok;
+  }
+  const asked = { input, context };
+  const machine = await reachMachine(target, asked);
+  return execOn(machine, input.args, { stdin: isInteractive, tty: isInteractive, asked });
+}
+
+async function removed(name: string, input: CommandInput, context: CommandContext): Promise<void> {
+  // A person who pressed Ctrl-C wants the end all the same.
+  const calm = { ...context, signal: new AbortController().signal };
+  await withCluster(input, calm, async ({ kube, namespace }) => {
+    await kube.delete(gpuInstanceResource, { namespace, name });
+    context.stderr.write(
+      `gpui/${name} is deleted; the operator destroys its machine: gpu-rent wait gpui/${name} -n ${namespace} --for delete\n`,
+    );
+  });
+}
