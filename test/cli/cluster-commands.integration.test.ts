@@ -370,6 +370,26 @@ describe('plan -f', () => {
     expect((await atMarketplace(line, { stdin })).stdout).toContain(note);
   });
 
+  test('F3: says what becomes of a machine that is there, and searches nothing for one that stays', async () => {
+    const spec = (await shared().instance('trainer'))?.spec;
+    const edited = (change: object): string =>
+      JSON.stringify({
+        ...{ apiVersion: API_VERSION, kind: 'GpuInstance', metadata: { name: 'trainer' } },
+        spec: { ...spec, ...change },
+      });
+    const same = await atMarketplace('plan -f -', { stdin: edited({}) });
+    expect(same.exitCode).toBe(0);
+    expect(same.stdout).toMatch(
+      new RegExp(`^gpui/trainer keeps machine ${instanceId} \\(up \\S+, \\$\\d+\\.\\d\\d\\)\\.\n`),
+    );
+    expect(same.stdout).not.toContain('would rent');
+    const other = await atMarketplace('plan -f -', { stdin: edited({ image: 'example/other:2' }) });
+    expect(other.stdout).toMatch(
+      new RegExp(`^gpui/trainer replaces machine ${instanceId} \\(up \\S+, \\$\\d+\\.\\d\\d, disk lost\\): `),
+    );
+    expect(other.stdout).toContain('gpui/trainer would rent offer');
+  });
+
   test('ends with 3 if nothing matches, and names the requirement to drop', async () => {
     const stdin = manifest({ image: 'x', offers: [{ gpuNames: ['No Such GPU'], maxPricePerHour: '100' }] });
     const { exitCode, stdout } = await atMarketplace('plan -f -', { stdin });

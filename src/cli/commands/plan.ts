@@ -6,6 +6,7 @@ import { dollarText, hourlyText } from '../output/amounts.ts';
 import { createOutput, createProgress, formatTable, printable } from '../output/output.ts';
 import type { Candidate } from '../plan/candidates.ts';
 import { type ClusterView, clusterViews } from '../plan/cluster-view.ts';
+import { effectText } from '../plan/machine-effect.ts';
 import { type PlannedObject, plannedObjects } from '../plan/manifests.ts';
 import { type Plan, planObject } from '../plan/plan-object.ts';
 import { readTextFile } from '../secrets/secret-input.ts';
@@ -14,7 +15,7 @@ import { withMarketplaceAt } from '../sessions/marketplace-session.ts';
 /** Shows what a manifest would rent and cost, before anything is spent. */
 export const planCommand: Command = {
   description:
-    'Chooses by the same code as the operator. If a cluster can be reached, its API server judges the manifest as kubectl apply --dry-run=server does, and the login, limits and avoid list of the account are used, with what it has and spends now; without one only the fields are checked. Ceilings of the operator itself (--max-live-machines and the like) are not seen from here. Exit code 3 when nothing would be rented.',
+    'Chooses by the same code as the operator. If a cluster can be reached, its API server judges the manifest as kubectl apply --dry-run=server does, and the login, limits and avoid list of the account are used, with what it has and spends now, and what becomes of a machine that the object has; without one only the fields are checked. Ceilings of the operator itself (--max-live-machines and the like) are not seen from here. Exit code 3 when nothing would be rented.',
   examples: [
     'gpu-rent plan -f trainer.yaml',
     'gpu-rent plan -f trainer.yaml --why',
@@ -44,7 +45,8 @@ export const planCommand: Command = {
     const views = await clusterViews(planned, { input, context });
     const plans = await planAll(views, { input, context });
     await createOutput(input, context).value(plans, printable(plans.map(planText).join('\n')));
-    return plans.every(({ rents }) => rents !== undefined) ? EXIT.ok : EXIT.notFound;
+    const isMet = ({ rents, machine }: Plan) => rents !== undefined || staysBy(machine);
+    return plans.every(isMet) ? EXIT.ok : EXIT.notFound;
   },
 };
 
@@ -83,9 +85,15 @@ function withoutLogin(error: unknown, view: ClusterView | undefined): unknown {
   return new CommandError(`${error.message}\n(${view.note})`, { exitCode, remedy, cause });
 }
 
+/** The object has its machine, so nothing is to be rented. */
+function staysBy(machine: Plan['machine']): boolean {
+  return machine !== undefined && machine.effect !== 'replaces';
+}
+
 /** A plan for people. */
 export function planText({
   object,
+  machine,
   alternative,
   rents,
   perDay,
@@ -112,7 +120,9 @@ export function planText({
     candidates,
   );
   const rows = candidates.length === 0 ? '' : `\n${table}`;
-  return `${head}\n(${note})\n${softer.join('')}${rows}`;
+  const effect = machine && `${object} ${effectText(machine)}`;
+  if (staysBy(machine)) return `${effect}\n(${note})\n`;
+  return `${effect === undefined ? '' : `${effect}\n`}${head}\n(${note})\n${softer.join('')}${rows}`;
 }
 
 function inWords(reason: NonNullable<Plan['reason']>, detail: string | undefined): string {

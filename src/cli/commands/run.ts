@@ -63,6 +63,7 @@ export const runCommand: Command = {
     }
     const { name } = manifest.metadata;
     const plan = await planOf(manifest, input, context);
+    if (plan.machine) throw existsAlready(name);
     const text = printable(planText({ ...plan, candidates: [] }));
     if (!plan.rents) throw failed(text.trimEnd(), 'gpu-rent list gpus shows names and prices.');
     context.stderr.write(text);
@@ -164,13 +165,17 @@ function created(manifest: Manifest, input: CommandInput, context: CommandContex
       await kube.create(gpuInstanceResource, object as KubeObject, { fieldManager: 'gpu-rent' });
     } catch (error) {
       if (!isKubeError(error, 'alreadyExists')) throw error;
-      throw failed(
-        `gpui/${name} exists already; nothing was changed.`,
-        `Give another --name, or: gpu-rent ssh gpui/${name}`,
-      );
+      throw existsAlready(name);
     }
     return namespace;
   });
+}
+
+function existsAlready(name: string): Error {
+  return failed(
+    `gpui/${name} exists already; nothing was changed.`,
+    `Give another --name, or: gpu-rent ssh gpui/${name}`,
+  );
 }
 
 interface Waiting {

@@ -30,7 +30,7 @@ async function asked(refusal?: Refusal, manifest = MANIFEST) {
 
 test('stores nothing, and reports unknown fields', async () => {
   const { verdict, requests } = await asked();
-  expect(verdict).toEqual({ type: 'accepted' });
+  expect(verdict).toEqual({ type: 'accepted', object: MANIFEST });
   expect(requests.map(({ method }) => method)).toEqual(['PATCH']);
   const [path, query] = requests[0]?.path.split('?') ?? [];
   expect(path).toBe('/apis/gpurental.dev/v1alpha1/namespaces/team/gpuinstances/job');

@@ -1,6 +1,7 @@
 import type { Admission } from '../../accounts/admission.ts';
 import { avoidedAt, avoidOf } from '../../accounts/avoid-list.ts';
 import { type AccountLimits, limitsOf } from '../../accounts/spend-limits.ts';
+import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import {
   endpointGroupResource,
@@ -9,6 +10,7 @@ import {
 } from '../../api/v1alpha1/names.ts';
 import type { Exclusions } from '../../controllers/gpu-instance/public.ts';
 import { accountRefOf } from '../../instance/account-ref.ts';
+import { systemClock } from '../../lib/clock.ts';
 import { parseDollars } from '../../lib/money.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
 import type { CommandContext, CommandInput } from '../command.ts';
@@ -19,12 +21,15 @@ import { readIdentity } from '../objects/identity-secret.ts';
 import { accountTarget } from '../sessions/account-access.ts';
 import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';
 import type { SessionTarget } from '../sessions/marketplace-session.ts';
+import { type MachineEffect, machineEffect } from './machine-effect.ts';
 import type { PlannedObject } from './manifests.ts';
 
 /** What a cluster adds to a manifest. */
 export interface ClusterView extends AccountView {
   /** The marketplace of the account; undefined: the one that options and environment say. */
   readonly target: SessionTarget | undefined;
+  /** What the manifest does to a machine that is there. */
+  readonly machine: MachineEffect | undefined;
 }
 
 type Viewed = readonly [PlannedObject, ClusterView];
@@ -64,7 +69,8 @@ type Judged = readonly [PlannedObject, ServerVerdict];
 
 function withoutCluster(planned: readonly PlannedObject[], why: string): readonly Viewed[] {
   const note = `only fields were checked, and nothing of the account is considered: ${why}`;
-  return planned.map((object) => [object, { ...withoutAccount(why), note, target: undefined }]);
+  const nothing = { target: undefined, machine: undefined };
+  return planned.map((object) => [object, { ...withoutAccount(why), note, ...nothing }]);
 }
 
 /** Those of one account share what is known of it: a rental that is planned takes its room from the next. */
@@ -84,7 +90,9 @@ async function viewAll(
     if (account) known.set(uid, found);
     const { target, view, note } = await found;
     const notes = [VERDICT_NOTES[verdict.type](verdict), view.note, ...note];
-    views.push([object, { ...view, target, note: notes.join('; ') }]);
+    const stored = verdict.type === 'accepted' ? verdict.object : undefined;
+    const machine = stored && machineEffect(stored, systemClock.now());
+    views.push([object, { ...view, target, machine, note: notes.join('; ') }]);
   }
   return views;
 }
@@ -138,7 +146,8 @@ async function targetOf(cluster: ClusterSession, account: MarketplaceAccount, as
 
 /** What the API server would say to `kubectl apply`. */
 export type ServerVerdict =
-  | { readonly type: 'accepted' }
+  /** `object`: a GpuInstance as it would be stored, with the status that it has. */
+  | { readonly type: 'accepted'; readonly object?: GpuInstance }
   | { readonly type: 'refused'; readonly why: string }
   /** It could not judge. */
   | { readonly type: 'unasked'; readonly why: string };
@@ -161,7 +170,7 @@ export async function askServer(
   if (name === '') return { type: 'unasked', why: 'it has no name' };
   const body = { apiVersion, kind, metadata: { name, namespace, labels, annotations }, spec };
   try {
-    await kube.patch(
+    const stored = await kube.patch<GpuInstance>(
       RESOURCES[kind],
       { namespace, name },
       {
@@ -172,7 +181,7 @@ export async function askServer(
         dryRun: true,
       },
     );
-    return { type: 'accepted' };
+    return stored && kind === 'GpuInstance' ? { type: 'accepted', object: stored } : { type: 'accepted' };
   } catch (error) {
     if (!(error instanceof KubeError)) throw error;
     return { type: isAboutManifest(error) ? 'refused' : 'unasked', why: error.message };

@@ -1,3 +1,4 @@
+import { reasons } from '../../api/v1alpha1/reasons.ts';
 import { hasPriceRule, totalPrice } from '../../controllers/gpu-instance/public.ts';
 import type { MarketplaceClient } from '../../marketplace/client.ts';
 import type { CommandInput } from '../command.ts';
@@ -5,12 +6,15 @@ import { type LastingRefusal, lasting } from '../limits.ts';
 import { numberOption, switchOption } from '../options/option-values.ts';
 import type { Progress } from '../output/output.ts';
 import type { Alternative, Candidate } from './candidates.ts';
-import type { AccountView } from './cluster-view.ts';
+import type { AccountView, ClusterView } from './cluster-view.ts';
+import type { MachineEffect } from './machine-effect.ts';
 import type { PlannedObject } from './manifests.ts';
 
 /** What would become of a manifest. */
 export interface Plan {
   readonly object: string;
+  /** What becomes of the machine that the object has. */
+  readonly machine: MachineEffect | undefined;
   /** Which alternative of spec.offers, from 0. */
   readonly alternative: number | undefined;
   readonly rents: Candidate | undefined;
@@ -34,7 +38,7 @@ export interface Plan {
 
 /** What a plan is made with. */
 interface Means {
-  readonly view: AccountView;
+  readonly view: AccountView & Partial<Pick<ClusterView, 'machine'>>;
   readonly client: MarketplaceClient;
   readonly input: CommandInput;
   readonly progress: Progress;
@@ -46,6 +50,8 @@ interface Means {
 export async function planObject(planned: PlannedObject, means: Means): Promise<Plan> {
   const { spec } = planned;
   const { view, input } = means;
+  // Nothing is searched for an object whose machine stays.
+  if (view.machine && view.machine.effect !== 'replaces') return nothingOf(planned, view);
   const idle = rentsNothing(planned);
   if (idle) return { ...nothingOf(planned, view), ...idle };
   const { diskGB } = await import('../../api/v1alpha1/machine-drift.ts');
@@ -80,9 +86,9 @@ function refusedPlan({ reason, message }: LastingRefusal, candidates: readonly C
   return { reason, detail: message, candidates: candidates.map(notRented) };
 }
 
-function nothingOf({ object }: PlannedObject, { note }: AccountView): Plan {
+function nothingOf({ object }: PlannedObject, { note, machine }: Means['view']): Plan {
   return {
-    ...{ object, note, candidates: [], without: [] },
+    ...{ object, machine, note, candidates: [], without: [] },
     ...{ alternative: undefined, rents: undefined, perDay: undefined, reason: undefined, detail: undefined },
   };
 }
@@ -138,10 +144,11 @@ async function whyNone(alternative: Alternative, means: Means, show: number) {
   const offers = await search(alternative, 'broad', means);
   const { choice, candidates } = judgeOffers(alternative, offers);
   const { help, without } = whatWouldHelp(alternative, offers);
+  const reason = choice.type === 'none' ? choice.reason : 'NoOffers';
   return {
     candidates: candidates.slice(0, show),
-    reason: choice.type === 'none' ? choice.reason : 'NoOffers',
-    detail: help.length === 0 ? undefined : help.join(' '),
+    reason,
+    detail: [reasons[reason].sentence, ...help].join(' '),
     without,
   };
 }
