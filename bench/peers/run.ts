@@ -22,7 +22,8 @@ export async function runOf(contender: Contender, scenario: Scenario, ground: Gr
   const { stage, market, folder } = ground;
   const namespace = `bench-${runs}`;
   const { plan, roundTripMs, paced } = scenario;
-  const offers = plan.objects * 2 + 500;
+  // Four in ten are what the operator looks for by default: verified, with one GPU.
+  const offers = plan.objects * 4 + 500;
   const { url, apiKey } = await market.open({
     offers,
     roundTripMs,
