@@ -1,7 +1,13 @@
 import { definitions, type KindDefinition } from '../../src/api/v1alpha1/definitions.ts';
 import type { EndpointGroupSpec } from '../../src/api/v1alpha1/endpoint-group.ts';
-import { API_VERSION, annotations, endpointGroupResource } from '../../src/api/v1alpha1/names.ts';
+import {
+  API_VERSION,
+  annotations,
+  endpointGroupResource,
+  gpuInstanceResource,
+} from '../../src/api/v1alpha1/names.ts';
 import type { Artifact } from './artifact.ts';
+import { changesTable } from './changes-table.ts';
 import { fieldExample, flow } from './field-examples.ts';
 import { annotatedSchema, type JsonSchema } from './json-schema.ts';
 
@@ -214,6 +220,7 @@ function page(kind: KindDefinition): Artifact {
       : []),
     ...sections(names.kind, 'spec', annotatedSchema(kind.spec)).map((part) => section(names.kind, part)),
     ...sections(names.kind, 'status', annotatedSchema(kind.status)).map((part) => section(names.kind, part)),
+    ...(names.kind === gpuInstanceResource.kind ? [changesTable()] : []),
     columnsTable(kind),
     ...(names.kind === endpointGroupResource.kind ? [optionsTable()] : []),
     annotationsTable(),
