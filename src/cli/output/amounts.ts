@@ -39,9 +39,9 @@ export function parseAmount(text: string, name: string): MicroDollars {
   return amount;
 }
 
-/** Decimal megabytes as people read them: `24G`. */
+/** Decimal megabytes in whole gigabytes that are there, so that a requirement may ask for what is shown: 24,564 are `24G`. */
 export function gigabytes(megabytes: number | undefined): string | undefined {
-  return megabytes === undefined ? undefined : `${Math.round(megabytes / 1000)}G`;
+  return megabytes === undefined ? undefined : `${Math.floor(megabytes / 1000)}G`;
 }
 
 /** `1 key`, `2 keys`. */
