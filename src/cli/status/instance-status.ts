@@ -84,7 +84,7 @@ function machineText({ instanceId, offerId, machineId, hostId }: Partial<Status>
 
 function gpuText({ count, name, memory }: NonNullable<Status['gpu']>): string {
   const bytes = parseQuantity(memory ?? '');
-  return `${count} × ${name}${bytes ? `, ${Math.round(bytes / 1e9)}G each` : ''}`;
+  return `${count} × ${name}${bytes ? `, ${Math.floor(bytes / 1e9)}G each` : ''}`;
 }
 
 function moneyFacts({ spec, status }: GpuInstance, now: number): readonly Fact[] {
