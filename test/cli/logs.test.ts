@@ -35,7 +35,7 @@ describe('logs --follow', () => {
     }
     terminal.interrupt();
     expect(await terminal.ended).toBe(130);
-    const lines = terminal.shown().match(/minute \d+/g) ?? [];
+    const lines = terminal.shown().match(/up for \d+ min/g) ?? [];
     expect(lines.length).toBeGreaterThan(25);
     expect(new Set(lines).size).toBe(lines.length);
     expect(terminal.shown()).not.toContain('missing');
@@ -45,10 +45,10 @@ describe('logs --follow', () => {
     const id = String(await here.labelledMachine('21111111-2222-3333-4444-555555555555'));
     here.market.service.advance(6000);
     const terminal = here.cluster.cli.atTerminal(['logs', id, '--follow', '--tail', '3']);
-    await terminal.until('minute');
+    await terminal.until('up for');
     terminal.interrupt();
     await terminal.ended;
-    expect(terminal.shown().match(/minute \d+/g)).toHaveLength(3);
+    expect(terminal.shown().match(/up for \d+ min/g)).toHaveLength(3);
   });
 
   test('fails at once for a machine that is not there', async () => {

@@ -151,7 +151,7 @@ function logLines(ctx: RouteContext, contract: Contract): readonly string[] {
     // As a program writes: a line a minute, which stays.
     const minutes = Math.floor((ctx.now - statusSince) / MINUTE_MS);
     for (let minute = Math.max(1, minutes - MAX_LOG_MINUTES); minute <= minutes; minute += 1)
-      lines.push(`${at(statusSince + minute * MINUTE_MS)} minute ${minute}`);
+      lines.push(`${at(statusSince + minute * MINUTE_MS)} simulated container is up for ${minute} min`);
   } else lines.push(`${at(statusSince)} state ${actualStatus ?? 'provisioning'}`);
   const filter = ctx.query.get('filter');
   const shown = filter ? lines.filter((line) => line.includes(filter)) : lines;
