@@ -62,7 +62,7 @@ describe.skipIf(SSHD === undefined)('gpu-rent exec', () => {
   test('ends with Ctrl-C, and with it the connection', async () => {
     const abort = new AbortController();
     const started = join(machine.home, 'started');
-    const running = exec([], ['sh', '-c', `touch ${started}; sleep 600`], { signal: abort.signal });
+    const running = exec([], ['sh', '-c', `touch ${started}; sleep 30`], { signal: abort.signal });
     await until('it runs there', () => readdirSync(machine.home).includes('started'));
     abort.abort(new Interrupted());
     expect(await running).toMatchObject({ exitCode: 130, stderr: 'Interrupted.\n' });
