@@ -252,7 +252,7 @@ export const OPTIONS = {
     value: wholeNumber(1, 1000),
     placeholder: 'number',
     description:
-      'how many times as fast the spans of scaling run (tick 10s, windows 60s, 300s and 1h); above 1 is for a simulator',
+      'how many times as fast the spans of scaling run (tick 10s, windows 60s, 300s and 1h, inactivityTimeout); above 1 is for a simulator',
     defaultValue: '1',
   },
   kubeConnections: {

@@ -45,6 +45,7 @@ describeWithNode('the quick start of the README on a node', (cluster) => {
   test('is ended by the two commands that the file names, and nothing is left', async () => {
     await type(endMachine);
     await type(endAll);
-    expect(await type(OBJECTS)).toBe(before);
+    // The EndpointSlices of a Service go some time after it.
+    await expect.poll(() => type(OBJECTS), { timeout: 60_000, interval: 1000 }).toBe(before);
   });
 });

@@ -306,6 +306,20 @@ describe('a group that shrinks', () => {
       ['order a Gone Running'],
     ],
     [
+      'lets it go sooner by as much as scaling runs faster',
+      {
+        group: groupObject(
+          { inactivityTimeout: '10m' },
+          { status: { everReady: true, lastActivity: new Date(NOW - 10 * SECOND).toISOString() } },
+        ),
+        workers: [worker('a')],
+        loadState: reports(['a']),
+        memory: calm(1),
+        times: { ...observedGroup().times, speed: 60 },
+      },
+      ['order a Gone Running'],
+    ],
+    [
       'never goes to zero where it must not',
       {
         group: groupObject({ scaleToZero: 'Never' }, ready),

@@ -176,8 +176,8 @@ function baseRule(input: ScalingInput, { capacities, load }: Needed): ScalingRul
 function atZero(input: ScalingInput): DesiredHot {
   const { idle } = input.options;
   if (idle.type === 'never') return { hot: 1, rule: 'NeverZero' };
-  const { now, lastActivity } = input;
-  if (idle.type === 'after' && lastActivity !== undefined && now - lastActivity < idle.ms)
+  const { now, lastActivity, times } = input;
+  if (idle.type === 'after' && lastActivity !== undefined && now - lastActivity < idle.ms / times.speed)
     return { hot: 1, rule: 'Inactivity' };
   const present = hotOf(input.workers).length;
   if (!input.mayReachZero && present > 0) return { hot: 1, rule: 'NotReadyYet' };

@@ -1,5 +1,7 @@
-/** Every span that scaling goes by, in milliseconds. */
+/** Every span that scaling goes by, in milliseconds, and how many times as fast those of a spec run. */
 export interface ScalingTimes {
+  /** 1 outside demonstrations and tests. */
+  readonly speed: number;
   /** Between two decisions about the number of workers. */
   readonly tickMs: number;
   /** Over which load is averaged. */
@@ -21,6 +23,7 @@ export interface ScalingTimes {
 const SECOND = 1000;
 
 export const defaultTimes: ScalingTimes = {
+  speed: 1,
   tickMs: 10 * SECOND,
   shortMs: 60 * SECOND,
   burstMs: 10 * SECOND,
@@ -35,6 +38,7 @@ export const defaultTimes: ScalingTimes = {
 export function timesAt(speed: number): ScalingTimes {
   const at = (ms: number) => Math.max(1, Math.round(ms / speed));
   return {
+    speed,
     tickMs: at(defaultTimes.tickMs),
     shortMs: at(defaultTimes.shortMs),
     burstMs: at(defaultTimes.burstMs),
