@@ -71,7 +71,7 @@ export function changesTable(): string {
   return [
     '## What a change does',
     '',
-    'By the comparison that the operator decides with. `gpu-rent plan -f FILE` says it for a manifest and the machine that is there. A changed Secret is used at the next rental. In an EndpointGroup the same fields of the template decide which workers are drained and replaced (`updateStrategy`).',
+    'By the comparison that the operator decides with. `gpu-rent plan -f FILE` says it for a manifest and the machine that is there, and where the chart has its policies (`admissionPolicies.warnOfReplacement`) the API server warns as the edit is applied. A changed Secret is used at the next rental. In an EndpointGroup the same fields of the template decide which workers are drained and replaced (`updateStrategy`).',
     '',
     '| Field of spec | A change | Besides |',
     '|---|---|---|',

@@ -122,6 +122,7 @@ describe.skipIf(!canRun)('the installed chart', () => {
       'gpu-rental-operator-price-floor',
       'gpu-rental-operator-protection',
       'gpu-rental-operator-records',
+      'gpu-rental-operator-replacement',
       'gpu-rental-operator-secrets',
       'gpu-rental-operator-services',
       'gpu-rental-operator-slices',
@@ -198,6 +199,31 @@ describe.skipIf(!canRun)('the installed chart', () => {
     await patch('running', cap('0.70'));
     await patch('running', { spec: { onPriceAbove: 'Report', updateStrategy: { type: 'Replace' } } });
     await patch('running', cap('0.10'));
+  });
+
+  test('warns of an edit that replaces the machine, and takes it', async () => {
+    const env = [
+      { name: 'A', value: '1' },
+      { name: 'B', value: '2' },
+    ];
+    await apply(instance('busy', { spec: { env, disk: '20G', ports: [{ containerPort: 80 }] } }));
+    const runningAt = '2026-11-20T11:10:00Z';
+    await operatorSaysStatus('busy', { instanceId: '20000006', runningAt });
+    const strictly = (spec: object) => patch('busy', { spec }, undefined, [...TRIED, '--warnings-as-errors']);
+    await untilRefused(
+      () => strictly({ image: 'ubuntu:26.04', env: [env[0], { name: 'B', value: '3' }], ssh: true }),
+      /Warning: .*This replaces machine 20000006 \(running since 2026-11-20T11:10:00Z\), and its disk is lost: image, env, ssh changed\. To keep it/,
+    );
+    await expect(strictly({ disk: '21G', paused: true })).rejects.toThrow(
+      /replaces machine 20000006 .* after the pause, and its disk is lost: disk changed/,
+    );
+    await expect(strictly({ offers: [{ maxPricePerHour: '0.50' }] })).rejects.toThrow(
+      /Warning: .*If machine 20000006 .* satisfies no alternative of spec\.offers any more/,
+    );
+    const ports = [{ name: 'web', containerPort: 80, protocol: 'TCP' }];
+    await strictly({ env: env.toReversed(), disk: '20000M', ports, powerState: 'Stopped' });
+    await strictly({ image: 'ubuntu:26.04', updateStrategy: { type: 'OnDelete' } });
+    await patch('busy', { spec: { image: 'ubuntu:26.04' } });
   });
 
   test('renders every object so that strict validation takes it, hooks included', async () => {

@@ -125,6 +125,72 @@ function priceFloor(installation: Installation): PolicySpec {
   };
 }
 
+/** Where a spec says otherwise than before what a rental sends, as `machineRequest` compares it; keyed by field. */
+const RENTED_OTHERWISE: Readonly<Record<string, string>> = {
+  image: differs('image'),
+  imagePullSecretRef: differs('imagePullSecretRef'),
+  disk: `(${differs('disk')} && (!has(object.spec.disk) || !has(oldObject.spec.disk) || quantity(string(object.spec.disk)).compareTo(quantity(string(oldObject.spec.disk))) != 0))`,
+  onStart: differs('onStart'),
+  onStartFrom: differs('onStartFrom'),
+  env: differsAsSet('env', ''),
+  ports: differsAsSet(
+    'ports',
+    ".map(port, string(port.containerPort) + '/' + port.?protocol.orValue('TCP'))",
+  ),
+  ssh: 'object.spec.?ssh.orValue(false) != oldObject.spec.?ssh.orValue(false)',
+};
+
+function differs(field: string): string {
+  return `object.spec.?${field} != oldObject.spec.?${field}`;
+}
+
+function differsAsSet(field: string, form: string): string {
+  const [now, before] = ['object', 'oldObject'].map((side) => `${side}.spec.?${field}.orValue([])${form}`);
+  return `(${differs(field)} && (size(${now}) != size(${before}) || !${now}.all(one, one in ${before})))`;
+}
+
+/** What stays on the machine is lost: whoever applies is told before they find out. */
+function replacement(installation: Installation): PolicySpec {
+  const fields = Object.entries(RENTED_OTHERWISE).map(
+    ([field, expression]) => `(${expression} ? ['${field}'] : [])`,
+  );
+  const machine =
+    "'machine ' + oldObject.status.instanceId + (has(oldObject.status.runningAt) ? ' (running since ' + string(oldObject.status.runningAt) + ')' : '')";
+  return {
+    resourceRules: ours(['UPDATE'], [instances]),
+    matchConditions: [
+      notTheOperator(installation.operatorUser),
+      { name: 'rented', expression: 'has(oldObject.status) && has(oldObject.status.instanceId)' },
+      {
+        name: 'would-replace',
+        expression:
+          "object.spec != oldObject.spec && object.spec.?updateStrategy.?type.orValue('Replace') == 'Replace'",
+      },
+    ],
+    variables: [
+      { name: 'changed', expression: fields.join(' + ') },
+      { name: 'machine', expression: machine },
+      { name: 'when', expression: "object.spec.?paused.orValue(false) ? ' after the pause' : ''" },
+    ],
+    validations: [
+      {
+        expression: 'size(variables.changed) == 0',
+        message: 'This replaces the machine, and its disk is lost.',
+        messageExpression:
+          "'This replaces ' + variables.machine + variables.when + ', and its disk is lost: ' + variables.changed.join(', ') + ' changed. To keep it, set updateStrategy.type: OnDelete.'",
+        reason: 'Invalid',
+      },
+      {
+        expression: `size(variables.changed) > 0 || !(${differs('offers')})`,
+        message: 'This replaces the machine if it satisfies no alternative of spec.offers any more.',
+        messageExpression:
+          "'If ' + variables.machine + ' satisfies no alternative of spec.offers any more, this replaces it' + variables.when + ', and its disk is lost. To see which: gpu-rent plan -f FILE.'",
+        reason: 'Invalid',
+      },
+    ],
+  };
+}
+
 /** Each of them bounds what an account may spend; the others bound one machine, or nothing. */
 const SPENDING_LIMITS = ['maxSpendPerHour', 'maxSpendPerMonth', 'maxInstances'];
 
@@ -156,4 +222,5 @@ export const objectPolicies: readonly ObjectPolicy[] = [
   { suffix: 'protection', chartValue: 'protectAnnotation', spec: protection },
   { suffix: 'price-floor', chartValue: 'priceFloor', spec: priceFloor },
   { suffix: 'limits', chartValue: 'warnWithoutLimits', spec: limits, isWarning: true },
+  { suffix: 'replacement', chartValue: 'warnOfReplacement', spec: replacement, isWarning: true },
 ];

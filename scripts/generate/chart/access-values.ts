@@ -51,6 +51,11 @@ export const accessValues: ChartValues = {
       true,
       schemas.flag,
     ),
+    warnOfReplacement: value(
+      'Warn, and refuse nothing, when an edit of a GpuInstance replaces its machine, whose disk is lost.',
+      true,
+      schemas.flag,
+    ),
     warnWithoutLimits: value(
       'Warn, and refuse nothing, when the `limits` of a MarketplaceAccount bound neither its spending nor its machines.',
       true,
