@@ -19,13 +19,19 @@ export const catalog: readonly CatalogGroup[] = [
         load: async () => (await import('./commands/plan.ts')).planCommand,
       },
       {
+        name: 'diff',
+        summary:
+          'Show what a manifest changes of objects that exist, and of their machines. Changes nothing.',
+        load: async () => (await import('./commands/diff.ts')).diffCommand,
+      },
+      {
         name: 'status',
         summary: 'Show everything about one object: machine, cost, timeline, next step.',
         load: async () => (await import('./commands/status.ts')).statusCommand,
       },
       {
         name: 'top',
-        summary: 'Watch EndpointGroups: requests, load, workers and cost.',
+        summary: 'Watch EndpointGroups (requests, load, workers, cost) or machines (GPU used, cost).',
         load: async () => (await import('./commands/top.ts')).topCommand,
       },
       {

@@ -16,7 +16,8 @@ import type { Prometheus } from '../controllers/endpoint-group/load/prometheus.t
 import { PushIntake } from '../controllers/endpoint-group/load/push.ts';
 import { LoadSources } from '../controllers/endpoint-group/load/sources.ts';
 import { LoadStore } from '../controllers/endpoint-group/load/state.ts';
-import { groupKeysOf, isChildOf } from '../controllers/endpoint-group/workers/children.ts';
+import { groupKeysOf } from '../controllers/endpoint-group/workers/children.ts';
+import { isChildOf } from '../controllers/endpoint-group/workers/worker.ts';
 import { BY_MACHINE } from '../controllers/gpu-instance/observe.ts';
 import { accountRefOf } from '../instance/account-ref.ts';
 import type { Env } from '../lib/env.ts';

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { gpuInstanceSpec } from '../../src/api/v1alpha1/gpu-instance.ts';
+import { specHash } from '../../src/api/v1alpha1/machine-drift.ts';
 import { formatTime } from '../../src/lib/time.ts';
 import { makeClaim } from '../../src/ownership/claim.ts';
 import { type Desk, desk } from './desk.ts';
@@ -36,7 +38,8 @@ function rented(name: string, account: string): void {
     since: formatTime(Date.now()),
     accruedBeforeMonth: '0',
   };
-  here.status('gpuinstances', name, { instanceId: '1', attempt: 1, claim, cost });
+  const hash = specHash(gpuInstanceSpec.parse(named(account)));
+  here.status('gpuinstances', name, { instanceId: '1', attempt: 1, claim, cost, specHash: hash });
 }
 
 const LIMITS = [
@@ -65,8 +68,10 @@ describe('plan', () => {
   });
 
   test('counts what comes before in the same plan, and not what a planned object already has', async () => {
-    const { stdout } = await plan(manifest('rented-few', named('few')), manifest('second', named('few')));
-    expect(stdout).toMatch(/^gpui\/rented-few would rent offer \d+/);
+    const edited = { ...named('few'), image: 'another' };
+    const { stdout } = await plan(manifest('rented-few', edited), manifest('second', named('few')));
+    expect(stdout).toMatch(/^gpui\/rented-few replaces machine 1 /);
+    expect(stdout).toMatch(/^gpui\/rented-few would rent offer \d+/m);
     expect(stdout).toMatch(/^gpui\/second would rent nothing: The account has 1 machines/m);
   });
 

@@ -406,6 +406,55 @@ describe('plan -f', () => {
   });
 });
 
+describe('diff -f', () => {
+  const spec = (change: object) => ({
+    ...{ image: 'x', paused: true, offers: [{ maxPricePerHour: '100' }] },
+    ...change,
+  });
+  const manifest = (name: string, change: object) => ({
+    ...{ apiVersion: API_VERSION, kind: 'GpuInstance', metadata: { name, labels: { team: 'a' } } },
+    spec: spec(change),
+  });
+  const env = [{ name: 'A', value: 'b' }];
+
+  /** As kubectl apply stores it, without and with --server-side. */
+  const applied: Readonly<Record<string, (name: string) => Promise<unknown>>> = {
+    'on the client side': (name) => {
+      const { metadata, ...rest } = manifest(name, { env });
+      const last = JSON.stringify({ ...rest, metadata: { ...metadata, annotations: {} } });
+      const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': last };
+      const named = { ...metadata, namespace: shared().namespace, annotations };
+      return shared().kube.create(gpuInstanceResource, { ...rest, metadata: named });
+    },
+    'on the server side': (name) => {
+      const ref = { namespace: shared().namespace, name };
+      const body = manifest(name, { env });
+      return shared().kube.patch(gpuInstanceResource, ref, { type: 'apply', body, fieldManager: 'kubectl' });
+    },
+  };
+
+  test.each(Object.keys(applied))('sees a field that is gone from what was applied %s', async (side) => {
+    const name = side.replaceAll(' ', '-');
+    await applied[side]?.(name);
+    const same = await gpuRent('diff -f - --exit-code', { stdin: JSON.stringify(manifest(name, { env })) });
+    expect(same).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('is as the manifest says.') });
+    const stdin = JSON.stringify(manifest(name, {}));
+    const { exitCode, stdout } = await gpuRent('diff -f - --exit-code', { stdin });
+    expect(exitCode).toBe(1);
+    expect(stdout).toMatch(/^- {2}env:\n- {4}- name: A\n- {6}value: b$/m);
+    expect(stdout.match(/^[-+] /gm)).toHaveLength(3);
+  });
+
+  test('ends with 2 if the API server would refuse it', async () => {
+    const stdin = JSON.stringify(
+      manifest('refused', { offers: [{ minGpuMemory: '24Gi', maxPricePerHour: '1' }] }),
+    );
+    const { exitCode, stdout, stderr } = await gpuRent('diff -f -', { stdin });
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+    expect(stderr).toContain('The API server would refuse gpui/refused');
+  });
+});
+
 describe('report', () => {
   test('holds objects, events and checks, and no secret', async () => {
     const folder = join(person.cli.home, 'report');

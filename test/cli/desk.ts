@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
+import { endpointGroupSpec } from '../../src/api/v1alpha1/endpoint-group-spec.ts';
+import { gpuInstanceSpec } from '../../src/api/v1alpha1/gpu-instance.ts';
 import { API_VERSION, GROUP, VERSION } from '../../src/api/v1alpha1/names.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { seededRandom } from '../../src/lib/random.ts';
@@ -10,6 +12,7 @@ import { IDENTITY_SECRET, type Identity, identityToData } from '../../src/owners
 import { makeLabel } from '../../src/ownership/label.ts';
 import { type JsonObject, metadataOf, textAt } from '../simulation/memory-kube/json.ts';
 import { createMemoryKube, type MemoryKube } from '../simulation/memory-kube/memory-kube.ts';
+import { mergePatch } from '../simulation/memory-kube/patch.ts';
 import { type MarketplaceBench, marketplaceBench } from './marketplace.ts';
 import {
   type AskedCluster,
@@ -142,12 +145,23 @@ async function answerOf(memory: MemoryKube, asked: AskedCluster): Promise<Cluste
   const { method, path, query, headers, body } = asked;
   if (path === GROUP_PATH)
     return { status: 200, body: { resources: Object.keys(KINDS).map((name) => ({ name })) } };
-  // What is only tried is stored nowhere.
-  if (query.includes('dryRun=All')) return { status: 200, body };
+  if (query.includes('dryRun=All')) return tried(memory, asked);
   const response = await memory.transport({
     ...{ method, origin: 'https://memory', path: `${path}${query}` },
     headers: { 'content-type': headers['content-type']?.[0] ?? '' },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
   return { status: response.status, body: JSON.parse(await readBody(response, 1_000_000)) };
+}
+
+const SPECS = { GpuInstance: gpuInstanceSpec, EndpointGroup: endpointGroupSpec };
+
+/** What a patch would make of the object, with defaults; it is stored nowhere. */
+async function tried(memory: MemoryKube, { path, body }: AskedCluster): Promise<ClusterAnswer> {
+  const headers = {};
+  const response = await memory.transport({ method: 'GET', origin: 'https://memory', path, headers });
+  const stored = JSON.parse(await readBody(response, 1_000_000)) as JsonObject;
+  const object = Object(mergePatch(response.status === 200 ? stored : {}, body as JsonObject));
+  const schema = SPECS[object.kind as keyof typeof SPECS];
+  return { status: 200, body: { ...object, spec: schema.parse(object.spec) } };
 }

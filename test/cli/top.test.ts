@@ -112,7 +112,7 @@ describe('gpu-rent top', () => {
   });
 
   test('shows namespaces with -A, and the limit and the URL with -o wide', async () => {
-    const { stdout } = await gpuRent('top --once -A -o wide');
+    const { stdout } = await gpuRent('top epg --once -A -o wide');
     expect(stdout).toMatch(/^NAMESPACE +NAME .* AT MOST +URL$/m);
     expect(stdout).toMatch(/^team +chat .* \$3\.00 +https:\/\/gateway\.example\/team\/chat$/m);
   });
@@ -152,13 +152,66 @@ describe('gpu-rent top', () => {
 
   test.each([
     ['top epg/chatt --once', 3, 'There is no epg/chatt in namespace team.', 'kubectl get endpointgroups -A'],
-    ['top gpui/chat-a --once', 2, '"gpui/chat-a" is not accepted here.', 'Write epg/name.'],
+    [
+      'top gpuacct/default --once',
+      2,
+      '"gpuacct/default" is not accepted here.',
+      'Write epg/name or gpui/name.',
+    ],
+    ['top epg/chat gpui/chat-a --once', 2, 'Groups and machines are not shown together.', ''],
+    ['top gpui/nothing --once', 3, 'There is no gpui/nothing in namespace team.', ''],
     ['top --interval soon', 2, '--interval: "soon" is not a time', ''],
   ])('%s fails, and says what to do', async (line, code, what, remedy) => {
     const { exitCode, stdout, stderr } = await gpuRent(line);
     expect({ exitCode, stdout }).toEqual({ exitCode: code, stdout: '' });
     expect(stderr).toContain(what);
     expect(stderr).toContain(remedy);
+  });
+});
+
+describe('gpu-rent top gpui', () => {
+  let id: number;
+  beforeAll(async () => {
+    here.account('default');
+    const uid = here.put('gpuinstances', { metadata: { name: 'trainer' }, spec: templateSpec });
+    id = await here.labelledMachine(uid);
+    here.market.service.simulator.advance(60_000);
+    here.status('gpuinstances', 'trainer', {
+      ...{ phase: 'Running', instanceId: String(id), gpu: { name: 'H100 SXM', count: 2 }, conditions },
+      cost: { pricePerHour: '4.5', accrued: '1.25' },
+    });
+  });
+
+  test('shows how much of the GPU is used, what it costs, and the sum', async () => {
+    const { exitCode, stdout, stderr } = await gpuRent('top gpui --once');
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    const [head, first, ...rest] = stdout.trimEnd().split('\n');
+    expect(head).toMatch(/^NAME +PHASE +READY +GPU +GPU USED +\$\/H +COST +AGE$/);
+    expect(first).toMatch(/^trainer +Running +yes +2 × H100 SXM +\d+ % +\$4\.50 +\$1\.25 +\d+s$/);
+    expect(rest.at(-1)).toMatch(/^total +- +- +- +- +\$6\.38 /);
+  });
+
+  test('of one machine gives programs the share', async () => {
+    const { stdout } = await gpuRent('top gpui/trainer --once -o json');
+    const { instances, notes } = JSON.parse(stdout);
+    expect(notes).toEqual([]);
+    expect(instances).toMatchObject([
+      { name: 'trainer', machine: String(id), pricePerHour: 4.5, cost: 1.25 },
+    ]);
+    expect(instances[0].gpuUtilization).toBeGreaterThanOrEqual(0);
+    expect(instances[0].gpuUtilization).toBeLessThanOrEqual(1);
+  });
+
+  test('shows the rest if the account cannot be asked, and says so', async () => {
+    here.put('gpuinstances', {
+      metadata: { name: 'keyless' },
+      spec: { ...templateSpec, accountRef: { name: 'nobody' } },
+      status: { phase: 'Running', instanceId: '5', cost: { pricePerHour: '1', accrued: '0' } },
+    });
+    const { exitCode, stdout } = await gpuRent('top gpui/keyless --once');
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/^keyless +Running +no +- +- +\$1\.00 /m);
+    expect(stdout).toMatch(/GPU used is not known of gpuacct team\/nobody: There is no gpuacct\/nobody/);
   });
 });
 

@@ -1,15 +1,13 @@
 import { type ReasonEntry, reasons } from '../../api/v1alpha1/reasons.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
-import { CommandError, EXIT, usageError } from '../failures/command-error.ts';
-import { listOption } from '../options/option-values.ts';
+import { CommandError, EXIT } from '../failures/command-error.ts';
 import { dollarText, hourlyText } from '../output/amounts.ts';
 import { createOutput, createProgress, formatTable, printable } from '../output/output.ts';
 import type { Candidate } from '../plan/candidates.ts';
 import { type ClusterView, clusterViews } from '../plan/cluster-view.ts';
-import { effectText } from '../plan/machine-effect.ts';
-import { type PlannedObject, plannedObjects } from '../plan/manifests.ts';
+import { effectsText } from '../plan/effects.ts';
+import { FILE_OPTION, type PlannedObject, plannedIn } from '../plan/manifests.ts';
 import { type Plan, planObject } from '../plan/plan-object.ts';
-import { readTextFile } from '../secrets/secret-input.ts';
 import { withMarketplaceAt } from '../sessions/marketplace-session.ts';
 
 /** Shows what a manifest would rent and cost, before anything is spent. */
@@ -22,7 +20,7 @@ export const planCommand: Command = {
     'kustomize build . | gpu-rent plan -f -',
   ],
   options: [
-    { flags: '-f, --filename <file>', description: 'A manifest; - is stdin; repeatable.', repeatable: true },
+    FILE_OPTION,
     {
       flags: '--why',
       description: 'Also show offers that do not match, and what they lack (a second search).',
@@ -35,13 +33,7 @@ export const planCommand: Command = {
   ],
   optionSets: ['report', 'marketplace', 'cluster'],
   async run(input, context) {
-    const files = listOption(input.options, '--filename');
-    if (files.length === 0)
-      throw usageError('No manifest was given.', 'Give -f file.yaml, or -f - for stdin.');
-    const texts = await Promise.all(
-      files.map(async (file) => [file, await readTextFile(file, '-f', context)] as const),
-    );
-    const planned = (await Promise.all(texts.map(([file, text]) => plannedObjects(text, file)))).flat();
+    const planned = await plannedIn(input, context);
     const views = await clusterViews(planned, { input, context });
     const plans = await planAll(views, { input, context });
     await createOutput(input, context).value(plans, printable(plans.map(planText).join('\n')));
@@ -91,18 +83,8 @@ function staysBy(machine: Plan['machine']): boolean {
 }
 
 /** A plan for people. */
-export function planText({
-  object,
-  machine,
-  alternative,
-  rents,
-  perDay,
-  candidates,
-  reason,
-  detail,
-  without,
-  note,
-}: Plan): string {
+export function planText(plan: Plan): string {
+  const { object, machine, alternative, rents, perDay, candidates, reason, detail, without, note } = plan;
   const head = rents
     ? `${object} would rent offer ${rents.offer}: ${rents.count ?? ''} × ${rents.gpu ?? 'GPU'}, ${rents.region ?? 'somewhere'}, ` +
       `${hourlyText(rents.pricePerHour) ?? 'unknown price'}/h, ${dollarText(perDay) ?? 'unknown'}/day (alternative ${(alternative ?? 0) + 1} of spec.offers)`
@@ -120,7 +102,7 @@ export function planText({
     candidates,
   );
   const rows = candidates.length === 0 ? '' : `\n${table}`;
-  const effect = machine && `${object} ${effectText(machine)}`;
+  const effect = effectsText(object, plan);
   if (staysBy(machine)) return `${effect}\n(${note})\n`;
   return `${effect === undefined ? '' : `${effect}\n`}${head}\n(${note})\n${softer.join('')}${rows}`;
 }

@@ -1,35 +1,63 @@
 import type { EndpointGroup } from '../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { endpointGroupResource, gpuInstanceResource, labels } from '../../api/v1alpha1/names.ts';
+import { accountRefOf } from '../../instance/account-ref.ts';
 import { sleep, systemClock } from '../../lib/clock.ts';
 import { isKubeError } from '../../runtime/kube/kube-error.ts';
+import { objectKey } from '../../runtime/kube/kube-object.ts';
+import { allInstances } from '../all-instances.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
-import { EXIT, Interrupted } from '../failures/command-error.ts';
-import { getObject } from '../objects/cluster-objects.ts';
-import { parseObject } from '../objects/object-name.ts';
+import { EXIT, Interrupted, usageError } from '../failures/command-error.ts';
+import { failureParts } from '../failures/describe-failure.ts';
+import { accountOf, getObject, listInstances } from '../objects/cluster-objects.ts';
+import { kindNamed, parseObject } from '../objects/object-name.ts';
 import { parseTime, switchOption, textOption } from '../options/option-values.ts';
 import { createOutput, printableLine, yamlOf } from '../output/output.ts';
+import { accountTarget } from '../sessions/account-access.ts';
 import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';
+import { withMarketplaceAt } from '../sessions/marketplace-session.ts';
 import { type GroupFigures, groupFigures, snapshot } from '../top/group-figures.ts';
-import { fitted, groupText, overviewText } from '../top/screen.ts';
+import {
+  instanceFigures,
+  instanceSnapshot,
+  instancesText,
+  type Utilization,
+} from '../top/instance-figures.ts';
+import { fitted, groupText, overviewText, type TextOptions } from '../top/screen.ts';
 
-/** Shows groups again and again, until Ctrl-C. */
+/** Shows groups or machines again and again, until Ctrl-C. */
 export const topCommand: Command = {
   description:
-    'Requests and work are those of the status of a group: the operator writes them when they change by much, and at most once a minute where no decision changes. The age is beside them. Ctrl-C ends it. -o json writes a line for each look.',
-  examples: ['gpu-rent top', 'gpu-rent top epg/chat --interval 5s', 'gpu-rent top epg/chat --once -o json'],
-  args: [{ name: '[group...]', description: 'Only these, with each worker: epg/name.' }],
+    'Requests and work of groups are those of their status: the operator writes them when they change by much, and at most once a minute where no decision changes. The age is beside them. How much of a GPU is used is asked of the marketplace, by the key of the account. Ctrl-C ends it. -o json writes a line for each look.',
+  examples: [
+    'gpu-rent top',
+    'gpu-rent top epg/chat --interval 5s',
+    'gpu-rent top epg/chat --once -o json',
+    'gpu-rent top gpui -A',
+    'gpu-rent top gpui/trainer',
+  ],
+  args: [
+    {
+      name: '[object...]',
+      description: 'Groups with each worker (epg/name), machines (gpui/name), or all machines (gpui).',
+    },
+  ],
   options: [
-    { flags: '--interval <time>', description: 'How often it looks. Default: 2s.' },
+    {
+      flags: '--interval <time>',
+      description:
+        'How often it looks. Default: 2s, and 10s for machines, since the marketplace limits calls.',
+    },
     { flags: '--once', description: 'Look once.' },
   ],
-  optionSets: ['report', 'cluster'],
+  optionSets: ['report', 'marketplace', 'cluster'],
   async run(input, context) {
-    const names = input.args.map((text) => parseObject(text, endpointGroupResource).name);
-    const intervalMs = parseTime(textOption(input.options, '--interval') ?? '2s', '--interval');
-    const show = shower(input, context, names.length > 0);
+    const subject = subjectOf(input, context);
+    const interval = textOption(input.options, '--interval');
+    const intervalMs = interval === undefined ? subject.usualMs : parseTime(interval, '--interval');
+    const show = shower(input, context);
     return withCluster(input, context, async (cluster) => {
-      const poll = () => groupsOf(cluster, names);
+      const poll = () => subject.poll(cluster);
       if (!switchOption(input.options, '--once')) return watch({ poll, show, intervalMs }, context);
       await show.once(await poll());
       return EXIT.ok;
@@ -37,8 +65,97 @@ export const topCommand: Command = {
   },
 };
 
+/** What one look has found. */
+interface Figures {
+  /** For programs. */
+  readonly value: Readonly<Record<string, unknown>>;
+  readonly text: (options: TextOptions) => string;
+}
+
+interface Subject {
+  readonly usualMs: number;
+  readonly poll: (cluster: ClusterSession) => Promise<Figures>;
+}
+
+/** What the arguments ask for. Throws a usage error for groups and machines at once. */
+function subjectOf(input: CommandInput, context: CommandContext): Subject {
+  const shown = [endpointGroupResource, gpuInstanceResource];
+  const targets = input.args.map((text) => {
+    const resource = shown.find((kind) => kind === kindNamed(text));
+    return resource ? { resource, name: undefined } : parseObject(text, ...shown);
+  });
+  const kinds = new Set(targets.map(({ resource }) => resource));
+  if (kinds.size > 1)
+    throw usageError('Groups and machines are not shown together.', 'Run gpu-rent top twice.');
+  const names = targets.flatMap(({ name }) => name ?? []);
+  return kinds.has(gpuInstanceResource)
+    ? { usualMs: 10_000, poll: (cluster) => instancesNow(cluster, names, { input, context }) }
+    : { usualMs: 2_000, poll: (cluster) => groupsNow(cluster, names) };
+}
+
+async function groupsNow(cluster: ClusterSession, names: readonly string[]): Promise<Figures> {
+  const groups = await groupsOf(cluster, names);
+  const text = (options: TextOptions) => {
+    if (names.length > 0) return groups.map((group) => groupText(group, options)).join('\n');
+    return groups.length === 0 ? 'No EndpointGroups found.\n' : overviewText(groups, options);
+  };
+  return { value: snapshot(groups, systemClock.now()), text };
+}
+
+interface Asked {
+  readonly input: CommandInput;
+  readonly context: CommandContext;
+}
+
+async function instancesNow(
+  cluster: ClusterSession,
+  names: readonly string[],
+  asked: Asked,
+): Promise<Figures> {
+  const objects =
+    names.length > 0
+      ? await Promise.all(names.map((name) => getObject<GpuInstance>(cluster, gpuInstanceResource, name)))
+      : await listInstances(cluster, cluster.scope);
+  const utilization = await utilizationOf(cluster, objects, asked);
+  const now = systemClock.now();
+  const instances = objects.map((object) => instanceFigures(object, utilization, now));
+  return {
+    value: instanceSnapshot(instances, utilization.notes, now),
+    text: (options) => instancesText(instances, utilization.notes, options),
+  };
+}
+
+/** One list for each account whose machines are shown. An account that cannot be asked leaves a note. */
+async function utilizationOf(
+  cluster: ClusterSession,
+  objects: readonly GpuInstance[],
+  asked: Asked,
+): Promise<Utilization> {
+  const rented = objects.filter(({ status }) => status?.instanceId !== undefined);
+  const byAccount = Map.groupBy(rented, (object) => objectKey(accountRefOf(object)));
+  const byMachine = new Map<string, number | undefined>();
+  const notes: string[] = [];
+  for (const [account, [first]] of byAccount) {
+    if (!first) continue;
+    try {
+      for (const { id, gpuUtilization } of await machinesOf(cluster, first, asked))
+        byMachine.set(id, gpuUtilization);
+    } catch (error) {
+      if (asked.context.signal.aborted) throw error;
+      notes.push(`GPU used is not known of gpuacct ${account}: ${failureParts(error).what.join(' ')}`);
+    }
+  }
+  return { byMachine, notes };
+}
+
+async function machinesOf(cluster: ClusterSession, object: GpuInstance, asked: Asked) {
+  const account = await accountOf(cluster, object);
+  const target = await accountTarget(cluster, account, asked);
+  return withMarketplaceAt(target, asked, ({ client }) => allInstances(client));
+}
+
 interface Watching {
-  readonly poll: () => Promise<readonly GroupFigures[]>;
+  readonly poll: () => Promise<Figures>;
   readonly show: Shower;
   readonly intervalMs: number;
 }
@@ -82,9 +199,9 @@ async function groupsOf(cluster: ClusterSession, names: readonly string[]): Prom
 
 /** How what is seen comes to a person or a program. */
 interface Shower {
-  once(groups: readonly GroupFigures[]): Promise<void>;
+  once(figures: Figures): Promise<void>;
   /** One look of many. */
-  next(groups: readonly GroupFigures[]): Promise<void>;
+  next(figures: Figures): Promise<void>;
   /** Nothing was seen this time. */
   problem(message: string): void;
 }
@@ -94,37 +211,34 @@ const TO_TOP = '\u001b[H';
 const CLEAR_LINE = '\u001b[K';
 const CLEAR_BELOW = '\u001b[J';
 
-function shower(input: CommandInput, context: CommandContext, isNamed: boolean): Shower {
+function shower(input: CommandInput, context: CommandContext): Shower {
   const output = createOutput(input, context);
   const { stdout, stderr, env } = context;
   const { format } = output;
   const isScreen = Boolean(stdout.isTTY) && env.TERM !== 'dumb' && format !== 'json' && format !== 'yaml';
   let polls = 0;
   let last = '';
-  const textOf = (groups: readonly GroupFigures[]) => {
-    const options = {
+  const textOf = (figures: Figures) =>
+    figures.text({
       now: systemClock.now(),
       namespaces: switchOption(input.options, '--all-namespaces'),
       wide: format === 'wide',
       headers: input.options.headers !== false,
-    };
-    if (isNamed) return groups.map((group) => groupText(group, options)).join('\n');
-    return groups.length === 0 ? 'No EndpointGroups found.\n' : overviewText(groups, options);
-  };
+    });
   const draw = (text: string) => {
     const lines = fitted(text, stdout).map((line) => `${line}${CLEAR_LINE}\n`);
     stdout.write(`${polls === 1 ? CLEAR_SCREEN : ''}${TO_TOP}${lines.join('')}${CLEAR_BELOW}`);
   };
   return {
-    async once(groups) {
-      const text = textOf(groups);
+    async once(figures) {
+      const text = textOf(figures);
       const shown = stdout.isTTY ? fitted(text, { columns: stdout.columns }).join('\n') : text;
-      await output.value(snapshot(groups, systemClock.now()), shown);
+      await output.value(figures.value, shown);
     },
-    async next(groups) {
+    async next(figures) {
       polls += 1;
-      last = textOf(groups);
-      const value = snapshot(groups, systemClock.now());
+      const { value } = figures;
+      last = textOf(figures);
       if (format === 'json') stdout.write(`${JSON.stringify(value)}\n`);
       else if (format === 'yaml') stdout.write(`---\n${await yamlOf(value)}`);
       else if (isScreen) draw(last);

@@ -1,35 +1,26 @@
 import type { Admission } from '../../accounts/admission.ts';
 import { avoidedAt, avoidOf } from '../../accounts/avoid-list.ts';
 import { type AccountLimits, limitsOf } from '../../accounts/spend-limits.ts';
-import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
-import {
-  endpointGroupResource,
-  gpuInstanceResource,
-  marketplaceAccountResource,
-} from '../../api/v1alpha1/names.ts';
+import { marketplaceAccountResource } from '../../api/v1alpha1/names.ts';
 import type { Exclusions } from '../../controllers/gpu-instance/public.ts';
 import { accountRefOf } from '../../instance/account-ref.ts';
-import { systemClock } from '../../lib/clock.ts';
 import { parseDollars } from '../../lib/money.ts';
-import { KubeError } from '../../runtime/kube/kube-error.ts';
 import type { CommandContext, CommandInput } from '../command.ts';
-import { usageError } from '../failures/command-error.ts';
 import { failureParts } from '../failures/describe-failure.ts';
 import { accountGate, countedInstances } from '../limits.ts';
 import { readIdentity } from '../objects/identity-secret.ts';
 import { accountTarget } from '../sessions/account-access.ts';
 import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';
 import type { SessionTarget } from '../sessions/marketplace-session.ts';
-import { type MachineEffect, machineEffect } from './machine-effect.ts';
+import { askServer, refuseRefused, type ServerVerdict } from './dry-run.ts';
+import { type Effects, effectsOf, NO_EFFECTS } from './effects.ts';
 import type { PlannedObject } from './manifests.ts';
 
 /** What a cluster adds to a manifest. */
-export interface ClusterView extends AccountView {
+export interface ClusterView extends AccountView, Effects {
   /** The marketplace of the account; undefined: the one that options and environment say. */
   readonly target: SessionTarget | undefined;
-  /** What the manifest does to a machine that is there. */
-  readonly machine: MachineEffect | undefined;
 }
 
 type Viewed = readonly [PlannedObject, ClusterView];
@@ -58,10 +49,7 @@ export async function clusterViews(
   } catch (error) {
     return withoutCluster(planned, failureParts(error).what.join(' '));
   }
-  const refused = verdicts.flatMap(([{ object }, verdict]) =>
-    verdict.type === 'refused' ? [`The API server would refuse ${object}: ${verdict.why}`] : [],
-  );
-  if (refused.length > 0) throw usageError(refused.join('\n'), 'Correct what is named; nothing was stored.');
+  refuseRefused(verdicts);
   return views;
 }
 
@@ -69,7 +57,7 @@ type Judged = readonly [PlannedObject, ServerVerdict];
 
 function withoutCluster(planned: readonly PlannedObject[], why: string): readonly Viewed[] {
   const note = `only fields were checked, and nothing of the account is considered: ${why}`;
-  const nothing = { target: undefined, machine: undefined };
+  const nothing = { ...NO_EFFECTS, target: undefined };
   return planned.map((object) => [object, { ...withoutAccount(why), note, ...nothing }]);
 }
 
@@ -90,9 +78,8 @@ async function viewAll(
     if (account) known.set(uid, found);
     const { target, view, note } = await found;
     const notes = [VERDICT_NOTES[verdict.type](verdict), view.note, ...note];
-    const stored = verdict.type === 'accepted' ? verdict.object : undefined;
-    const machine = stored && machineEffect(stored, systemClock.now());
-    views.push([object, { ...view, target, machine, note: notes.join('; ') }]);
+    const effects = verdict.type === 'accepted' ? await effectsOf(cluster, verdict.applied) : NO_EFFECTS;
+    views.push([object, { ...view, ...effects, target, note: notes.join('; ') }]);
   }
   return views;
 }
@@ -142,56 +129,6 @@ async function targetOf(cluster: ClusterSession, account: MarketplaceAccount, as
     const why = failureParts(error).what.join(' ');
     return { target: undefined, note: [`your own key is used: ${why}`] };
   }
-}
-
-/** What the API server would say to `kubectl apply`. */
-export type ServerVerdict =
-  /** `object`: a GpuInstance as it would be stored, with the status that it has. */
-  | { readonly type: 'accepted'; readonly object?: GpuInstance }
-  | { readonly type: 'refused'; readonly why: string }
-  /** It could not judge. */
-  | { readonly type: 'unasked'; readonly why: string };
-
-const RESOURCES = { GpuInstance: gpuInstanceResource, EndpointGroup: endpointGroupResource } as const;
-/** What it answers to a manifest that is wrong; admission policies refuse as `forbidden`. */
-const REFUSALS = new Set(['invalid', 'forbidden']);
-const BAD_REQUEST = 400;
-
-/**
- * Asks as `kubectl apply --server-side --dry-run=server` does, so that rules that span fields and admission policies
- * are evaluated by the API server itself. Nothing is stored. Rejects only with what is not a KubeError: those become
- * the verdict.
- */
-export async function askServer(
-  { kube, namespace: own }: ClusterSession,
-  { manifest, namespace = own }: Pick<PlannedObject, 'manifest' | 'namespace'>,
-): Promise<ServerVerdict> {
-  const { apiVersion, kind, metadata: { name = '', labels, annotations } = {}, spec } = manifest;
-  if (name === '') return { type: 'unasked', why: 'it has no name' };
-  const body = { apiVersion, kind, metadata: { name, namespace, labels, annotations }, spec };
-  try {
-    const stored = await kube.patch<GpuInstance>(
-      RESOURCES[kind],
-      { namespace, name },
-      {
-        type: 'apply',
-        body,
-        fieldManager: 'gpu-rent',
-        force: true,
-        dryRun: true,
-      },
-    );
-    return stored && kind === 'GpuInstance' ? { type: 'accepted', object: stored } : { type: 'accepted' };
-  } catch (error) {
-    if (!(error instanceof KubeError)) throw error;
-    return { type: isAboutManifest(error) ? 'refused' : 'unasked', why: error.message };
-  }
-}
-
-/** A right that is missing says nothing about the manifest. */
-function isAboutManifest({ kind, status, message }: KubeError): boolean {
-  if (/ cannot (patch|create|update) resource /.test(message)) return false;
-  return REFUSALS.has(kind) || status === BAD_REQUEST;
 }
 
 /** What of an account narrows the choice. */

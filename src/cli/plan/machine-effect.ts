@@ -8,7 +8,7 @@ import { ageText } from '../output/amounts.ts';
 /** What a manifest does to the machine that its object has. */
 export interface MachineEffect {
   readonly machine: string;
-  readonly effect: 'keeps' | 'replaces' | 'stops';
+  readonly effect: 'keeps' | 'replaces' | 'starts' | 'stops';
   /** Milliseconds since it first ran; undefined if it has not. */
   readonly upMs: number | undefined;
   /** Dollars that the object has cost. */
@@ -40,10 +40,18 @@ export function machineEffect({ spec, status }: GpuInstance, now: number): Machi
       detail: spec.paused ? `${why} It waits for the end of the pause.` : why,
     };
   }
-  const isStopped = spec.powerState === 'Stopped' && status.phase !== 'Stopped';
+  const power = powerEffect(spec.powerState, status.phase);
   const detail =
     drift && 'It is not what the spec asks for, and stays by updateStrategy: the next machine will be.';
-  return { ...known, effect: isStopped ? 'stops' : 'keeps', detail };
+  return { ...known, effect: power ?? 'keeps', detail };
+}
+
+function powerEffect(
+  desired: 'Running' | 'Stopped',
+  phase: string | undefined,
+): 'starts' | 'stops' | undefined {
+  if (desired === 'Stopped') return phase === 'Stopped' ? undefined : 'stops';
+  return phase === 'Stopped' ? 'starts' : undefined;
 }
 
 const CENT = 10_000;

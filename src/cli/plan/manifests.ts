@@ -3,8 +3,11 @@ import type { GpuInstanceSpec } from '../../api/v1alpha1/gpu-instance.ts';
 import { API_VERSION, GROUP } from '../../api/v1alpha1/names.ts';
 import { KUBECTL_YAML } from '../../lib/kubectl-yaml.ts';
 import { nearest } from '../../lib/text.ts';
+import type { CommandContext, CommandInput } from '../command.ts';
 import { CommandError, usageError } from '../failures/command-error.ts';
 import { kindNamed, type ObjectName } from '../objects/object-name.ts';
+import { listOption } from '../options/option-values.ts';
+import { readTextFile } from '../secrets/secret-input.ts';
 
 /** A machine that a manifest asks for; a group asks for as many as its load needs. */
 export interface PlannedObject {
@@ -16,6 +19,26 @@ export interface PlannedObject {
   readonly isPaused: boolean;
   /** As it stands in the file. */
   readonly manifest: Manifest;
+}
+
+/** The option of commands that read manifests. */
+export const FILE_OPTION = {
+  flags: '-f, --filename <file>',
+  description: 'A manifest; - is stdin; repeatable.',
+  repeatable: true,
+} as const;
+
+/** The machines that the files of {@link FILE_OPTION} ask for; a usage error if no file is given. */
+export async function plannedIn(
+  { options }: CommandInput,
+  context: CommandContext,
+): Promise<readonly PlannedObject[]> {
+  const files = listOption(options, '--filename');
+  if (files.length === 0) throw usageError('No manifest was given.', 'Give -f file.yaml, or -f - for stdin.');
+  const texts = await Promise.all(
+    files.map(async (file) => [file, await readTextFile(file, '-f', context)] as const),
+  );
+  return (await Promise.all(texts.map(([file, text]) => plannedObjects(text, file)))).flat();
 }
 
 /** The machines that a YAML text asks for. A field that is wrong is a usage error that names it. */

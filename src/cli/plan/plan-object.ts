@@ -6,15 +6,13 @@ import { type LastingRefusal, lasting } from '../limits.ts';
 import { numberOption, switchOption } from '../options/option-values.ts';
 import type { Progress } from '../output/output.ts';
 import type { Alternative, Candidate } from './candidates.ts';
-import type { AccountView, ClusterView } from './cluster-view.ts';
-import type { MachineEffect } from './machine-effect.ts';
+import type { AccountView } from './cluster-view.ts';
+import type { Effects } from './effects.ts';
 import type { PlannedObject } from './manifests.ts';
 
 /** What would become of a manifest. */
-export interface Plan {
+export interface Plan extends Effects {
   readonly object: string;
-  /** What becomes of the machine that the object has. */
-  readonly machine: MachineEffect | undefined;
   /** Which alternative of spec.offers, from 0. */
   readonly alternative: number | undefined;
   readonly rents: Candidate | undefined;
@@ -38,7 +36,7 @@ export interface Plan {
 
 /** What a plan is made with. */
 interface Means {
-  readonly view: AccountView & Partial<Pick<ClusterView, 'machine'>>;
+  readonly view: AccountView & Partial<Effects>;
   readonly client: MarketplaceClient;
   readonly input: CommandInput;
   readonly progress: Progress;
@@ -86,9 +84,9 @@ function refusedPlan({ reason, message }: LastingRefusal, candidates: readonly C
   return { reason, detail: message, candidates: candidates.map(notRented) };
 }
 
-function nothingOf({ object }: PlannedObject, { note, machine }: Means['view']): Plan {
+function nothingOf({ object }: PlannedObject, { note, machine, group }: Means['view']): Plan {
   return {
-    ...{ object, machine, note, candidates: [], without: [] },
+    ...{ object, machine, group, note, candidates: [], without: [] },
     ...{ alternative: undefined, rents: undefined, perDay: undefined, reason: undefined, detail: undefined },
   };
 }

@@ -20,7 +20,11 @@ export function overviewText(groups: readonly GroupFigures[], options: TextOptio
   return formatTable(columns, rows.length > 1 ? [...rows, sumOf(rows)] : rows, options);
 }
 
-const NAMESPACE: Column<GroupFigures> = { header: 'Namespace', text: ({ namespace }) => namespace };
+/** Of whatever has one. */
+export const NAMESPACE: Column<{ readonly namespace: string }> = {
+  header: 'Namespace',
+  text: ({ namespace }) => namespace,
+};
 const OVERVIEW: readonly Column<GroupFigures>[] = [
   { header: 'Name', text: ({ name }) => name },
   { header: 'Phase', text: ({ phase }) => phase },

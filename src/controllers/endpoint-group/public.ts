@@ -2,9 +2,11 @@
 export { autoscale } from './autoscale/autoscale.ts';
 export type { ScalingDecision, ScalingInput, ScalingMemory } from './autoscale/bounds.ts';
 export { mostExpensiveOffer } from './autoscale/candidates.ts';
-export { scalingOptions, usualPerf } from './autoscale/capacity.ts';
+export { maxUnavailable, scalingOptions, usualPerf } from './autoscale/capacity.ts';
 export { chooseWorkers } from './autoscale/choose-workers.ts';
 export type { Change, Choice, ChoosableWorker } from './autoscale/plan.ts';
 export { defaultTimes } from './autoscale/times.ts';
 export { explainGroup } from './explain.ts';
 export { EMPTY_HISTORY, type LoadHistory, rolledTo, withArrivals } from './load/state.ts';
+export { isOutdated, isToUpdate, templateHash } from './workers/template.ts';
+export { isChildOf, workerOf } from './workers/worker.ts';

@@ -376,7 +376,10 @@ describe('what a status says of the children', () => {
     expect(outline(step)).toMatchObject({ rule: 'run', says: 'Ready' });
     const note = expect.stringContaining(said);
     expect(step).toMatchObject({
-      events: [{ type: 'Warning', reason: 'AddressNotPublishable', action: 'Publishing', note }],
+      events: [
+        { type: 'Normal', reason: 'InstanceReady' },
+        { type: 'Warning', reason: 'AddressNotPublishable', action: 'Publishing', note },
+      ],
     });
     const offline = decide(
       given({ ...withMachine({ actualStatus: 'offline' }, { observed: { published: done } }), status: bare }),

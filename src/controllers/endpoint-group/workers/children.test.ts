@@ -11,7 +11,8 @@ import {
 } from '../../../api/v1alpha1/names.ts';
 import { controllerReference, objectKey } from '../../../runtime/kube/kube-object.ts';
 import type { Informer } from '../../../runtime/list-watch/informer.ts';
-import { BY_GROUP, BY_STEM, Children, groupKeysOf, isChildOf, stemOf } from './children.ts';
+import { BY_GROUP, BY_STEM, Children, groupKeysOf, stemOf } from './children.ts';
+import { isChildOf } from './worker.ts';
 
 const NAMESPACE = 'default';
 

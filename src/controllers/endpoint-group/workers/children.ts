@@ -5,6 +5,7 @@ import type { KubeClient } from '../../../runtime/kube/kube-client.ts';
 import { objectKey, uidOf } from '../../../runtime/kube/kube-object.ts';
 import { CurrentObjects, type CurrentObjectsOptions } from '../../../runtime/list-watch/current-objects.ts';
 import type { Informer } from '../../../runtime/list-watch/informer.ts';
+import { controllerOf, isChildOf } from './worker.ts';
 
 /** Name of the index by which {@link Children} finds the workers of a group: namespace and name of the group. */
 export const BY_GROUP = 'endpointGroup';
@@ -28,11 +29,6 @@ export function stemOf({ metadata: { namespace, name } }: GpuInstance): readonly
   return end < 0 ? [] : [objectKey({ namespace, name: name.slice(0, end) })];
 }
 
-/** Whether this very group controls it; one of an earlier group of its name does not. */
-export function isChildOf({ metadata }: GpuInstance, group: EndpointGroup): boolean {
-  return controllerOf(metadata.ownerReferences)?.uid === group.metadata.uid;
-}
-
 /** Whether it carries the group's label and nobody controls it: its group was deleted, and it was left. */
 function isOrphanOf({ metadata }: GpuInstance, group: EndpointGroup): boolean {
   return (
@@ -40,10 +36,6 @@ function isOrphanOf({ metadata }: GpuInstance, group: EndpointGroup): boolean {
     metadata.labels?.[labels.endpointGroup] === group.metadata.name &&
     controllerOf(metadata.ownerReferences) === undefined
   );
-}
-
-function controllerOf(owners: GpuInstance['metadata']['ownerReferences']) {
-  return owners?.find((owner) => owner.controller === true);
 }
 
 /** The workers of a group as one pass sees them. */

@@ -1,3 +1,4 @@
+import type { EndpointGroup } from '../../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
 import { annotations } from '../../../api/v1alpha1/names.ts';
 import type { Reason } from '../../../api/v1alpha1/reasons.ts';
@@ -5,6 +6,16 @@ import { isAtRest } from '../../../instance/status-class.ts';
 import { type MicroDollars, parseDollars } from '../../../lib/money.ts';
 import { parseDuration, parseTime } from '../../../lib/time.ts';
 import { findCondition } from '../../../runtime/conditions.ts';
+
+/** Whether this very group controls it; one of an earlier group of its name does not. */
+export function isChildOf({ metadata }: GpuInstance, group: EndpointGroup): boolean {
+  return controllerOf(metadata.ownerReferences)?.uid === group.metadata.uid;
+}
+
+/** The owner that the garbage collector follows. */
+export function controllerOf(owners: GpuInstance['metadata']['ownerReferences']) {
+  return owners?.find((owner) => owner.controller === true);
+}
 
 /** What a group wants of a worker. */
 export type DesiredRole = 'Hot' | 'Cold' | 'Gone';

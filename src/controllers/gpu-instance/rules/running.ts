@@ -1,3 +1,5 @@
+import { findCondition } from '../../../runtime/conditions.ts';
+import type { EventNote } from '../../../runtime/events.ts';
 import { decision, type Rule } from '../decision.ts';
 import type { Facts } from '../facts.ts';
 import { nextDeadline, unreadableReplaceAt } from '../limits.ts';
@@ -41,9 +43,19 @@ function healthy(facts: Facts, recorded: RecordedMachine<StateIn<'running'>>): D
       machine: machineFinding(facts, recorded.state),
       ...(detail === undefined ? {} : { budget: { reason: 'PriceRaised', detail } }),
     },
-    events: unreadableReplaceAt(facts),
+    events: [...(ready ? becameReady(facts, recorded) : []), ...unreadableReplaceAt(facts)],
     requeue: nextDeadline(facts),
   });
+}
+
+/** Said when it is ready for the first time, and each time that it is ready again. */
+function becameReady(
+  { object: { status } }: Facts,
+  { state: { row } }: RecordedMachine<StateIn<'running'>>,
+): readonly EventNote[] {
+  if (findCondition(status?.conditions, 'Ready')?.status === 'True') return [];
+  const note = `Machine ${row.id} runs and is ready.`;
+  return [{ type: 'Normal', reason: 'InstanceReady', action: 'Provisioning', note }];
 }
 
 const UNRECOGNIZED_RULES: readonly Rule<RecordedMachine<StateIn<'unrecognized'>>>[] = [

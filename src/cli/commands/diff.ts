@@ -1,0 +1,108 @@
+import { canonicalJson } from '../../lib/json.ts';
+import type { KubeObject } from '../../runtime/kube/kube-object.ts';
+import type { Command } from '../command.ts';
+import { CommandError, EXIT } from '../failures/command-error.ts';
+import { switchOption } from '../options/option-values.ts';
+import { createOutput, createPaint, type Paint, printable, yamlOf } from '../output/output.ts';
+import { askServer, LAST_APPLIED, refuseRefused, type ServerVerdict } from '../plan/dry-run.ts';
+import { type Effects, effectsOf, effectsText } from '../plan/effects.ts';
+import { FILE_OPTION, type PlannedObject, plannedIn } from '../plan/manifests.ts';
+import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';
+
+/** Shows what a manifest changes, and what that does to machines. */
+export const diffCommand: Command = {
+  description:
+    'Compares spec, labels and annotations of the object in the cluster with what kubectl apply would make of it: the API server fills in defaults and judges the manifest, and nothing is stored. Below the difference stands what becomes of the machines. Exit code 0, with --exit-code 1 if something differs; exit code 2 if the API server would refuse the manifest.',
+  examples: ['gpu-rent diff -f trainer.yaml', 'kustomize build . | gpu-rent diff -f - --exit-code'],
+  options: [FILE_OPTION, { flags: '--exit-code', description: 'End with 1 if something differs.' }],
+  optionSets: ['report', 'cluster'],
+  async run(input, context) {
+    const planned = await plannedIn(input, context);
+    const found = await withCluster(input, context, async (cluster) => {
+      const verdicts: (readonly [PlannedObject, ServerVerdict])[] = [];
+      for (const object of planned) verdicts.push([object, await askServer(cluster, object)]);
+      refuseRefused(verdicts);
+      return Promise.all(verdicts.map(([object, verdict]) => differenceOf(cluster, object, verdict)));
+    });
+    const paint = createPaint(input.options, context);
+    const texts = await Promise.all(found.map((difference) => differenceText(difference, paint)));
+    await createOutput(input, context).value(found, texts.join('\n'));
+    const isDifferent = found.some(({ change }) => change !== 'none');
+    return isDifferent && switchOption(input.options, '--exit-code') ? EXIT.failure : EXIT.ok;
+  },
+};
+
+/** What a manifest changes of its object. */
+interface Difference extends Effects {
+  readonly object: string;
+  readonly namespace: string;
+  readonly change: 'created' | 'changed' | 'none';
+  /** What people write of it; null if there is no object. */
+  readonly before: Written | null;
+  readonly after: Written;
+}
+
+interface Written {
+  readonly metadata?: Pick<KubeObject['metadata'], 'labels' | 'annotations'>;
+  readonly spec: unknown;
+}
+
+async function differenceOf(
+  cluster: ClusterSession,
+  { object, namespace = cluster.namespace }: PlannedObject,
+  verdict: ServerVerdict,
+): Promise<Difference> {
+  if (verdict.type !== 'accepted')
+    throw new CommandError(`The API server did not judge ${object}: ${verdict.why}`, {
+      exitCode: EXIT.failure,
+      remedy: 'Without a cluster, gpu-rent plan -f FILE --no-cluster checks the fields alone.',
+    });
+  const { before, after } = verdict.applied;
+  const written = { before: before === undefined ? null : writtenOf(before), after: writtenOf(after) };
+  const isSame = canonicalJson(written.before) === canonicalJson(written.after);
+  const change = before === undefined ? 'created' : isSame ? 'none' : 'changed';
+  return { object, namespace, change, ...(await effectsOf(cluster, verdict.applied)), ...written };
+}
+
+/** Without what programs keep there for themselves; keys sorted, so that their order makes no difference. */
+function writtenOf({ metadata, spec }: KubeObject & { readonly spec: unknown }): Written {
+  const { [LAST_APPLIED]: _, ...annotations } = metadata.annotations ?? {};
+  const { labels = {} } = metadata;
+  const kept = {
+    ...(Object.keys(labels).length > 0 && { labels }),
+    ...(Object.keys(annotations).length > 0 && { annotations }),
+  };
+  return JSON.parse(
+    canonicalJson({ ...(Object.keys(kept).length > 0 && { metadata: kept }), spec }),
+  ) as Written;
+}
+
+async function differenceText(difference: Difference, paint: Paint): Promise<string> {
+  const { object, namespace, change, before, after } = difference;
+  const known = effectsText(object, difference);
+  if (change === 'none') return `${object} in ${namespace} is as the manifest says.\n`;
+  const { createTwoFilesPatch, FILE_HEADERS_ONLY } = await import('diff');
+  const [from, to] = [before === null ? '' : await yamlOf(before), await yamlOf(after)].map(printable);
+  const patch = createTwoFilesPatch(
+    `${object} in ${namespace}`,
+    `${object} in ${namespace}`,
+    from ?? '',
+    to ?? '',
+    before === null ? 'does not exist' : 'now',
+    'with the manifest',
+    { context: 3, headerOptions: FILE_HEADERS_ONLY },
+  );
+  const effects =
+    known ??
+    `${object} ${change === 'created' ? 'is new: gpu-rent plan -f FILE shows what it would rent' : 'has no machine'}.`;
+  return `${patch
+    .split('\n')
+    .map((line) => painted(line, paint))
+    .join('\n')}${effects}\n`;
+}
+
+function painted(line: string, paint: Paint): string {
+  if (line.startsWith('+')) return paint('green', line);
+  if (line.startsWith('-')) return paint('red', line);
+  return line.startsWith('@@') ? paint('dim', line) : line;
+}

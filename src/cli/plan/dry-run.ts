@@ -1,0 +1,142 @@
+import type { EndpointGroup } from '../../api/v1alpha1/endpoint-group.ts';
+import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
+import { endpointGroupResource, gpuInstanceResource, OPERATOR_NAME } from '../../api/v1alpha1/names.ts';
+import type { Patch } from '../../runtime/kube/kube-client.ts';
+import { KubeError } from '../../runtime/kube/kube-error.ts';
+import type { KubeObject } from '../../runtime/kube/kube-object.ts';
+import { usageError } from '../failures/command-error.ts';
+import type { ClusterSession } from '../sessions/cluster-session.ts';
+import type { Manifest, PlannedObject } from './manifests.ts';
+
+/** An object as it is stored, undefined if there is none, and as it would be with the manifest. */
+export interface Applied {
+  readonly before: GpuInstance | EndpointGroup | undefined;
+  readonly after: GpuInstance | EndpointGroup;
+}
+
+/** What the API server would say to `kubectl apply`. */
+export type ServerVerdict =
+  | { readonly type: 'accepted'; readonly applied: Applied }
+  | { readonly type: 'refused'; readonly why: string }
+  /** It could not judge. */
+  | { readonly type: 'unasked'; readonly why: string };
+
+const RESOURCES = { GpuInstance: gpuInstanceResource, EndpointGroup: endpointGroupResource } as const;
+/** What it answers to a manifest that is wrong; admission policies refuse as `forbidden`. */
+const REFUSALS = new Set(['invalid', 'forbidden']);
+const BAD_REQUEST = 400;
+
+/**
+ * Asks as `kubectl apply --dry-run=server` does, so that rules that span fields and admission policies are evaluated by
+ * the API server itself, and a field that the manifest names no more is removed. Nothing is stored. Rejects only with
+ * what is not a KubeError: those become the verdict.
+ */
+export async function askServer(
+  { kube, namespace: own }: ClusterSession,
+  { manifest, namespace = own }: Pick<PlannedObject, 'manifest' | 'namespace'>,
+): Promise<ServerVerdict> {
+  const { kind, metadata: { name = '' } = {} } = manifest;
+  if (name === '') return { type: 'unasked', why: 'it has no name' };
+  const ref = { namespace, name };
+  try {
+    const before = await kube.get<GpuInstance>(RESOURCES[kind], ref);
+    const patch = asApplied(manifest, { before, namespace });
+    const after = await kube.patch<GpuInstance>(RESOURCES[kind], ref, { ...patch, dryRun: true });
+    return { type: 'accepted', applied: { before, after } };
+  } catch (error) {
+    if (!(error instanceof KubeError)) throw error;
+    return { type: isAboutManifest(error) ? 'refused' : 'unasked', why: error.message };
+  }
+}
+
+/** A right that is missing says nothing about the manifest. */
+function isAboutManifest({ kind, status, message }: KubeError): boolean {
+  if (/ cannot (get|patch|create|update) resource /.test(message)) return false;
+  return REFUSALS.has(kind) || status === BAD_REQUEST;
+}
+
+/** Throws a usage error if the API server would refuse one of them. */
+export function refuseRefused(
+  verdicts: readonly (readonly [Pick<PlannedObject, 'object'>, ServerVerdict])[],
+): void {
+  const refused = verdicts.flatMap(([{ object }, verdict]) =>
+    verdict.type === 'refused' ? [`The API server would refuse ${object}: ${verdict.why}`] : [],
+  );
+  if (refused.length > 0) throw usageError(refused.join('\n'), 'Correct what is named; nothing was stored.');
+}
+
+/** Where `kubectl apply` keeps the manifest that it was last given. */
+export const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
+
+type Managed = KubeObject & {
+  readonly metadata: {
+    readonly managedFields?: readonly {
+      readonly manager?: string;
+      readonly operation?: string;
+      readonly subresource?: string;
+    }[];
+  };
+};
+
+/**
+ * The request of whoever applied the object before: fields that it named then and does not name now are removed, as
+ * `kubectl apply` (by its annotation) and appliers on the server side (by the fields that they own) do. What nobody
+ * applied keeps the fields that the manifest does not name.
+ */
+function asApplied(
+  manifest: Manifest,
+  { before, namespace }: { readonly before: GpuInstance | undefined; readonly namespace: string },
+): Patch {
+  const { apiVersion, kind, metadata: { name, labels, annotations } = {}, spec } = manifest;
+  const last = before?.metadata.annotations?.[LAST_APPLIED];
+  const applied = last === undefined ? undefined : parsed(last);
+  if (applied !== undefined) {
+    const { metadata, spec: appliedSpec } = Object(applied) as Manifest;
+    const body = {
+      metadata: {
+        labels: withRemovals(metadata?.labels, labels ?? {}),
+        annotations: withRemovals(metadata?.annotations, annotations ?? {}),
+      },
+      spec: withRemovals(appliedSpec, spec ?? {}),
+    };
+    return { type: 'merge', body, fieldManager: 'kubectl-client-side-apply' };
+  }
+  const body = { apiVersion, kind, metadata: { name, namespace, labels, annotations }, spec };
+  return { type: 'apply', body, fieldManager: applierOf(before) ?? 'gpu-rent', force: true };
+}
+
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Who applied the object on the server side: kubectl, Argo CD or Flux; never the operator. */
+function applierOf(object: KubeObject | undefined): string | undefined {
+  const { managedFields = [] } = (object as Managed | undefined)?.metadata ?? {};
+  const appliers = managedFields.flatMap(({ manager, operation, subresource }) =>
+    operation === 'Apply' && subresource === undefined && !manager?.startsWith(`${OPERATOR_NAME}/`)
+      ? (manager ?? [])
+      : [],
+  );
+  return appliers.find((manager) => manager === 'kubectl') ?? appliers[0];
+}
+
+/** The merge patch that sets what is desired, and removes what was applied before and is desired no more. */
+function withRemovals(applied: unknown, desired: unknown): unknown {
+  if (!isObject(desired)) return desired;
+  const before = isObject(applied) ? applied : {};
+  const gone = Object.keys(before).filter((key) => desired[key] === undefined);
+  return {
+    ...Object.fromEntries(gone.map((key) => [key, null])),
+    ...Object.fromEntries(
+      Object.entries(desired).map(([key, value]) => [key, withRemovals(before[key], value)]),
+    ),
+  };
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

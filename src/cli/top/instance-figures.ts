@@ -1,0 +1,106 @@
+import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
+import { totalCost } from '../../instance/cost.ts';
+import { formatTime, parseTime } from '../../lib/time.ts';
+import { ageText, dollarText, inDollars } from '../output/amounts.ts';
+import { type Column, formatTable, printableLine } from '../output/output.ts';
+import { NAMESPACE, type TextOptions } from './screen.ts';
+
+/** A GpuInstance as numbers, at one time. What is not known is left out. */
+export interface InstanceFigures {
+  readonly namespace: string;
+  readonly name: string;
+  readonly phase?: string | undefined;
+  readonly ready?: boolean | undefined;
+  /** Id of its machine at the marketplace. */
+  readonly machine?: string | undefined;
+  readonly gpu?: { readonly name: string; readonly count: number } | undefined;
+  /** How much of the GPUs is used, from 0 to 1, as the marketplace says. */
+  readonly gpuUtilization?: number | undefined;
+  /** Dollars. */
+  readonly pricePerHour?: number | undefined;
+  /** Dollars, all of its machines together. */
+  readonly cost: number;
+  readonly ageSeconds?: number | undefined;
+}
+
+/** What is known of the use of machines, by their ids, and why it is not known of others. */
+export interface Utilization {
+  readonly byMachine: ReadonlyMap<string, number | undefined>;
+  readonly notes: readonly string[];
+}
+
+/** What object and marketplace tell. `now`: epoch milliseconds. */
+export function instanceFigures(
+  { metadata, status = {} }: GpuInstance,
+  { byMachine }: Pick<Utilization, 'byMachine'>,
+  now: number,
+): InstanceFigures {
+  const { namespace = '', name, creationTimestamp } = metadata;
+  const { phase, gpu, cost, conditions, instanceId } = status;
+  const bornAt = parseTime(creationTimestamp);
+  return {
+    ...{ namespace, name },
+    phase: metadata.deletionTimestamp ? 'Deleting' : phase,
+    ready:
+      conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True') ?? false,
+    machine: instanceId,
+    gpu: gpu && { name: gpu.name, count: gpu.count },
+    gpuUtilization: instanceId === undefined ? undefined : byMachine.get(instanceId),
+    pricePerHour: cost?.pricePerHour === undefined ? undefined : Number(cost.pricePerHour),
+    cost: inDollars(totalCost(cost, now)) ?? 0,
+    ageSeconds: bornAt === undefined ? undefined : Math.max(0, Math.floor((now - bornAt) / 1000)),
+  };
+}
+
+/** `at` in ISO 8601, with the figures of that time: what machines read. */
+export function instanceSnapshot(
+  instances: readonly InstanceFigures[],
+  notes: readonly string[],
+  now: number,
+): Record<string, unknown> {
+  return { at: formatTime(now), instances, notes };
+}
+
+/** One line for each machine, the dearest first, one for their sum if there are several, and what is not known. */
+export function instancesText(
+  instances: readonly InstanceFigures[],
+  notes: readonly string[],
+  options: TextOptions,
+): string {
+  if (instances.length === 0) return 'No GpuInstances found.\n';
+  const rows = instances.toSorted(
+    (left, right) =>
+      (right.pricePerHour ?? 0) - (left.pricePerHour ?? 0) || left.name.localeCompare(right.name),
+  );
+  const columns = options.namespaces ? [NAMESPACE, ...COLUMNS] : COLUMNS;
+  const table = formatTable(columns, rows.length > 1 ? [...rows, sumOf(rows)] : rows, options);
+  return `${table}${notes.map((note) => `\n${printableLine(note)}\n`).join('')}`;
+}
+
+const COLUMNS: readonly Column<InstanceFigures>[] = [
+  { header: 'Name', text: ({ name }) => name },
+  { header: 'Phase', text: ({ phase }) => phase },
+  { header: 'Ready', text: ({ ready }) => (ready === undefined ? undefined : ready ? 'yes' : 'no') },
+  { header: 'GPU', text: ({ gpu }) => gpu && `${gpu.count} × ${gpu.name}` },
+  {
+    header: 'GPU used',
+    text: ({ gpuUtilization: used }) => (used === undefined ? undefined : `${Math.round(used * 100)} %`),
+  },
+  { header: '$/h', text: ({ pricePerHour }) => dollarText(pricePerHour) },
+  { header: 'Cost', text: ({ cost }) => dollarText(cost) },
+  {
+    header: 'Age',
+    text: ({ ageSeconds }) => (ageSeconds === undefined ? undefined : ageText(ageSeconds * 1000)),
+  },
+  { header: 'Machine', text: ({ machine }) => machine, wide: true },
+];
+
+function sumOf(rows: readonly InstanceFigures[]): InstanceFigures {
+  const sum = (pick: (row: InstanceFigures) => number | undefined) =>
+    Math.round(rows.reduce((total, row) => total + (pick(row) ?? 0), 0) * 1e6) / 1e6;
+  return {
+    ...{ namespace: '', name: 'total' },
+    pricePerHour: sum(({ pricePerHour }) => pricePerHour),
+    cost: sum(({ cost }) => cost),
+  };
+}
