@@ -1,5 +1,6 @@
 /** The documentation site: `make docs` builds it, and fails if a link leads nowhere. */
 import { readFileSync } from 'node:fs';
+import { renderMermaidSVG } from 'beautiful-mermaid';
 import { anchorOf, sidebarOf, siteLink } from '../../scripts/docs/site.ts';
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
@@ -21,7 +22,14 @@ interface State {
   readonly env: { readonly relativePath?: string };
 }
 
+type Fence = (
+  tokens: readonly { readonly info: string; readonly content: string }[],
+  at: number,
+  ...more: unknown[]
+) => string;
+
 interface Markdown {
+  readonly renderer: { readonly rules: { fence?: Fence } };
   readonly core: {
     readonly ruler: {
       before(next: string, name: string, rule: (state: State) => void): void;
@@ -29,6 +37,22 @@ interface Markdown {
     };
   };
 }
+
+/** Diagrams are drawn while the site is built: they need no script, and no program beside the browser. */
+function drawDiagrams({ renderer: { rules } }: Markdown): void {
+  const { fence } = rules;
+  rules.fence = (tokens, at, ...more) => {
+    const { info = '', content = '' } = tokens[at] ?? {};
+    if (info.trim() !== 'mermaid') return fence?.(tokens, at, ...more) ?? '';
+    // Fonts of a stranger's server are not asked for.
+    const svg = renderMermaidSVG(content, COLOURS).replace(/@import url\([^)]*\);/g, '');
+    const text = encodeURIComponent(svg).replaceAll("'", '%27');
+    return `<div class="diagram" v-html="decodeURIComponent('${text}')"></div>`;
+  };
+}
+
+/** Those of the page, light or dark. */
+const COLOURS = { bg: 'var(--vp-c-bg)', fg: 'var(--vp-c-text-1)', transparent: true } as const;
 
 /** HTML is text on the site, so that `<name>` in a sentence needs no escape; comments are left out. */
 function dropComments({ core }: Markdown): void {
@@ -68,6 +92,7 @@ export default {
     config(markdown: Markdown) {
       dropComments(markdown);
       leadLinks(markdown);
+      drawDiagrams(markdown);
     },
   },
   head: [['link', { rel: 'icon', href: `data:image/svg+xml,${encodeURIComponent(icon)}` }]],

@@ -7,7 +7,7 @@ import {
   gpuInstanceResource,
 } from '../../src/api/v1alpha1/names.ts';
 import type { Artifact } from './artifact.ts';
-import { changesTable } from './changes-table.ts';
+import { groupChangesTable, instanceChangesTable } from './changes-table.ts';
 import { fieldExample, flow } from './field-examples.ts';
 import { annotatedSchema, type JsonSchema } from './json-schema.ts';
 
@@ -220,7 +220,8 @@ function page(kind: KindDefinition): Artifact {
       : []),
     ...sections(names.kind, 'spec', annotatedSchema(kind.spec)).map((part) => section(names.kind, part)),
     ...sections(names.kind, 'status', annotatedSchema(kind.status)).map((part) => section(names.kind, part)),
-    ...(names.kind === gpuInstanceResource.kind ? [changesTable()] : []),
+    ...(names.kind === gpuInstanceResource.kind ? [instanceChangesTable()] : []),
+    ...(names.kind === endpointGroupResource.kind ? [groupChangesTable()] : []),
     columnsTable(kind),
     ...(names.kind === endpointGroupResource.kind ? [optionsTable()] : []),
     annotationsTable(),

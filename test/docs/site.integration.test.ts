@@ -60,3 +60,10 @@ test.skipIf(problem !== undefined)('opens in a browser, finds a word, and leads 
   );
   await page.until(`document.querySelector('#memoryrolledback')?.tagName === 'H3'`);
 });
+
+test.skipIf(problem !== undefined)('shows a diagram as a picture', async () => {
+  await page?.open(`http://127.0.0.1:${(server.address() as AddressInfo).port}/concepts/states.html`);
+  await page?.until(`document.querySelector('.diagram svg')?.getBoundingClientRect().width > 300`);
+  await page?.until(`document.querySelector('.diagram svg').textContent.includes('RentalPending')`);
+  await page?.until(`document.querySelector('pre.mermaid, .language-mermaid') === null`);
+});

@@ -1,25 +1,51 @@
-import { expect, test } from 'vitest';
-import { gpuInstanceChanges } from '../../scripts/generate/changes-table.ts';
+import { describe, expect, test } from 'vitest';
+import {
+  type ChangeEffect,
+  endpointGroupChanges,
+  type FieldChange,
+  gpuInstanceChanges,
+} from '../../scripts/generate/changes-table.ts';
 import { annotatedSchema } from '../../scripts/generate/json-schema.ts';
+import { endpointGroupSpec } from '../../src/api/v1alpha1/endpoint-group-spec.ts';
 import { gpuInstanceSpec } from '../../src/api/v1alpha1/gpu-instance.ts';
 
-const fieldsThat = (effect: string): readonly string[] =>
-  gpuInstanceChanges()
+const fieldsThat = (effect: ChangeEffect, changes: readonly FieldChange[] = gpuInstanceChanges()) =>
+  changes
     .filter((change) => change.effect === effect)
     .map(({ field }) => field)
     .toSorted();
 
-test('every field says what its change does', () => {
-  const fields = Object.keys(annotatedSchema(gpuInstanceSpec).properties ?? {});
-  expect(gpuInstanceChanges().map(({ field }) => field)).toEqual(fields);
+test.each([
+  ['GpuInstance', gpuInstanceSpec, gpuInstanceChanges()],
+  ['EndpointGroup', endpointGroupSpec, endpointGroupChanges()],
+] as const)('every field of a %s says what its change does', (_, schema, changes) => {
+  const fields = Object.keys(annotatedSchema(schema).properties ?? {});
+  expect([...new Set(changes.map(({ field }) => field.split('[]')[0]))]).toEqual(fields);
 });
 
-test('what a rental sends replaces the machine, and nothing else does', () => {
-  expect(fieldsThat('replaces the machine; its disk is lost')).toEqual(
-    ['disk', 'env', 'image', 'imagePullSecretRef', 'onStart', 'onStartFrom', 'ports', 'ssh'].toSorted(),
-  );
+describe('of a GpuInstance', () => {
+  test('what a rental sends replaces the machine, and nothing else does', () => {
+    expect(fieldsThat('replaces the machine; its disk is lost')).toEqual(
+      ['disk', 'env', 'image', 'imagePullSecretRef', 'onStart', 'onStartFrom', 'ports', 'ssh'].toSorted(),
+    );
+  });
+
+  test('what an alternative requires of the machine replaces it if it is not so; prices and order do not', () => {
+    const requirements = fieldsThat(
+      'replaces the machine if it does not satisfy it and no other alternative; its disk is lost',
+    );
+    const fields = ['filters', 'gpuCount', 'gpuNames', 'minDirectPorts', 'minGpuMemory', 'minReliability'];
+    expect(requirements).toEqual(
+      [...fields, 'pricing', 'regions', 'verified'].map((field) => `offers[].${field}`),
+    );
+  });
+
+  test('what the CRD refuses to change is named so', () => {
+    expect(fieldsThat('is refused')).toEqual(['accountRef', 'adopt']);
+  });
 });
 
-test('what the CRD refuses to change is named so', () => {
-  expect(fieldsThat('is refused')).toEqual(['accountRef', 'adopt']);
+test('of an EndpointGroup, the template and the link of the gateway replace workers', () => {
+  const effect = 'replaces the workers whose machine differs; their disks are lost';
+  expect(fieldsThat(effect, endpointGroupChanges())).toEqual(['gateway', 'template']);
 });

@@ -40,13 +40,22 @@ const instance = (name: string, more: { metadata?: object; spec?: object } = {})
 });
 
 const patch = (name: string, body: object, kubeconfigPath?: string, more: readonly string[] = []) =>
-  cluster.kubectl(['patch', 'gpui', name, '--type=merge', `--patch=${JSON.stringify(body)}`, ...more], {
-    ...(kubeconfigPath && { kubeconfigPath }),
-  });
+  cluster.kubectl(
+    [
+      'patch',
+      ...(name.includes('/') ? [name] : ['gpui', name]),
+      '--type=merge',
+      `--patch=${JSON.stringify(body)}`,
+      ...more,
+    ],
+    {
+      ...(kubeconfigPath && { kubeconfigPath }),
+    },
+  );
 
 /** As the operator does it: the whole status, under the object's version. */
-async function operatorSaysStatus(name: string, status: object): Promise<void> {
-  const path = `/apis/gpurental.dev/v1alpha1/namespaces/default/gpuinstances/${name}`;
+async function operatorSaysStatus(name: string, status: object, plural = 'gpuinstances'): Promise<void> {
+  const path = `/apis/gpurental.dev/v1alpha1/namespaces/default/${plural}/${name}`;
   const { body } = await cluster.admin.request({ method: 'GET', path });
   await operator.request({ method: 'PUT', path: `${path}/status`, body: { ...(body as object), status } });
 }
@@ -127,6 +136,7 @@ describe.skipIf(!canRun)('the installed chart', () => {
       'gpu-rental-operator-services',
       'gpu-rental-operator-slices',
       'gpu-rental-operator-wakes',
+      'gpu-rental-operator-worker-replacement',
     ]);
   });
 
@@ -224,6 +234,31 @@ describe.skipIf(!canRun)('the installed chart', () => {
     await strictly({ env: env.toReversed(), disk: '20000M', ports, powerState: 'Stopped' });
     await strictly({ image: 'ubuntu:26.04', updateStrategy: { type: 'OnDelete' } });
     await patch('busy', { spec: { image: 'ubuntu:26.04' } });
+  });
+
+  test('warns of an edit that replaces workers of a group, and takes it', async () => {
+    const spec = { ...instance('unused').spec, image: 'ubuntu:24.04' };
+    const template = (change: object) => ({ template: { spec: { ...spec, ...change } } });
+    await apply({
+      ...{ apiVersion: 'gpurental.dev/v1alpha1', kind: 'EndpointGroup' },
+      ...{ metadata: { name: 'chat', namespace: 'default' }, spec: template({}) },
+    });
+    await operatorSaysStatus('chat', { total: 3 }, 'endpointgroups');
+    const strictly = (change: object) =>
+      patch('epg/chat', { spec: change }, undefined, [...TRIED, '--warnings-as-errors']);
+    await untilRefused(
+      () => strictly(template({ image: 'ubuntu:26.04' })),
+      /Warning: .*This replaces 3 workers, at most updateStrategy\.maxUnavailable at a time, and their disks are lost: image of the template changed\. To keep them/,
+    );
+    await expect(strictly({ ...template({ ssh: true }), pause: { scaleUp: true } })).rejects.toThrow(
+      /replaces 3 workers after the pause, .* ssh of the template changed/,
+    );
+    await expect(strictly(template({ offers: [{ maxPricePerHour: '0.50' }] }))).rejects.toThrow(
+      /Warning: .*Of the 3 workers this replaces those that satisfy no alternative of the template any more/,
+    );
+    await strictly({ ...template({ image: 'ubuntu:26.04' }), updateStrategy: { type: 'OnDelete' } });
+    await strictly({ ...template({ powerState: 'Running' }), maxWorkers: 40 });
+    await patch('epg/chat', { spec: template({ image: 'ubuntu:26.04' }) });
   });
 
   test('renders every object so that strict validation takes it, hooks included', async () => {

@@ -125,35 +125,48 @@ function priceFloor(installation: Installation): PolicySpec {
   };
 }
 
-/** Where a spec says otherwise than before what a rental sends, as `machineRequest` compares it; keyed by field. */
-const RENTED_OTHERWISE: Readonly<Record<string, string>> = {
-  image: differs('image'),
-  imagePullSecretRef: differs('imagePullSecretRef'),
-  disk: `(${differs('disk')} && (!has(object.spec.disk) || !has(oldObject.spec.disk) || quantity(string(object.spec.disk)).compareTo(quantity(string(oldObject.spec.disk))) != 0))`,
-  onStart: differs('onStart'),
-  onStartFrom: differs('onStartFrom'),
-  env: differsAsSet('env', ''),
-  ports: differsAsSet(
-    'ports',
-    ".map(port, string(port.containerPort) + '/' + port.?protocol.orValue('TCP'))",
-  ),
-  ssh: 'object.spec.?ssh.orValue(false) != oldObject.spec.?ssh.orValue(false)',
-};
-
-function differs(field: string): string {
-  return `object.spec.?${field} != oldObject.spec.?${field}`;
+/**
+ * Where a spec says otherwise than before what a rental sends, as `machineRequest` compares it; keyed by field. `at` is
+ * the place of the spec in the object.
+ */
+function rentedOtherwise(at: string): Readonly<Record<string, string>> {
+  const differs = (field: string) => changed(at, field);
+  const [disk, diskBefore] = [`object.${at}.disk`, `oldObject.${at}.disk`];
+  return {
+    image: differs('image'),
+    imagePullSecretRef: differs('imagePullSecretRef'),
+    disk: `(${differs('disk')} && (!has(${disk}) || !has(${diskBefore}) || quantity(string(${disk})).compareTo(quantity(string(${diskBefore}))) != 0))`,
+    onStart: differs('onStart'),
+    onStartFrom: differs('onStartFrom'),
+    env: changedAsSet(at, 'env', ''),
+    ports: changedAsSet(
+      at,
+      'ports',
+      ".map(port, string(port.containerPort) + '/' + port.?protocol.orValue('TCP'))",
+    ),
+    ssh: `object.${at}.?ssh.orValue(false) != oldObject.${at}.?ssh.orValue(false)`,
+  };
 }
 
-function differsAsSet(field: string, form: string): string {
-  const [now, before] = ['object', 'oldObject'].map((side) => `${side}.spec.?${field}.orValue([])${form}`);
-  return `(${differs(field)} && (size(${now}) != size(${before}) || !${now}.all(one, one in ${before})))`;
+function changed(at: string, field: string): string {
+  return `object.${at}.?${field} != oldObject.${at}.?${field}`;
+}
+
+function changedAsSet(at: string, field: string, form: string): string {
+  const [now, before] = ['object', 'oldObject'].map((side) => `${side}.${at}.?${field}.orValue([])${form}`);
+  return `(${changed(at, field)} && (size(${now}) != size(${before}) || !${now}.all(one, one in ${before})))`;
+}
+
+/** The list of the fields that a rental would send otherwise. */
+function changedFields(at: string): { readonly name: string; readonly expression: string } {
+  const fields = Object.entries(rentedOtherwise(at)).map(
+    ([field, expression]) => `(${expression} ? ['${field}'] : [])`,
+  );
+  return { name: 'changed', expression: fields.join(' + ') };
 }
 
 /** What stays on the machine is lost: whoever applies is told before they find out. */
 function replacement(installation: Installation): PolicySpec {
-  const fields = Object.entries(RENTED_OTHERWISE).map(
-    ([field, expression]) => `(${expression} ? ['${field}'] : [])`,
-  );
   const machine =
     "'machine ' + oldObject.status.instanceId + (has(oldObject.status.runningAt) ? ' (running since ' + string(oldObject.status.runningAt) + ')' : '')";
   return {
@@ -168,7 +181,7 @@ function replacement(installation: Installation): PolicySpec {
       },
     ],
     variables: [
-      { name: 'changed', expression: fields.join(' + ') },
+      changedFields('spec'),
       { name: 'machine', expression: machine },
       { name: 'when', expression: "object.spec.?paused.orValue(false) ? ' after the pause' : ''" },
     ],
@@ -181,10 +194,54 @@ function replacement(installation: Installation): PolicySpec {
         reason: 'Invalid',
       },
       {
-        expression: `size(variables.changed) > 0 || !(${differs('offers')})`,
+        expression: `size(variables.changed) > 0 || !(${changed('spec', 'offers')})`,
         message: 'This replaces the machine if it satisfies no alternative of spec.offers any more.',
         messageExpression:
-          "'If ' + variables.machine + ' satisfies no alternative of spec.offers any more, this replaces it' + variables.when + ', and its disk is lost. To see which: gpu-rent plan -f FILE.'",
+          "'If ' + variables.machine + ' satisfies no alternative of spec.offers any more, this replaces it' + variables.when + ', and its disk is lost. To see which: gpu-rent diff -f FILE.'",
+        reason: 'Invalid',
+      },
+    ],
+  };
+}
+
+/** The same of the workers of a group, whose machines may differ from each other. */
+function workerReplacement(installation: Installation): PolicySpec {
+  const paused = 'object.spec.?pause.?scaleUp.orValue(false) || object.spec.?pause.?scaleDown.orValue(false)';
+  return {
+    resourceRules: ours(['UPDATE'], [endpointGroupResource.plural]),
+    matchConditions: [
+      notTheOperator(installation.operatorUser),
+      {
+        name: 'has-workers',
+        expression: 'has(oldObject.status) && has(oldObject.status.total) && oldObject.status.total > 0',
+      },
+      {
+        name: 'would-replace',
+        expression:
+          "object.spec.template != oldObject.spec.template && object.spec.?updateStrategy.?type.orValue('RollingUpdate') == 'RollingUpdate'",
+      },
+    ],
+    variables: [
+      changedFields('spec.template.spec'),
+      {
+        name: 'workers',
+        expression: "string(oldObject.status.total) + (oldObject.status.total == 1 ? ' worker' : ' workers')",
+      },
+      { name: 'when', expression: `${paused} ? ' after the pause' : ''` },
+    ],
+    validations: [
+      {
+        expression: 'size(variables.changed) == 0',
+        message: 'This replaces the workers, and their disks are lost.',
+        messageExpression:
+          "'This replaces ' + variables.workers + variables.when + ', at most updateStrategy.maxUnavailable at a time, and their disks are lost: ' + variables.changed.join(', ') + ' of the template changed. To keep them, set updateStrategy.type: OnDelete.'",
+        reason: 'Invalid',
+      },
+      {
+        expression: `size(variables.changed) > 0 || !(${changed('spec.template.spec', 'offers')})`,
+        message: 'This replaces workers that satisfy no alternative of the template any more.',
+        messageExpression:
+          "'Of the ' + variables.workers + ' this replaces' + variables.when + ' those that satisfy no alternative of the template any more, and their disks are lost. To see which: gpu-rent diff -f FILE.'",
         reason: 'Invalid',
       },
     ],
@@ -223,4 +280,10 @@ export const objectPolicies: readonly ObjectPolicy[] = [
   { suffix: 'price-floor', chartValue: 'priceFloor', spec: priceFloor },
   { suffix: 'limits', chartValue: 'warnWithoutLimits', spec: limits, isWarning: true },
   { suffix: 'replacement', chartValue: 'warnOfReplacement', spec: replacement, isWarning: true },
+  {
+    suffix: 'worker-replacement',
+    chartValue: 'warnOfReplacement',
+    spec: workerReplacement,
+    isWarning: true,
+  },
 ];

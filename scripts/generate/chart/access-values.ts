@@ -52,7 +52,7 @@ export const accessValues: ChartValues = {
       schemas.flag,
     ),
     warnOfReplacement: value(
-      'Warn, and refuse nothing, when an edit of a GpuInstance replaces its machine, whose disk is lost.',
+      'Warn, and refuse nothing, when an edit replaces the machine of a GpuInstance, or workers of an EndpointGroup, whose disks are lost.',
       true,
       schemas.flag,
     ),
