@@ -34,9 +34,13 @@ const view: View = isInteractive
   : plainView({ write: (text) => process.stdout.write(text) });
 const signal = interruption(view.heading);
 
-function tellWhatToTry({ cluster, controlUrl, logFolder }: Stage, node: boolean): void {
+function tellWhatToTry({ cluster, controlUrl, marketplace, logFolder }: Stage, node: boolean): void {
+  const { url, apiKey } = marketplace;
   view.heading(`Ready: ${FIRST} runs. In another terminal`);
-  for (const command of [...lookAround(cluster), `export CONTROL=${controlUrl}`]) view.command(command);
+  for (const command of lookAround(cluster)) view.command(command);
+  view.command(`export GPU_RENT_URL=${url} GPU_RENT_API_KEY=${apiKey} CONTROL=${controlUrl}`);
+  view.say('Which GPUs are offered, and for how much:');
+  view.command('gpu-rent list gpus');
   view.say('Ask what the operator does with the machine, and what it costs:');
   view.command(`gpu-rent explain gpui/${FIRST}`);
   view.command('gpu-rent cost');

@@ -35,6 +35,8 @@ export interface Stage {
   readonly cluster: Cluster;
   readonly client: KubeClient;
   readonly controlUrl: string;
+  /** Where the simulated marketplace is, and the key that it takes. */
+  readonly marketplace: { readonly url: string; readonly apiKey: string };
   readonly logFolder: string;
   /** That the operator has ended, and how, in a sentence; undefined while it runs. */
   operatorEnd(): string | undefined;
@@ -177,7 +179,7 @@ async function build(plan: StagePlan, undo: (() => Promise<void>)[]): Promise<Om
   void operator.ended.then((why) => {
     end = why;
   });
-  return { cluster, client, controlUrl, logFolder, operatorEnd: () => end };
+  return { cluster, client, controlUrl, marketplace: { url, apiKey }, logFolder, operatorEnd: () => end };
 }
 
 /** What an operator needs in the cluster; it runs as a process beside it. */

@@ -32,7 +32,8 @@ test.skipIf(inject('cluster').source === 'existing-cluster')(
     expect(commands.map((line) => line.split(' ').slice(0, 2).join(' '))).toEqual([
       expect.stringMatching(/^export KUBECONFIG=/),
       expect.stringMatching(/^export PATH=/),
-      expect.stringMatching(/^export CONTROL=http:/),
+      expect.stringMatching(/^export GPU_RENT_URL=http:/),
+      'gpu-rent list',
       'gpu-rent explain',
       'gpu-rent cost',
       'curl -d',

@@ -42,7 +42,8 @@ function play(operatorEnd: () => string | undefined, controlUrl = '') {
   const nothing = () => {};
   const failed = (why: string) => void failures.push(why);
   const view: View = { heading: nothing, say: nothing, command: nothing, show: nothing, failed };
-  const rest = { logFolder: 'logs', controlUrl, dismantle: async () => {} };
+  const marketplace = { url: '', apiKey: '' };
+  const rest = { logFolder: 'logs', controlUrl, marketplace, dismantle: async () => {} };
   const stage: Stage = { ...rest, cluster: {} as Cluster, client, operatorEnd };
   return { story: new Story(stage, view, interrupted.signal), failures };
 }

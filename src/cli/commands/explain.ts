@@ -107,7 +107,7 @@ function decisionText(row: ReturnType<typeof decisionRow>): string {
   const facts: readonly (readonly [string, string | undefined])[] = [
     ['Stage', row.stage],
     ['Rule', row.rule || '(none had to fire)'],
-    ['Read', row.reads.length > 0 ? row.reads.join(', ') : undefined],
+    ['Read', row.reads.length > 0 ? tallied(row.reads).join(', ') : undefined],
     [
       'Would set',
       condition && `${condition.phase}; Ready ${condition.ready}, ${condition.reason}: ${condition.message}`,
@@ -118,6 +118,13 @@ function decisionText(row: ReturnType<typeof decisionRow>): string {
   return facts
     .flatMap(([label, text]) => (text === undefined ? [] : [`${`${label}:`.padEnd(11)} ${text}\n`]))
     .join('');
+}
+
+/** `offers, 2 times`: what was read more than once, in the order of the first time. */
+function tallied(texts: readonly string[]): readonly string[] {
+  return [...Map.groupBy(texts, (text) => text)].map(([text, { length }]) =>
+    length === 1 ? text : `${text} (${length} times)`,
+  );
 }
 
 function stageText(stage: Stage): string {

@@ -357,6 +357,9 @@ function instanceView(now: number): View<InstanceRow> {
   return { kind: 'instance', name: ({ id }) => id, columns: columns(now) };
 }
 
+/** A label of the operator has 96 characters, of which the first tell the installation and the object. */
+const LABEL_WIDTH = 32;
+
 const columns = (now: number): View<InstanceRow>['columns'] => [
   { header: 'Id', text: ({ id }) => id },
   { header: 'Status', text: ({ actualStatus }) => actualStatus ?? 'provisioning' },
@@ -367,7 +370,7 @@ const columns = (now: number): View<InstanceRow>['columns'] => [
     header: 'SSH',
     text: ({ sshHost, sshPort }) => (sshHost && sshPort ? `${sshHost}:${sshPort}` : undefined),
   },
-  { header: 'Label', text: ({ label }) => label ?? undefined },
+  { header: 'Label', text: ({ label }) => label ?? undefined, most: LABEL_WIDTH },
   { header: 'Age', text: ({ startedAt }) => (startedAt ? ageText(now - Date.parse(startedAt)) : undefined) },
   { header: 'Intended', text: ({ intendedStatus }) => intendedStatus, wide: true },
   { header: 'Image', text: ({ image }) => image, wide: true },

@@ -172,6 +172,8 @@ export function cut(line: string, columns = Number.POSITIVE_INFINITY): string {
 export interface Column<Row> {
   readonly header: string;
   readonly text: (row: Row) => string | undefined;
+  /** The most characters that a table shows without `-o wide`; all if left out. */
+  readonly most?: number;
   /** Colours the text, once nothing in it can steer the terminal. */
   readonly paint?: (text: string, row: Row) => string;
   /** Only with `-o wide`. */
@@ -196,7 +198,7 @@ export function formatTable<Row>(
   { wide = false, headers = true }: TableOptions = {},
 ): string {
   const shown = columns.filter((column) => wide || !column.wide);
-  const body = rows.map((row) => shown.map((column) => cellOf(column, row)));
+  const body = rows.map((row) => shown.map((column) => cellOf(column, row, wide ? undefined : column.most)));
   const lines = headers ? [shown.map(({ header }) => header.toUpperCase()), ...body] : body;
   const widths = shown.map((_, at) =>
     lines.reduce((most, line) => Math.max(most, widthOf(line[at] ?? '')), 0),
@@ -221,8 +223,8 @@ function layOut(line: readonly string[], widths: readonly number[]): string {
 }
 
 /** A row may hold text of the marketplace or the cluster: it stays on its line and only shows. */
-function cellOf<Row>({ text, paint }: Column<Row>, row: Row): string {
-  const shown = printableLine(text(row) ?? '') || NOTHING;
+function cellOf<Row>({ text, paint }: Column<Row>, row: Row, most?: number): string {
+  const shown = cut(printableLine(text(row) ?? ''), most) || NOTHING;
   return paint ? paint(shown, row) : shown;
 }
 

@@ -69,6 +69,18 @@ describe('a manifest to plan', () => {
   });
 
   test.each([
+    [
+      { image: 'x', offers: [{ regions: ['SE', false] }] },
+      /regions\.1: write it in quotes: YAML reads a bare NO/,
+    ],
+    [{ image: true, offers }, /spec\.image: write it in quotes: YAML reads a bare yes/],
+    [{ image: 'x', offers, timeouts: { loading: 60 } }, /spec\.timeouts\.loading: this is text: \w/],
+    [{ image: 'x', offers: 7 }, /spec\.offers: (?!write it in quotes).*/],
+  ])('%j: says what to write in place of what YAML read', async (spec, said) => {
+    await expect(read(manifest('GpuInstance', spec))).rejects.toThrow(said);
+  });
+
+  test.each([
     ['kind: *nothing\napiVersion: v1', 'Unresolved alias'],
     ['kind: GpuInstance\napiVersion: { toString: 1 }', 'holds no GpuInstance'],
   ])('%j is refused: %s', async (text, said) => {
@@ -78,7 +90,7 @@ describe('a manifest to plan', () => {
   test.each([
     ['NO', 'spec.offers.0.regions.0'],
     ['on', 'spec.offers.0.regions.0'],
-    ['010', 'spec.offers.0.regions.0: write it in quotes: "8"'],
+    ['010', 'spec.offers.0.regions.0: this is text: write the two-letter code'],
   ])('F9: means what kubectl reads: a bare %s is no text', async (region, message) => {
     const text = `apiVersion: gpurental.dev/v1alpha1
 kind: GpuInstance

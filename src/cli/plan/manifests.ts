@@ -152,17 +152,41 @@ async function templateOf(value: unknown, fault: Fault): Promise<MachinePart> {
 async function asDefined<T>(schema: z.ZodType<T>, value: unknown, fault: Fault): Promise<T> {
   const { unknownFields } = await import('./manifests.ts');
   const parsed = schema.safeParse(value);
-  const wrong = parsed.success ? [] : parsed.error.issues.map((issue) => issueText(issue, value));
+  const wrong = parsed.success ? [] : parsed.error.issues.map((issue) => issueText(issue, schema, value));
   const issues = [...wrong, ...unknownFields(schema, value)];
   if (!parsed.success || issues.length > 0) throw fault(issues);
   return parsed.data;
 }
 
 /** Amounts are text, so that no rounding changes them: YAML takes one without quotes for a number. */
-function issueText({ path, message, ...issue }: z.core.$ZodIssue, spec: unknown): string {
+function issueText({ path, message, ...issue }: z.core.$ZodIssue, schema: z.ZodType, spec: unknown): string {
   const given = path.reduce<unknown>((value, key) => Object(value)[key], spec);
-  const isUnquoted = 'expected' in issue && issue.expected === 'string' && typeof given === 'number';
-  return `spec.${path.join('.')}: ${isUnquoted ? `write it in quotes: "${given}"` : message}`;
+  const isText = 'expected' in issue && issue.expected === 'string';
+  return `spec.${path.join('.')}: ${(isText && quoteHint(given, { path, schema, spec })) || message}`;
+}
+
+/** What to write in place of a value that YAML took for something else than text; undefined if nothing helps. */
+function quoteHint(
+  given: unknown,
+  {
+    path,
+    schema,
+    spec,
+  }: { readonly path: readonly PropertyKey[]; readonly schema: z.ZodType; readonly spec: unknown },
+): string | undefined {
+  if (typeof given === 'boolean')
+    return `write it in quotes: YAML reads a bare ${given ? 'yes, on or true as true' : 'NO, off or false as false'}`;
+  if (typeof given !== 'number') return undefined;
+  const again = schema.safeParse(withValue(spec, path, String(given)));
+  const still = again.error?.issues.find((issue) => issue.path.join('.') === path.join('.'));
+  // Quotes alone do not make a time of 60, or a country of 010.
+  return still ? `this is text: ${still.message}` : `write it in quotes: "${given}"`;
+}
+
+function withValue(of: unknown, [key, ...path]: readonly PropertyKey[], value: unknown): unknown {
+  if (key === undefined) return value;
+  const inner = withValue(Object(of)[key], path, value);
+  return Array.isArray(of) ? of.with(Number(key), inner) : { ...Object(of), [key]: inner };
 }
 
 const MAX_ISSUES = 20;

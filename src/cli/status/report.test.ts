@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { gpuInstanceConditions } from '../../api/v1alpha1/conditions.ts';
-import { nextSteps } from './report.ts';
+import { formatReport, nextSteps } from './report.ts';
 
 type Given = readonly [type: string, status: 'True' | 'False' | 'Unknown', reason: string];
 
@@ -56,4 +56,29 @@ describe('what happens next', () => {
   test('leaves out reasons of a newer operator', () => {
     expect(next(['Ready', 'False', 'OfTheFuture'])).toEqual([]);
   });
+});
+
+test('a reason that several conditions and events give in the same words is said once', () => {
+  const why = 'No offer matches. The cheapest costs $2/h; the limit is $1.';
+  const condition = (type: string, message: string) => ({
+    ...{ type, message, status: 'False' as const, reason: 'NoOffers' },
+    lastTransitionTime: '2026-11-20T12:00:00Z',
+  });
+  const at = '2026-11-20T12:00:00Z';
+  const text = formatReport(
+    {
+      ...{ object: 'gpui/x', namespace: 'team', facts: [], next: [], tables: [] },
+      conditions: [
+        condition('Ready', `${why} See https://x`),
+        condition('Rented', why),
+        condition('Booted', 'No.'),
+      ],
+      events: [{ at, type: 'Warning', reason: 'NoOffers', note: why, count: 2 }],
+    },
+    { now: Date.parse(at), paint: (_, plain) => plain },
+  );
+  expect(text.split(why)).toHaveLength(2);
+  expect(text).toMatch(/Rented +False +NoOffers +\(as Ready\)$/m);
+  expect(text).toMatch(/Booted +False +NoOffers +No\.$/m);
+  expect(text).toMatch(/Warning +NoOffers +\(as Ready\) \(2 times\)$/m);
 });

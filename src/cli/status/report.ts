@@ -83,11 +83,31 @@ export function formatReport(report: StatusReport, { now, paint }: { now: number
   return [
     ...lines,
     ...next,
-    section('Conditions', conditionTable(report.conditions, now, paint)),
+    section('Conditions', conditionTable(conditionsOnce(report.conditions), now, paint)),
     ...report.tables.map(({ title, headers, rows }) => section(title, plainTable(headers, rows))),
-    section('Events', eventTable(report.events, now, paint)),
+    section('Events', eventTable(eventsOnce(report.events, report.conditions), now, paint)),
   ].join('');
 }
+
+/** Ready says why; what others say in the same words is said once. */
+function repeated(text: string, conditions: readonly Condition[]): boolean {
+  const ready = conditions.find(({ type }) => type === 'Ready');
+  return text !== '' && ready !== undefined && ready.message.startsWith(text);
+}
+
+function conditionsOnce(conditions: readonly Condition[]): readonly Condition[] {
+  return conditions.map((condition) =>
+    condition.type !== 'Ready' && repeated(condition.message, conditions)
+      ? { ...condition, message: AS_READY }
+      : condition,
+  );
+}
+
+function eventsOnce(events: readonly ShownEvent[], conditions: readonly Condition[]): readonly ShownEvent[] {
+  return events.map((event) => (repeated(event.note, conditions) ? { ...event, note: AS_READY } : event));
+}
+
+const AS_READY = '(as Ready)';
 
 function section(title: string, body: string): string {
   return body === '' ? '' : `\n${title}:\n${body.replace(/^(?=.)/gm, '  ')}`;
