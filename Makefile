@@ -61,7 +61,7 @@ docs: $(INSTALLED) ## The documentation site in dist/docs; fails if a link leads
 format: $(INSTALLED) ## Format and fix what can be fixed
 	@npm run --silent format
 
-build: $(INSTALLED) ## One bundle: dist/gpu-rent.mjs
+build: $(INSTALLED) ## The command: dist/gpu-rent.mjs
 	@npm run --silent build
 
 image: $(INSTALLED) ## The container image in dist/image.tar, loaded into docker, podman or buildah if one is here

@@ -1,13 +1,14 @@
 /**
- * `npm run build`: the command `dist/gpu-rent.mjs`, one self-contained file (also for the image, which preloads
- * `dist/hold-signals.mjs`), and the modules that the package exports, `dist/client.mjs` and `dist/simulator.mjs`, with
+ * `npm run build`: the command `dist/gpu-rent.mjs` and the program that it loads, both without dependencies (also for the
+ * image, which preloads `dist/hold-signals.mjs`), and the modules that the package exports, `dist/client.mjs` and `dist/simulator.mjs`, with
  * their declarations in `dist/types`.
  */
 import { execFileSync } from 'node:child_process';
 import { chmodSync, rmSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { type BuildOptions, build } from 'esbuild';
 import { lazyBuiltins } from './build/lazy-builtins.ts';
+import { COMMAND, PROGRAM } from './build/program-files.ts';
 import { slimDependencies } from './build/slim-dependencies.ts';
 
 const repository = join(import.meta.dirname, '..');
@@ -36,9 +37,22 @@ const COMMON: BuildOptions = {
   legalComments: 'linked',
   logLevel: 'warning',
 };
-await build({ ...COMMON, entryPoints: { 'gpu-rent': join(repository, 'src', 'cli', 'main.ts') } });
+const cli = join(repository, 'src', 'cli');
+await build({ ...COMMON, entryPoints: { [basename(PROGRAM, '.mjs')]: join(cli, 'start.ts') } });
 // Loaded before everything else, so it brings nothing with it.
 const { banner: _banner, plugins: _plugins, ...PLAIN } = COMMON;
+await build({
+  ...PLAIN,
+  entryPoints: { [basename(COMMAND, '.mjs')]: join(cli, 'main.ts') },
+  plugins: [
+    {
+      name: 'program-beside-command',
+      setup({ onResolve }) {
+        onResolve({ filter: /^\.\/start\.ts$/ }, () => ({ path: `./${PROGRAM}`, external: true }));
+      },
+    },
+  ],
+});
 await build({
   ...PLAIN,
   entryPoints: { 'hold-signals': join(repository, 'src', 'cli', 'hold-signals.ts') },
@@ -54,6 +68,5 @@ await build({
   chunkNames: 'shared-[hash]',
 });
 execFileSync('tsc', ['--project', 'tsconfig.package.json'], { cwd: repository, stdio: 'inherit' });
-const bundle = join(outdir, 'gpu-rent.mjs');
-chmodSync(bundle, 0o755);
-process.stdout.write(`dist/gpu-rent.mjs: ${(statSync(bundle).size / 1024).toFixed(0)} kB\n`);
+chmodSync(join(outdir, COMMAND), 0o755);
+process.stdout.write(`dist/${PROGRAM}: ${(statSync(join(outdir, PROGRAM)).size / 1024).toFixed(0)} kB\n`);

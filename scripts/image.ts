@@ -9,6 +9,7 @@ import { dirname, join } from 'node:path';
 import packageJson from '../package.json' with { type: 'json' };
 import { cacheRoot } from '../test/cluster/build-cache.ts';
 import { readStrictly } from '../test/settings/reader.ts';
+import { PROGRAM_FILES } from './build/program-files.ts';
 import { type Architecture, digestOf, fetchPackage, pins, readPackage } from './image/debian-archive.ts';
 import { ENGINE_NAMES, type EngineName, findEngine, loadInto } from './image/engine.ts';
 import { fetchNode } from './image/node-binary.ts';
@@ -64,7 +65,7 @@ function bundle(): ReadonlyMap<string, Buffer> {
   execFileSync(process.execPath, [join(import.meta.dirname, 'build.ts')], {
     stdio: ['ignore', 'ignore', 'inherit'],
   });
-  const built = ['gpu-rent.mjs', 'gpu-rent.mjs.LEGAL.txt', 'hold-signals.mjs'].map((name) => `dist/${name}`);
+  const built = [...PROGRAM_FILES.map(({ name }) => name), 'hold-signals.mjs'].map((name) => `dist/${name}`);
   const files = [...built, 'LICENSE'].filter((path) => existsSync(join(repository, path)));
   return new Map(files.map((path) => [path.replace('dist/', ''), readFileSync(join(repository, path))]));
 }

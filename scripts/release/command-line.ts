@@ -3,16 +3,16 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { COMMAND, PROGRAM_FILES } from '../build/program-files.ts';
 import { yaml } from '../generate/yaml.ts';
 import { tarOf } from '../image/oci.ts';
 
 const HOME = 'https://github.com/gpu-rental-operator/gpu-rental-operator';
-const PROGRAM = 'gpu-rent.mjs';
 const SUMMARY = 'Rent, watch and explain GPU machines';
 /** Of `engines` in package.json. */
 const NODE = '22.22';
 
-/** One archive for all platforms: the bundle is a script of Node. */
+/** One archive for all platforms: the program is a script of Node. */
 export interface Archive {
   readonly version: string;
   readonly url: string;
@@ -29,11 +29,8 @@ export function krewManifest({ version, url, sha256 }: Archive): string {
     selector: { matchLabels: { os } },
     uri: url,
     sha256,
-    files: [
-      { from: PROGRAM, to: '.' },
-      { from: 'LICENSE', to: '.' },
-    ],
-    bin: PROGRAM,
+    files: [...PROGRAM_FILES.map(({ name }) => name), 'LICENSE'].map((from) => ({ from, to: '.' })),
+    bin: COMMAND,
   });
   return yaml({
     apiVersion: 'krew.googlecontainertools.github.com/v1alpha2',
@@ -64,8 +61,8 @@ export function homebrewFormula({ version, url, sha256 }: Archive): string {
   depends_on "node"
 
   def install
-    libexec.install "${PROGRAM}"
-    (bin/"gpu-rent").write_env_script libexec/"${PROGRAM}", PATH: "#{Formula["node"].opt_bin}:$PATH"
+    libexec.install ${PROGRAM_FILES.map(({ name }) => `"${name}"`).join(', ')}
+    (bin/"gpu-rent").write_env_script libexec/"${COMMAND}", PATH: "#{Formula["node"].opt_bin}:$PATH"
     bin.install_symlink "gpu-rent" => "kubectl-gpu_rent"
   end
 
@@ -91,8 +88,7 @@ export async function releaseCommandLine(
   });
   const read = (path: string): Buffer => readFileSync(join(repository, path));
   const tar = await tarOf([
-    { path: PROGRAM, mode: 0o755, content: read(`dist/${PROGRAM}`) },
-    { path: `${PROGRAM}.LEGAL.txt`, mode: 0o644, content: read(`dist/${PROGRAM}.LEGAL.txt`) },
+    ...PROGRAM_FILES.map(({ name, mode }) => ({ path: name, mode, content: read(`dist/${name}`) })),
     { path: 'LICENSE', mode: 0o644, content: read('LICENSE') },
   ]);
   const packed = gzipSync(tar, { level: 9 });

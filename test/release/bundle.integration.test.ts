@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { COMMAND, PROGRAM, PROGRAM_FILES } from '../../scripts/build/program-files.ts';
 import { REPOSITORY } from '../../scripts/generate/artifact.ts';
 import { findOnPath } from '../cluster/kubectl.ts';
 
@@ -39,9 +40,11 @@ let bundle = '';
 beforeAll(async () => {
   await run(process.execPath, [join(REPOSITORY, 'scripts/build.ts')], { cwd: REPOSITORY });
   folder = mkdtempSync(join(tmpdir(), 'image-'));
-  bundle = join(folder, 'gpu-rent.mjs');
-  copyFileSync(join(REPOSITORY, 'dist/gpu-rent.mjs'), bundle);
-  chmodSync(bundle, 0o444);
+  for (const { name } of PROGRAM_FILES) {
+    copyFileSync(join(REPOSITORY, 'dist', name), join(folder, name));
+    chmodSync(join(folder, name), 0o444);
+  }
+  bundle = join(folder, COMMAND);
   chmodSync(folder, 0o555);
 });
 afterAll(() => {
@@ -56,11 +59,21 @@ const start = (...args: readonly string[]) => {
 
 describe('the bundle, in a read-only folder, as a user without any right', () => {
   test('holds at most 3 MB of our code', () => {
-    expect(statSync(bundle).size).toBeLessThanOrEqual(3 * 2 ** 20);
+    expect(statSync(join(folder, PROGRAM)).size).toBeLessThanOrEqual(3 * 2 ** 20);
   });
 
   test('lists its commands', async () => {
     expect((await start('--help')).stdout).toContain('Usage: gpu-rent');
+  });
+
+  test('keeps what was compiled in a folder of the user, and runs without one', async () => {
+    const home = mkdtempSync(join(tmpdir(), 'home-'));
+    const args = [bundle, '--help'];
+    const { stdout } = await run(process.execPath, args, { env: { PATH: '/usr/bin:/bin', HOME: home } });
+    expect(readdirSync(join(home, '.cache'))).toEqual(['gpu-rent-compiled']);
+    const nowhere = { PATH: '/usr/bin:/bin', HOME: '/dev/null' };
+    expect((await run(process.execPath, args, { env: nowhere })).stdout).toBe(stdout);
+    rmSync(home, { recursive: true });
   });
 
   test('says what is missing where the operator finds no cluster', async () => {
@@ -103,7 +116,7 @@ describe('the package', () => {
     const files = packed?.files.map(({ path }) => path) ?? [];
     expect(files).toEqual(
       expect.arrayContaining([
-        'dist/gpu-rent.mjs',
+        ...PROGRAM_FILES.map(({ name }) => `dist/${name}`),
         'dist/client.mjs',
         'dist/simulator.mjs',
         'dist/types/client.d.ts',

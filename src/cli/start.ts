@@ -1,0 +1,50 @@
+import { basename } from 'node:path';
+import process from 'node:process';
+import packageJson from '../../package.json' with { type: 'json' };
+import { catalog } from './catalog.ts';
+import type { CommandContext } from './command.ts';
+import { EXIT, Interrupted } from './failures/command-error.ts';
+import { runToEnd } from './program.ts';
+
+/** 128 and the signal's number. */
+const EXIT_BY_SIGNAL = { SIGINT: EXIT.interrupted, SIGTERM: 143 } as const;
+
+/** What this machine gives a command. The first Ctrl-C or SIGTERM asks it to end, a second one ends it. */
+function contextOf(): CommandContext {
+  const abort = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => abort.abort(new Interrupted(EXIT_BY_SIGNAL[signal])));
+  }
+  const { stdout, stderr, stdin, env } = process;
+  return { stdout, stderr, stdin, env, signal: abort.signal };
+}
+
+/** `kubectl gpu-rent` when kubectl called us under the name of its plugin. */
+function calledAs(): string {
+  return basename(process.argv[1] ?? '').startsWith('kubectl-gpu') ? 'kubectl gpu-rent' : 'gpu-rent';
+}
+
+/**
+ * Whatever reads us may have gone away, as `| head` does: that is no failure, and what is being changed is changed
+ * to its end. Results that cannot be written anywhere are one; it is reported when nothing is left to do.
+ */
+let unwritten: NodeJS.ErrnoException | undefined;
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') unwritten ??= error;
+});
+// stderr is closed: the failure cannot be reported.
+process.stderr.on('error', () => {});
+
+const program = { groups: catalog, version: packageJson.version, calledAs: calledAs() };
+const exitCode = await runToEnd(program, process.argv.slice(2), contextOf());
+// A pipe takes its time, and a failed write is reported after it; then nothing that a command left open keeps the process.
+process.stdout.write('', () => setImmediate(leave));
+
+function leave(): void {
+  if (unwritten === undefined) process.exit(exitCode);
+  const lines = [
+    `Error: The results could not be written to stdout (${unwritten.code}); what was changed stays changed.`,
+    'What to do: Look at the present state before you repeat a change, and give stdout room.',
+  ];
+  process.stderr.write(`${lines.join('\n')}\n`, () => process.exit(exitCode || EXIT.failure));
+}
