@@ -16,7 +16,11 @@ const FENCE = /^```(\w*)\n([\s\S]*?)^```$/gm;
 export function codeBlocks(path: string): readonly CodeBlock[] {
   const text = readFileSync(join(REPOSITORY, path), 'utf8');
   return [...text.matchAll(FENCE)].map(({ 1: language = '', 2: body = '', index }) => {
-    const headings = text.slice(0, index).match(/^#+ .*$/gm);
+    // A comment of a shell block is no heading.
+    const headings = text
+      .slice(0, index)
+      .replaceAll(FENCE, '')
+      .match(/^#+ .*$/gm);
     return { language, heading: (headings?.at(-1) ?? '').replace(/^#+ /, ''), text: body };
   });
 }

@@ -253,7 +253,10 @@ workers:
       args: ['-f', '/nowhere/group.yaml', '--trace', 'load.csv'],
       says: '-f: cannot read /nowhere/group.yaml (ENOENT).',
     },
-    { args: ['-f', 'x', '--trace', 'y', '-o', 'xml'], says: 'Allowed choices are table, wide, json, csv, svg.' },
+    {
+      args: ['-f', 'x', '--trace', 'y', '-o', 'xml'],
+      says: 'Allowed choices are table, wide, json, csv, svg.',
+    },
   ])('$args is a usage error', async ({ args, says }) => {
     const { exitCode, stderr } = await run(args);
     expect(stderr).toContain(says);

@@ -25,8 +25,18 @@ describe('what happens next', () => {
     ];
     expect(next(...stopped)).toEqual([]);
     expect(next(...stopped, ['Reconciling', 'True', 'Starting'])).toEqual([
-      expect.stringMatching(/^The operator is at work: The container does not run/),
       expect.stringMatching(/^The operator is at work: The machine was asked to start/),
+    ]);
+  });
+
+  test('is the queue of an object that waits, and not that it has no machine yet', () => {
+    const waiting: readonly Given[] = [
+      ['Ready', 'False', 'Queued'],
+      ['Reconciling', 'True', 'Queued'],
+      ['Booted', 'False', 'NotRented'],
+    ];
+    expect(next(...waiting)).toEqual([
+      expect.stringMatching(/^The operator is at work: Waiting in the queue/),
     ]);
   });
 

@@ -44,8 +44,13 @@ export function nextSteps(
     .flatMap((reason) => entryOf(reason) ?? [])
     .filter(({ kind: each }) => !isAsDesired || each === 'terminal' || each === 'retryable');
   const kind = PRESSING.find((pressing) => entries.some((entry) => entry.kind === pressing));
-  return entries.filter((entry) => entry.kind === kind).map(stepOf);
+  const pressing = entries.filter((entry) => entry.kind === kind);
+  const causes = pressing.filter((entry) => !CONSEQUENCES.includes(entry));
+  return (causes.length > 0 ? causes : pressing).map(stepOf);
 }
+
+/** What is so because of something else, which is said beside it. */
+const CONSEQUENCES: readonly ReasonEntry[] = [reasons.NotRented, reasons.NotRunning];
 
 function holds(conditions: readonly Condition[], type: string): boolean {
   return conditions.some((condition) => condition.type === type && condition.status === 'True');
