@@ -8,9 +8,13 @@ import { READ_SCHEMAS, schemasOf } from './targets/wire.ts';
 const NO_TARGET: Readonly<Record<string, string>> = {
   'src/cli/commands/api-keys.ts: JSON.parse': 'a file of the person who calls, guarded beside it',
   'src/cli/commands/api.ts: JSON.parse': 'to be printed again; nothing is read out of it',
+  'src/cli/commands/diff.ts: JSON.parse': 'of what was just written',
   'src/cli/doctor/cluster-checks.ts: JSON.parse':
     'one field, and any failure of a check is told as its finding',
   'src/cli/output/output.ts: JSON.parse': 'of what was just written',
+  'src/cli/plan/dry-run.ts: JSON.parse':
+    'guarded beside it; only names of fields are taken, whatever holds them',
+  'src/cli/plan/manifests.ts: .safeParse': 'a file of the person who calls, by the schema of its kind',
   'src/controllers/endpoint-group/identity/identities.ts: Buffer.from':
     'of a Secret of the operator; what is no pair of key and certificate is left out',
   'src/controllers/endpoint-group/load/gateway-intake.ts: .safeParse':

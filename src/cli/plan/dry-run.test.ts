@@ -122,6 +122,18 @@ describe('a field that the manifest names no more', () => {
     expect(found.body).toMatchObject({ metadata: { name: 'job', namespace: 'team' }, spec: MANIFEST.spec });
   });
 
+  test.each([
+    'null',
+    '"x"',
+    '{"spec":7,"metadata":null}',
+    '{"spec":{"constructor":1},"metadata":{"labels":[1]}}',
+  ])('is removed by what a record names, whatever it holds: %s', async (record) => {
+    const found = await asked({ stored: stored({ annotations: { [LAST_APPLIED]: record } }) });
+    expect(found.manager).toBe('kubectl-client-side-apply');
+    expect(found.body.metadata.labels).toMatchObject({ team: 'gpu' });
+    expect(Object.keys(found.body.spec).includes('constructor')).toBe(record.includes('constructor'));
+  });
+
   test('stays if the record of kubectl cannot be read', async () => {
     const found = await asked({ stored: stored({ annotations: { [LAST_APPLIED]: '{' } }) });
     expect(found.manager).toBe('gpu-rent');

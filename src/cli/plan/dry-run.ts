@@ -1,6 +1,7 @@
 import type { EndpointGroup } from '../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { endpointGroupResource, gpuInstanceResource, OPERATOR_NAME } from '../../api/v1alpha1/names.ts';
+import { ownValue } from '../../lib/json.ts';
 import type { Patch } from '../../runtime/kube/kube-client.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
 import type { KubeObject } from '../../runtime/kube/kube-object.ts';
@@ -128,11 +129,11 @@ function applierOf(object: KubeObject | undefined): string | undefined {
 function withRemovals(applied: unknown, desired: unknown): unknown {
   if (!isObject(desired)) return desired;
   const before = isObject(applied) ? applied : {};
-  const gone = Object.keys(before).filter((key) => desired[key] === undefined);
+  const gone = Object.keys(before).filter((key) => ownValue(desired, key) === undefined);
   return {
     ...Object.fromEntries(gone.map((key) => [key, null])),
     ...Object.fromEntries(
-      Object.entries(desired).map(([key, value]) => [key, withRemovals(before[key], value)]),
+      Object.entries(desired).map(([key, value]) => [key, withRemovals(ownValue(before, key), value)]),
     ),
   };
 }
