@@ -37,8 +37,9 @@ const signal = interruption(view.heading);
 function tellWhatToTry({ cluster, controlUrl, marketplace, logFolder }: Stage, node: boolean): void {
   const { url, apiKey } = marketplace;
   view.heading(`Ready: ${FIRST} runs. In another terminal`);
-  for (const command of lookAround(cluster)) view.command(command);
-  view.command(`export GPU_RENT_URL=${url} GPU_RENT_API_KEY=${apiKey} CONTROL=${controlUrl}`);
+  const variables = { GPU_RENT_URL: url, GPU_RENT_API_KEY: apiKey, CONTROL: controlUrl };
+  const exports = Object.entries(variables).map(([name, value]) => `export ${name}=${value}`);
+  for (const command of [...lookAround(cluster), ...exports]) view.command(command);
   view.say('Which GPUs are offered, and for how much:');
   view.command('gpu-rent list gpus');
   view.say('Ask what the operator does with the machine, and what it costs:');

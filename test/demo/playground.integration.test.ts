@@ -33,6 +33,8 @@ test.skipIf(inject('cluster').source === 'existing-cluster')(
       expect.stringMatching(/^export KUBECONFIG=/),
       expect.stringMatching(/^export PATH=/),
       expect.stringMatching(/^export GPU_RENT_URL=http:/),
+      expect.stringMatching(/^export GPU_RENT_API_KEY=\w/),
+      expect.stringMatching(/^export CONTROL=http:/),
       'gpu-rent list',
       'gpu-rent explain',
       'gpu-rent cost',

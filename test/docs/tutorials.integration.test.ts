@@ -67,12 +67,13 @@ test.skipIf(isBorrowed)(
         return name ? [[name, value.replaceAll("'", '')]] : [];
       }),
     );
-    const control = exported['CONTROL'] ?? '';
+    const { CONTROL: control = '', GPU_RENT_URL = '', GPU_RENT_API_KEY = '' } = exported;
     const folder = cloneFolder();
     mkdirSync(join(folder, 'home'));
     const [programs = ''] = exported['PATH']?.split(':') ?? [];
     const cluster = { kubectlPath: 'kubectl', kubeconfigPath: exported['KUBECONFIG'] ?? '', folder };
-    const type = typistOn(cluster, { folder, programs: [programs], variables: { CONTROL: control } });
+    const variables = { CONTROL: control, GPU_RENT_URL, GPU_RENT_API_KEY };
+    const type = typistOn(cluster, { folder, programs: [programs], variables });
     const steps = await followTutorial('docs/tutorials/playground.md', { folder, type });
     const under = (heading: string) => steps.filter((step) => step.heading === heading);
     expect(under('2. Rent a machine').at(-1)?.printed).toMatch(/^trainer +Running/m);
