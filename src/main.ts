@@ -10,7 +10,7 @@ import { exposeOperator } from './main/exposition.ts';
 import { followExtraAuthorities } from './main/extra-authorities.ts';
 import { createOperator, type Operator } from './main/operator.ts';
 import { servePageSet } from './main/page-set.ts';
-import { applyProcessPolicy, optimizeForSize, type ProcessEvents } from './main/process-policy.ts';
+import { applyProcessPolicy, balanceOwnHeap, type ProcessEvents } from './main/process-policy.ts';
 import { createMachineProber, openTransports, type Transports } from './main/transports.ts';
 import { firstAbort } from './runtime/first-abort.ts';
 import { type KubeConnection, loadKubeConnection } from './runtime/kube/kube-config.ts';
@@ -37,7 +37,7 @@ export interface OperatorProcess {
  * start: without an API server configured, or if an address cannot be used.
  */
 export async function runOperator(config: Config, process: OperatorProcess): Promise<number> {
-  optimizeForSize();
+  const leaveHeap = balanceOwnHeap(systemClock);
   const destination = process.logDestination;
   const log = createLogger({ level: config.logLevel, ...(destination && { destination }) });
   const { kubeconfig, context } = config;
@@ -66,6 +66,7 @@ export async function runOperator(config: Config, process: OperatorProcess): Pro
   try {
     return await live(operator, { asked: process.signal, faulted: policy.ended, log });
   } finally {
+    leaveHeap();
     leaveAuthorities();
     policy.remove();
     await pages.close();

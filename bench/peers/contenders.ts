@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { NODE_FLAGS } from '../../scripts/image/root-files.ts';
 import { API_VERSION } from '../../src/api/v1alpha1/names.ts';
 import { cacheRoot } from '../../test/cluster/build-cache.ts';
 import { buildOnce } from '../../test/cluster/go-build.ts';
@@ -54,6 +55,8 @@ function contestant(child: Child, startedAt: number): Contestant {
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const BUNDLE = join(ROOT, 'dist', 'gpu-rent.mjs');
+/** Those of Node in the image, but for the file that only the image has. */
+const IMAGE_FLAGS = NODE_FLAGS.filter((flag) => !flag.startsWith('--import'));
 /** The operator as it ships, with the brakes of spending above what a run rents. */
 const OWN_FLAGS = [
   ...['--metrics-bind-address', '0', '--health-probe-bind-address', '0', '--log-level', 'warn'],
@@ -87,7 +90,7 @@ function ownOperator(name: string, onDeadAccount: number): Contender {
         name: `${name}-${namespace}-${startedAt}`,
         command: process.execPath,
         args: [
-          ...[BUNDLE, 'operator', '--kubeconfig', kubeconfig],
+          ...[...IMAGE_FLAGS, BUNDLE, 'operator', '--kubeconfig', kubeconfig],
           ...namespaces.flatMap((watched) => ['--watch-namespace', watched]),
           ...['--marketplace-url', marketplaceUrl, '--marketplace-url', DEAD_URL],
           ...['--pacing', paced ? 'documented' : 'off', ...OWN_FLAGS],

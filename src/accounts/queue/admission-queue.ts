@@ -41,8 +41,6 @@ interface Waiting extends RentalRequester {
   /** What it found its offer by. */
   readonly want: SearchRequest | undefined;
   readonly since: number;
-  /** On `clock.monotonic()`: when it was called to take a slot. */
-  calledAt: number | undefined;
 }
 
 interface Joined {
@@ -76,6 +74,8 @@ export class AdmissionQueue {
   readonly #desk: SearchScheduler;
   readonly #line: FairQueue<Waiting>;
   readonly #joined = new Map<string, Joined>();
+  /** Who was called to take a slot, and when on `clock.monotonic()`. They are in the line as well. */
+  readonly #called = new Map<string, number>();
   #timer: Timer | undefined;
   #stopped = false;
 
@@ -92,9 +92,9 @@ export class AdmissionQueue {
     const answer = this.#desk.offers(asker, waiting ? urgent(want) : want, joined.since);
     // It asks for the alternatives one after another: the first want names them all.
     if (want.queries.length >= (joined.want?.queries.length ?? 0)) joined.want = want;
-    if (waiting?.calledAt !== undefined && answer.type === 'queued') {
+    if (waiting && answer.type === 'queued' && this.#called.delete(asker.uid)) {
       // It is called again with the answer to this want: the reply that it was called for did not help.
-      this.#line.put({ ...waiting, want, calledAt: undefined });
+      this.#line.put({ ...waiting, want });
       this.#pump();
     }
     return answer;
@@ -116,7 +116,7 @@ export class AdmissionQueue {
     const waitedMs = this.#options.clock.monotonic() - joined.since;
     const waiting = this.#line.get(uid);
     if (waiting) {
-      if (waiting.calledAt !== undefined) return undefined;
+      if (this.#called.has(uid)) return undefined;
       const ahead = this.#line.ahead(uid);
       const isSerial = !waiting.mayRent();
       return { for: 'rental', ahead, waitedMs, isSerial, expectedMs: this.#rentalMs(ahead) };
@@ -133,12 +133,12 @@ export class AdmissionQueue {
    * something for `holdMs`.
    */
   takeSlot(asker: RentalRequester, holdMs: number): Slot | undefined {
-    const waiting = this.#line.get(asker.uid);
-    if (asker.mayRent() && this.#mayGo(waiting)) {
+    if (asker.mayRent() && this.#mayGo(asker.uid)) {
       const { pacer, paced } = this.#options;
       const slot = paced ? pacer.reserve('rent', holdMs) : FREE_SLOT;
       if (slot) {
-        this.#line.put({ ...asker, want: undefined, since: 0, calledAt: undefined });
+        // A namespace that never waited takes its turn all the same.
+        this.#line.put({ ...asker, want: undefined, since: 0 });
         this.#line.served(asker.namespace);
         this.#forget(asker.uid);
         this.#pump();
@@ -146,7 +146,8 @@ export class AdmissionQueue {
       }
     }
     const { since, want } = this.#join(asker);
-    this.#line.put({ ...asker, want, since, calledAt: undefined });
+    this.#called.delete(asker.uid);
+    this.#line.put({ ...asker, want, since });
     // There was a slot, and as many calls are in flight as may be: calling at once would be a hot loop.
     if (asker.mayRent() && this.#slotMs() <= 0) this.#pumpIn(BUSY_RETRY_MS);
     else this.#pump();
@@ -180,6 +181,7 @@ export class AdmissionQueue {
   /** True if it waited for a slot. */
   #forget(uid: string): boolean {
     this.#joined.delete(uid);
+    this.#called.delete(uid);
     this.#desk.leave(uid);
     return this.#line.remove(uid);
   }
@@ -204,16 +206,15 @@ export class AdmissionQueue {
   }
 
   /** Whoever was called may take a free slot, however late it comes; others only while no one that was called may still come. */
-  #mayGo(waiting: Waiting | undefined): boolean {
-    return waiting?.calledAt !== undefined || !this.#options.paced || this.#calledNow() === 0;
+  #mayGo(uid: string): boolean {
+    return this.#called.has(uid) || !this.#options.paced || this.#calledNow() === 0;
   }
 
   /** How many were called and may still come. */
   #calledNow(): number {
     const now = this.#options.clock.monotonic();
     let called = 0;
-    for (const { calledAt } of this.#line.members())
-      if (calledAt !== undefined && now - calledAt < CALL_MS) called += 1;
+    for (const calledAt of this.#called.values()) if (now - calledAt < CALL_MS) called += 1;
     return called;
   }
 
@@ -244,9 +245,9 @@ export class AdmissionQueue {
   #callNext(): Waiting | undefined {
     let left = MAX_CANDIDATES;
     const next = this.#line.next(
-      (each) => each.calledAt === undefined && this.#hasAnswer(each) && left-- > 0 && each.mayRent(),
+      (each) => !this.#called.has(each.uid) && this.#hasAnswer(each) && left-- > 0 && each.mayRent(),
     );
-    if (next) next.calledAt = this.#options.clock.monotonic();
+    if (next) this.#called.set(next.uid, this.#options.clock.monotonic());
     return next;
   }
 
@@ -258,10 +259,7 @@ export class AdmissionQueue {
 
   #forgetGone(): void {
     const now = this.#options.clock.monotonic();
-    const gone = [...this.#line.members()].filter(
-      ({ calledAt }) => calledAt !== undefined && now - calledAt >= GONE_MS,
-    );
-    for (const { uid } of gone) this.#forget(uid);
+    for (const [uid, calledAt] of this.#called) if (now - calledAt >= GONE_MS) this.#forget(uid);
   }
 
   /** The next objects whose reply grew old are searched for again, before their slot comes. */

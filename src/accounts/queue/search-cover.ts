@@ -18,9 +18,16 @@ const JOINED: Readonly<Record<string, 'gte' | 'lte' | 'any'>> = {
   min_bid: 'lte',
 };
 
+/** A query is asked about as often as the queue moves, and never changes. */
+const keys = new WeakMap<OfferQuery, string>();
+
 /** Text by which equal queries are known. */
 export function queryKey(query: OfferQuery): string {
-  return JSON.stringify(query);
+  const known = keys.get(query);
+  if (known !== undefined) return known;
+  const key = JSON.stringify(query);
+  keys.set(query, key);
+  return key;
 }
 
 /** Searches of one base share replies: the prices of a reply hold for one kind of price and one size of disk. */

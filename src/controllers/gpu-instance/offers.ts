@@ -54,7 +54,7 @@ export function chooseOffer(input: ChoiceInput): Choice {
   const affordable = matching.filter((offer) => passes(checks, offer));
   const free = affordable.filter((offer) => !isExcluded(offer, input.excluded));
   if (found) return free.length > 0 ? { type: 'unclear' } : found;
-  const [offer] = free.sort(byOrder(input.requirements.order));
+  const offer = firstOf(free, byOrder(input.requirements.order));
   if (offer) return { type: 'chosen', offer, pricePerHour: totalPrice(offer, input.requirements) };
   return { type: 'none', reason: refusal(checks, matching, affordable) };
 }
@@ -125,6 +125,15 @@ function refusal(
   const known = checks.filter(({ kind }) => kind !== 'price');
   const priced = matching.filter((offer) => passes(known, offer));
   return priced.length > 0 ? 'NoOfferWithinPrice' : 'PriceUnknown';
+}
+
+function firstOf(
+  offers: readonly Offer[],
+  compare: (left: Offer, right: Offer) => number,
+): Offer | undefined {
+  let first = offers[0];
+  for (const offer of offers) if (first && compare(offer, first) < 0) first = offer;
+  return first;
 }
 
 /** Whatever is not known comes last, in either direction. */

@@ -114,6 +114,9 @@ const DECODER = new TextDecoder('utf-8', { fatal: true });
 /** A row may be sent with texts that are not kept of it; so many times the bytes that may be kept may come in all. */
 const MAX_SENT_PER_KEPT = 16;
 
+/** What is kept is not counted before that part of what it may be was sent: names are longer here, and defaults added. */
+const UNCOUNTED_PART = 8;
+
 /** Rows of a list that may be long: the name they stand under, and what is kept of each. */
 export interface RowsOf<Row> {
   readonly key: string;
@@ -128,6 +131,8 @@ export interface RowsOf<Row> {
  */
 export class ListBody<Row> {
   readonly #rows: Row[] = [];
+  #sentBytes = 0;
+  #countedRows = 0;
   #keptBytes = 0;
   readonly #of: RowsOf<Row>;
 
@@ -168,9 +173,17 @@ export class ListBody<Row> {
     if (item.length > maxBytes) throw tooLong(maxBytes);
     const parsed = this.#of.row.safeParse(jsonOf(decode(DECODER, item)));
     if (!parsed.success) throw new JsonListError(firstIssue(parsed.error, [this.#of.key, this.#rows.length]));
-    this.#keptBytes += JSON.stringify(parsed.data)?.length ?? 0;
-    if (this.#keptBytes > maxBytes) throw tooLong(maxBytes);
     this.#rows.push(parsed.data);
+    this.#sentBytes += item.length;
+    if (this.#sentBytes > maxBytes / UNCOUNTED_PART && this.#kept() > maxBytes) throw tooLong(maxBytes);
+  }
+
+  /** Bytes of what is kept; counted only where it may be too much. */
+  #kept(): number {
+    for (const row of this.#rows.slice(this.#countedRows))
+      this.#keptBytes += JSON.stringify(row)?.length ?? 0;
+    this.#countedRows = this.#rows.length;
+    return this.#keptBytes;
   }
 }
 
