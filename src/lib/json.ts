@@ -8,6 +8,11 @@ export function ownValue<T>(of: Readonly<Record<string, T>> | undefined, key: st
   return of !== undefined && Object.hasOwn(of, key) ? of[key] : undefined;
 }
 
+/** Whether a value is an object of JSON: neither null nor a list. */
+export function isJsonObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 /** JSON with sorted keys: the order in which a manifest was written, or an API server stores it, means nothing. */
 export function canonicalJson(value: unknown): string {
   let text = '';

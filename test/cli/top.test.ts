@@ -205,13 +205,13 @@ describe('gpu-rent top gpui', () => {
   test('shows the rest if the account cannot be asked, and says so', async () => {
     here.put('gpuinstances', {
       metadata: { name: 'keyless' },
-      spec: { ...templateSpec, accountRef: { name: 'nobody' } },
+      spec: { ...templateSpec, accountRef: { name: 'missing' } },
       status: { phase: 'Running', instanceId: '5', cost: { pricePerHour: '1', accrued: '0' } },
     });
     const { exitCode, stdout } = await gpuRent('top gpui/keyless --once');
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(/^keyless +Running +no +- +- +\$1\.00 /m);
-    expect(stdout).toMatch(/GPU used is not known of gpuacct team\/nobody: There is no gpuacct\/nobody/);
+    expect(stdout).toMatch(/GPU used is not known of gpuacct team\/missing: There is no gpuacct\/missing/);
   });
 });
 

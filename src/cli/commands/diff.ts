@@ -4,9 +4,9 @@ import type { Command } from '../command.ts';
 import { CommandError, EXIT } from '../failures/command-error.ts';
 import { switchOption } from '../options/option-values.ts';
 import { createOutput, createPaint, type Paint, printable, yamlOf } from '../output/output.ts';
-import { askServer, LAST_APPLIED, refuseRefused, type ServerVerdict } from '../plan/dry-run.ts';
+import { askForAll, type Judged, LAST_APPLIED, refuseRefused } from '../plan/dry-run.ts';
 import { type Effects, effectsOf, effectsText } from '../plan/effects.ts';
-import { FILE_OPTION, type PlannedObject, plannedIn } from '../plan/manifests.ts';
+import { FILE_OPTION, plannedIn } from '../plan/manifests.ts';
 import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';
 
 /** Shows what a manifest changes, and what that does to machines. */
@@ -19,10 +19,9 @@ export const diffCommand: Command = {
   async run(input, context) {
     const planned = await plannedIn(input, context);
     const found = await withCluster(input, context, async (cluster) => {
-      const verdicts: (readonly [PlannedObject, ServerVerdict])[] = [];
-      for (const object of planned) verdicts.push([object, await askServer(cluster, object)]);
-      refuseRefused(verdicts);
-      return Promise.all(verdicts.map(([object, verdict]) => differenceOf(cluster, object, verdict)));
+      const judged = await askForAll(cluster, planned);
+      refuseRefused(judged);
+      return Promise.all(judged.map((each) => differenceOf(cluster, each)));
     });
     const paint = createPaint(input.options, context);
     const texts = await Promise.all(found.map((difference) => differenceText(difference, paint)));
@@ -49,8 +48,7 @@ interface Written {
 
 async function differenceOf(
   cluster: ClusterSession,
-  { object, namespace = cluster.namespace }: PlannedObject,
-  verdict: ServerVerdict,
+  [{ object, namespace = cluster.namespace }, verdict]: Judged,
 ): Promise<Difference> {
   if (verdict.type !== 'accepted')
     throw new CommandError(`The API server did not judge ${object}: ${verdict.why}`, {

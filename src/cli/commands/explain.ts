@@ -120,7 +120,7 @@ function decisionText(row: ReturnType<typeof decisionRow>): string {
     .join('');
 }
 
-/** `offers, 2 times`: what was read more than once, in the order of the first time. */
+/** `offers (2 times)` for what was read more than once, in the order of the first time. */
 function tallied(texts: readonly string[]): readonly string[] {
   return [...Map.groupBy(texts, (text) => text)].map(([text, { length }]) =>
     length === 1 ? text : `${text} (${length} times)`,

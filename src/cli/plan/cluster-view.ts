@@ -13,7 +13,7 @@ import { readIdentity } from '../objects/identity-secret.ts';
 import { accountTarget } from '../sessions/account-access.ts';
 import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';
 import type { SessionTarget } from '../sessions/marketplace-session.ts';
-import { askServer, refuseRefused, type ServerVerdict } from './dry-run.ts';
+import { askForAll, type Judged, refuseRefused, type ServerVerdict } from './dry-run.ts';
 import { type Effects, effectsOf, NO_EFFECTS } from './effects.ts';
 import type { PlannedObject } from './manifests.ts';
 
@@ -39,21 +39,19 @@ export async function clusterViews(
   asked: Asked,
 ): Promise<readonly Viewed[]> {
   if (asked.input.options.cluster === false) return withoutCluster(planned, '--no-cluster was given');
-  const verdicts: Judged[] = [];
+  let judged: readonly Judged[] = [];
   const views: Viewed[] = [];
   try {
     await withCluster(asked.input, asked.context, async (cluster) => {
-      for (const object of planned) verdicts.push([object, await askServer(cluster, object)]);
-      views.push(...(await viewAll(cluster, verdicts, asked)));
+      judged = await askForAll(cluster, planned);
+      views.push(...(await viewAll(cluster, judged, asked)));
     });
   } catch (error) {
     return withoutCluster(planned, failureParts(error).what.join(' '));
   }
-  refuseRefused(verdicts);
+  refuseRefused(judged);
   return views;
 }
-
-type Judged = readonly [PlannedObject, ServerVerdict];
 
 function withoutCluster(planned: readonly PlannedObject[], why: string): readonly Viewed[] {
   const note = `only fields were checked, and nothing of the account is considered: ${why}`;

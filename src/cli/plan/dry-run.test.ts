@@ -110,7 +110,7 @@ describe('a field that the manifest names no more', () => {
   test.each([
     ['kubectl', ['argocd-controller', 'kubectl'], 'kubectl'],
     ['Argo CD', ['argocd-controller'], 'argocd-controller'],
-    ['nobody but the operator', ['gpu-rental-operator/status'], 'gpu-rent'],
+    ['the operator alone', ['gpu-rental-operator/status'], 'gpu-rent'],
   ])('is left to the API server if it was applied there by %s', async (_, managers, manager) => {
     const managedFields = [
       ...managers.map((name) => ({ manager: name, operation: 'Apply' })),

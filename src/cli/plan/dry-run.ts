@@ -1,7 +1,7 @@
 import type { EndpointGroup } from '../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { endpointGroupResource, gpuInstanceResource, OPERATOR_NAME } from '../../api/v1alpha1/names.ts';
-import { ownValue } from '../../lib/json.ts';
+import { isJsonObject, ownValue } from '../../lib/json.ts';
 import type { Patch } from '../../runtime/kube/kube-client.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
 import type { KubeObject } from '../../runtime/kube/kube-object.ts';
@@ -50,6 +50,19 @@ export async function askServer(
   }
 }
 
+/** An object of a manifest, and what the API server would say to it. */
+export type Judged = readonly [PlannedObject, ServerVerdict];
+
+/** {@link askServer} for one object after another. */
+export async function askForAll(
+  cluster: ClusterSession,
+  planned: readonly PlannedObject[],
+): Promise<readonly Judged[]> {
+  const judged: Judged[] = [];
+  for (const object of planned) judged.push([object, await askServer(cluster, object)]);
+  return judged;
+}
+
 /** A right that is missing says nothing about the manifest. */
 function isAboutManifest({ kind, status, message }: KubeError): boolean {
   if (/ cannot (get|patch|create|update) resource /.test(message)) return false;
@@ -57,10 +70,8 @@ function isAboutManifest({ kind, status, message }: KubeError): boolean {
 }
 
 /** Throws a usage error if the API server would refuse one of them. */
-export function refuseRefused(
-  verdicts: readonly (readonly [Pick<PlannedObject, 'object'>, ServerVerdict])[],
-): void {
-  const refused = verdicts.flatMap(([{ object }, verdict]) =>
+export function refuseRefused(judged: readonly Judged[]): void {
+  const refused = judged.flatMap(([{ object }, verdict]) =>
     verdict.type === 'refused' ? [`The API server would refuse ${object}: ${verdict.why}`] : [],
   );
   if (refused.length > 0) throw usageError(refused.join('\n'), 'Correct what is named; nothing was stored.');
@@ -81,8 +92,8 @@ type Managed = KubeObject & {
 
 /**
  * The request of whoever applied the object before: fields that it named then and does not name now are removed, as
- * `kubectl apply` (by its annotation) and appliers on the server side (by the fields that they own) do. What nobody
- * applied keeps the fields that the manifest does not name.
+ * `kubectl apply` (by its annotation) and appliers on the server side (by the fields that they own) do. An object without
+ * either keeps the fields that the manifest does not name.
  */
 function asApplied(
   manifest: Manifest,
@@ -127,8 +138,8 @@ function applierOf(object: KubeObject | undefined): string | undefined {
 
 /** The merge patch that sets what is desired, and removes what was applied before and is desired no more. */
 function withRemovals(applied: unknown, desired: unknown): unknown {
-  if (!isObject(desired)) return desired;
-  const before = isObject(applied) ? applied : {};
+  if (!isJsonObject(desired)) return desired;
+  const before = isJsonObject(applied) ? applied : {};
   const gone = Object.keys(before).filter((key) => ownValue(desired, key) === undefined);
   return {
     ...Object.fromEntries(gone.map((key) => [key, null])),
@@ -136,8 +147,4 @@ function withRemovals(applied: unknown, desired: unknown): unknown {
       Object.entries(desired).map(([key, value]) => [key, withRemovals(ownValue(before, key), value)]),
     ),
   };
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -2,6 +2,7 @@ import type { EndpointGroup } from '../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { annotations, labels } from '../../api/v1alpha1/names.ts';
 import { formatTime, parseTime } from '../../lib/time.ts';
+import { findCondition } from '../../runtime/conditions.ts';
 
 /** A group and its workers as numbers, at one time. What is not known is left out. Times are ISO 8601. */
 export interface GroupFigures {
@@ -133,19 +134,28 @@ function workerFigures(
   gateway: Status['gateway'],
   now: number,
 ): WorkerFigures {
-  const { name, creationTimestamp } = metadata;
+  const { name } = metadata;
   const reported = gateway?.workers?.find((worker) => worker.name === name);
-  const bornAt = parseTime(creationTimestamp);
-  const { phase, gpu, cost, conditions } = status;
   return {
     name,
     role: roleOf({ metadata, spec }),
-    ready:
-      conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True') ?? false,
-    phase: metadata.deletionTimestamp ? 'Deleting' : phase,
+    ...statusFigures({ metadata, status }, now),
     requests: reported?.requests,
     work: numberOf(reported?.work),
     workPerSecond: numberOf(reported?.perf),
+  };
+}
+
+/** What the status of a GpuInstance tells, of a worker as of any other. */
+export function statusFigures(
+  { metadata, status = {} }: Pick<GpuInstance, 'metadata' | 'status'>,
+  now: number,
+) {
+  const { phase, gpu, cost, conditions } = status;
+  const bornAt = parseTime(metadata.creationTimestamp);
+  return {
+    ready: findCondition(conditions, 'Ready')?.status === 'True',
+    phase: metadata.deletionTimestamp ? 'Deleting' : phase,
     pricePerHour: numberOf(cost?.pricePerHour),
     gpu: gpu && { name: gpu.name, count: gpu.count },
     ageSeconds: bornAt === undefined ? undefined : Math.max(0, Math.floor((now - bornAt) / 1000)),

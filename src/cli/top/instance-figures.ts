@@ -1,8 +1,9 @@
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { totalCost } from '../../instance/cost.ts';
-import { formatTime, parseTime } from '../../lib/time.ts';
+import { formatTime } from '../../lib/time.ts';
 import { ageText, dollarText, inDollars } from '../output/amounts.ts';
 import { type Column, formatTable, printableLine } from '../output/output.ts';
+import { statusFigures } from './group-figures.ts';
 import { NAMESPACE, type TextOptions } from './screen.ts';
 
 /** A GpuInstance as numbers, at one time. What is not known is left out. */
@@ -35,20 +36,14 @@ export function instanceFigures(
   { byMachine }: Pick<Utilization, 'byMachine'>,
   now: number,
 ): InstanceFigures {
-  const { namespace = '', name, creationTimestamp } = metadata;
-  const { phase, gpu, cost, conditions, instanceId } = status;
-  const bornAt = parseTime(creationTimestamp);
+  const { namespace = '', name } = metadata;
+  const { cost, instanceId } = status;
   return {
     ...{ namespace, name },
-    phase: metadata.deletionTimestamp ? 'Deleting' : phase,
-    ready:
-      conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True') ?? false,
+    ...statusFigures({ metadata, status }, now),
     machine: instanceId,
-    gpu: gpu && { name: gpu.name, count: gpu.count },
     gpuUtilization: instanceId === undefined ? undefined : byMachine.get(instanceId),
-    pricePerHour: cost?.pricePerHour === undefined ? undefined : Number(cost.pricePerHour),
     cost: inDollars(totalCost(cost, now)) ?? 0,
-    ageSeconds: bornAt === undefined ? undefined : Math.max(0, Math.floor((now - bornAt) / 1000)),
   };
 }
 

@@ -6,7 +6,7 @@ import { API_VERSION, annotations, labels, OPERATOR_NAME } from '../../../api/v1
 import type { OfferRequirements } from '../../../api/v1alpha1/offer-requirements.ts';
 import { trimmedOf } from '../../../api/v1alpha1/trimmed-spec.ts';
 import { linkOfGroup, linkOfWorker } from '../../../api/v1alpha1/worker-link.ts';
-import { canonicalJson, canonicalSha256 } from '../../../lib/json.ts';
+import { canonicalJson, canonicalSha256, isJsonObject } from '../../../lib/json.ts';
 import { formatDollars, highestCap, type MicroDollars, parseDollars } from '../../../lib/money.ts';
 import { controllerReference, type KubeObject } from '../../../runtime/kube/kube-object.ts';
 import type { DesiredRole, Worker } from './worker.ts';
@@ -150,7 +150,7 @@ export function updatePatch(
 
 /** The merge patch (RFC 7386) from one value to another. */
 function mergePatch(before: unknown, after: unknown): unknown {
-  if (!isObject(before) || !isObject(after)) return after;
+  if (!isJsonObject(before) || !isJsonObject(after)) return after;
   const gone = Object.keys(before).filter((key) => after[key] === undefined);
   const changed = Object.entries(after).filter(
     ([key, value]) => value !== undefined && canonicalJson(value) !== canonicalJson(before[key]),
@@ -159,10 +159,6 @@ function mergePatch(before: unknown, after: unknown): unknown {
     ...gone.map((key) => [key, null] as const),
     ...changed.map(([key, value]) => [key, mergePatch(before[key], value)] as const),
   ]);
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 type Offers = GpuInstance['spec']['offers'];
