@@ -62,6 +62,7 @@ const instance: Required<GpuInstanceStatus> = {
   attempt: 2,
   instanceId: '4711',
   claim: '9f2b6c1d9e554c0e',
+  sealedKey: 'UTn4ux0Aq2Cz3oJwPl8sVdR1bm5hGk7eXyTfLcN6iEaQvZr9',
   offerId: '902113',
   offerIndex: 0,
   offerPricePerHour: '0.36',

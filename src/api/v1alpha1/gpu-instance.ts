@@ -23,6 +23,9 @@ export const gpuInstancePhases = [
   'Failed',
 ] as const;
 
+/** Characters of `status.sealedKey`. */
+export const MAX_SEALED_KEY = 1024;
+
 const count = (description: string) => z.int().meta(notes({ description }));
 
 const mappedPort = z.object({
@@ -100,6 +103,11 @@ export const gpuInstanceStatus = z
     claim: text({
       description: 'Proves that `instanceId` is ours; a changed one is not believed.',
       maxLength: 128,
+    }).optional(),
+    sealedKey: text({
+      description:
+        "The machine's own API key, encrypted with the operator's identity: the marketplace gives it out once. The connection Secret has it in plain text when the machine runs.",
+      maxLength: MAX_SEALED_KEY,
     }).optional(),
     offerId: marketplaceId('The offer that was rented.').optional(),
     offerIndex: count('Which alternative of `spec.offers` it was.').optional(),

@@ -23,6 +23,7 @@ import { Secret } from '../../lib/secret.ts';
 import { MarketplaceError, type MarketplaceErrorKind } from '../../marketplace/errors/errors.ts';
 import type { CallOptions } from '../../marketplace/http/call.ts';
 import type { InstancesResource } from '../../marketplace/instances/instances.ts';
+import { openKey } from '../../ownership/sealed-key.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { KubeError, kubeErrorOf } from '../../runtime/kube/kube-error.ts';
 import { Receipt, receiptOf } from '../../runtime/writes.ts';
@@ -177,7 +178,7 @@ const rent: Action = { type: 'rent', purchase: PURCHASE };
 describe('a rent', () => {
   test('is sent once, with what is left until its deadline', async () => {
     const options: unknown[] = [];
-    const { ports, sent, settled, memory, receipt, ticket } = situation({
+    const { ports, sent, settled, receipt, ticket } = situation({
       laterMs: 2_000,
       calls: {
         rent: ((_offer: number, _request: unknown, given: unknown) => {
@@ -191,10 +192,23 @@ describe('a rent', () => {
       type: 'rented',
       rented: { instanceId: '7', attempt: 1, answeredAt: at(3) },
     });
+    const { sealedKey = '' } = acted.type === 'rented' ? acted.rented : {};
+    const machine = { uid: UID, attempt: 1, instanceId: '7' };
+    expect(openKey(identity.keys, machine, sealedKey)?.reveal()).toBe('k');
     expect(sent).toEqual(['rent 100']);
     expect(options).toEqual([{ deadlineMs: 28_000, slot: ticket.slot }]);
     expect(settled).toEqual([{ rented: true }]);
-    expect(memory.instanceApiKey?.attempt).toBe(1);
+  });
+
+  test.each([
+    ['none was given out', undefined],
+    ['it is too long for the status', new Secret('k'.repeat(800))],
+  ])('is saved without a key where %s', async (_name, instanceApiKey) => {
+    const answer = { instanceId: '7', instanceApiKey, answeredAt: at(3) };
+    const { ports, receipt } = situation({ calls: { rent: () => answer } });
+    const acted = await act({ observed: given(), action: rent, receipt }, ports);
+    expect(acted).toMatchObject({ rented: { instanceId: '7' } });
+    expect(acted).not.toHaveProperty('rented.sealedKey');
   });
 
   test('is of the offer in the intent', async () => {

@@ -1,6 +1,6 @@
 import { type ServiceTime, timeOfAnswer } from '../../accounts/service-clock.ts';
 import type { AccountSession } from '../../accounts/session.ts';
-import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
+import { type GpuInstance, MAX_SEALED_KEY } from '../../api/v1alpha1/gpu-instance.ts';
 import { gpuInstanceResource, MACHINE_FINALIZER } from '../../api/v1alpha1/names.ts';
 import type { Reason } from '../../api/v1alpha1/reasons.ts';
 import { spentThisMonth } from '../../instance/cost.ts';
@@ -8,6 +8,7 @@ import { recentRentals, rentalTimes } from '../../instance/rentals.ts';
 import { parseDollars } from '../../lib/money.ts';
 import { parseDuration } from '../../lib/time.ts';
 import { MarketplaceError } from '../../marketplace/errors/errors.ts';
+import { sealKey } from '../../ownership/sealed-key.ts';
 import { objectKey, uidOf } from '../../runtime/kube/kube-object.ts';
 import { type Receipt, removeFinalizer } from '../../runtime/writes.ts';
 import { removeOrphans } from './child-writes.ts';
@@ -150,7 +151,7 @@ async function carryOut({ observed, action, receipt }: RecordedAction, deps: Que
 const OLDEST_INTENT_MS = 5_000;
 
 async function rent(purchase: Purchase, receipt: Receipt<GpuInstance>, deps: ActDeps): Promise<Acted> {
-  const { session, clock, memory } = deps;
+  const { session, clock } = deps;
   if (!(receipt instanceof PurchaseReceipt) || !session)
     throw new TypeError('a rent needs the receipt of its intent');
   const { intent, ticket } = receipt;
@@ -159,10 +160,16 @@ async function rent(purchase: Purchase, receipt: Receipt<GpuInstance>, deps: Act
     const options = { deadlineMs, slot: ticket.slot };
     const answer = await session.client.instances.rent(intent.offer, purchase.request, options);
     ticket.settle({ rented: true });
-    if (answer.instanceApiKey)
-      memory.instanceApiKey = { attempt: intent.attempt, key: answer.instanceApiKey };
+    const { instanceId, instanceApiKey } = answer;
     const answeredAt = timeOfAnswer(answer.answeredAt, session.serviceClock.now(), clock.now());
-    return { type: 'rented', rented: rentedFacts(purchase, answer.instanceId, answeredAt) };
+    const machine = { uid: uidOf(receipt.object), attempt: intent.attempt, instanceId };
+    const sealed = instanceApiKey && sealKey(session.identity.keys, machine, instanceApiKey);
+    // What does not fit would keep the whole result from being saved.
+    const sealedKey = sealed && sealed.length <= MAX_SEALED_KEY ? sealed : undefined;
+    return {
+      type: 'rented',
+      rented: { ...rentedFacts(purchase, instanceId, answeredAt), ...(sealedKey && { sealedKey }) },
+    };
   } catch (error) {
     ticket.settle({ rented: wasRefused(error) ? false : 'unknown' });
     throw error;
@@ -187,7 +194,7 @@ function notRented(ticket: PurchaseReceipt['ticket'], why: string): MarketplaceE
   return new MarketplaceError(`The rental was not sent: ${why}.`, options);
 }
 
-/** What is saved of a purchase that worked. */
+/** What is saved of a purchase that worked, without the key of the machine. */
 export function rentedFacts(purchase: Purchase, instanceId: string, answeredAt: number): RentedFacts {
   return {
     attempt: purchase.attempt,

@@ -4,7 +4,6 @@ import { annotations } from '../../api/v1alpha1/names.ts';
 import { requestToken } from '../../api/v1alpha1/object.ts';
 import { isFailing, isStopped } from '../../instance/status-class.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { Secret } from '../../lib/secret.ts';
 import { parseTime } from '../../lib/time.ts';
 import type { Feed } from '../../marketplace/feed/feed.ts';
 import type { CompleteList } from '../../marketplace/feed/feed-state.ts';
@@ -38,10 +37,6 @@ export const EXPLAINED_MS = 600_000;
  */
 export class ObjectMemory {
   rented: RentedFacts | undefined;
-  /** Given out once by the marketplace; kept until the connection Secret holds it. */
-  instanceApiKey: { readonly attempt: number; readonly key: Secret } | undefined;
-  /** The purchase whose key this process has put into the connection Secret already. */
-  keptKeyOf: number | undefined;
   intent: RentalIntent | undefined;
   refused: IntentMark | undefined;
   /** A machine that came too late for its purchase, as a list last showed it. */

@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { given, holding, identity, withMachine } from '../../../test/builders/observed.ts';
 import { Secret } from '../../lib/secret.ts';
+import { sealKey } from '../../ownership/sealed-key.ts';
 import type { KubeClient, Patch } from '../../runtime/kube/kube-client.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
 import type { KubeObject, Resource } from '../../runtime/kube/kube-object.ts';
 import { ObjectMemory } from './memory.ts';
-import { keepInstanceKey, publish } from './publish.ts';
+import { clearConnection, publish } from './publish.ts';
 
 const fields = { ...holding(), attempt: 1, ssh: { host: '203.0.113.5', port: 20_022 } };
 const unbound = given().object;
@@ -53,11 +54,10 @@ function clusterWith(
   return { cluster: cluster as unknown as KubeClient, sent, bodies };
 }
 
-function portsTo(cluster: KubeClient, key?: { readonly attempt: number }) {
-  const memory = new ObjectMemory();
-  if (key) memory.instanceApiKey = { ...key, key: new Secret('k') };
-  return { cluster, keys: identity.keys, memory, allowPrivateAddresses: false };
-}
+const portsTo = (cluster: KubeClient) => ({
+  ...{ cluster, keys: identity.keys, memory: new ObjectMemory(), allowPrivateAddresses: false },
+});
+const base64 = (text: string) => Buffer.from(text).toString('base64');
 
 const mine = { 'job-connection': { owner: unbound.metadata.uid ?? '' } };
 const foreign = { 'job-connection': { owner: 'someone-else' } };
@@ -128,79 +128,65 @@ describe('a slice to a private address', () => {
 });
 
 describe('the key of a machine', () => {
-  const machine = { instanceId: '1', attempt: 1 };
+  const machine = { uid: unbound.metadata.uid ?? '', attempt: 1, instanceId: '1' };
+  const sealedKey = sealKey(identity.keys, machine, new Secret('k'));
+  const next = { instanceId: '2', attempt: 2 };
+  const keyIn = (bodies: readonly unknown[]) => JSON.stringify(bodies).includes(base64('k'));
 
-  test('is written when it is given out, and its address follows without a read', async () => {
-    const first = clusterWith();
-    const ports = portsTo(first.cluster, { attempt: 1 });
-    await keepInstanceKey(unbound, machine, ports);
-    expect(first.sent).toEqual(['create Secret job-connection']);
-    const then = clusterWith(mine);
-    await publish(unbound, { fields, serving: true, ready: true }, { ...ports, cluster: then.cluster });
-    expect(then.sent).toEqual(['merge patch Secret job-connection']);
-    expect(JSON.stringify(then.bodies)).toContain(Buffer.from('203.0.113.5').toString('base64'));
+  test('is written with its address, in one request', async () => {
+    const { cluster, sent, bodies } = clusterWith();
+    await publish(
+      unbound,
+      { fields: { ...fields, sealedKey }, serving: true, ready: true },
+      portsTo(cluster),
+    );
+    expect(sent).toEqual(['create Secret job-connection']);
+    expect(keyIn(bodies)).toBe(true);
+    expect(JSON.stringify(bodies)).toContain(base64('203.0.113.5'));
   });
 
-  test('of a replacement takes the place of the one before in one request', async () => {
-    const { cluster, sent, bodies } = clusterWith(mine);
-    await keepInstanceKey(bound, { instanceId: '2', attempt: 2 }, portsTo(cluster, { attempt: 2 }));
-    expect(sent).toEqual(['json patch Secret job-connection']);
-    expect(JSON.stringify(bodies)).not.toContain('host');
+  test('comes back with a Secret that was deleted', async () => {
+    const { cluster, sent, bodies } = clusterWith();
+    await publish(bound, { fields: { ...fields, sealedKey }, serving: true, ready: true }, portsTo(cluster));
+    expect(sent.slice(-2)).toEqual(['get Secret job-connection', 'create Secret job-connection']);
+    expect(keyIn(bodies)).toBe(true);
   });
 
-  test('is not written into a Secret of another owner', async () => {
-    const { cluster, sent } = clusterWith(foreign);
-    const ports = portsTo(cluster, { attempt: 2 });
-    await keepInstanceKey(bound, { instanceId: '2', attempt: 2 }, ports);
-    expect(sent).toEqual([
-      'json patch Secret job-connection',
-      'create Secret job-connection',
-      'get Secret job-connection',
-    ]);
-    expect(ports.memory.keptKeyOf).toBeUndefined();
-    expect(ports.memory.instanceApiKey).toBeDefined();
-  });
-
-  test('of another purchase, or one that was not given out, is not written', async () => {
-    for (const key of [undefined, { attempt: 7 }]) {
-      const { cluster, sent } = clusterWith();
-      await keepInstanceKey(unbound, machine, portsTo(cluster, key));
-      expect(sent).toEqual([]);
-    }
-  });
-
-  test('of another purchase is in no Secret of this one', async () => {
+  test('of another machine is in no Secret of this one', async () => {
     const { cluster, bodies } = clusterWith();
-    await publish(unbound, { fields, serving: true, ready: true }, portsTo(cluster, { attempt: 7 }));
+    const others = { ...fields, ...next, sealedKey };
+    await publish(unbound, { fields: others, serving: true, ready: true }, portsTo(cluster));
     expect(bodies).toHaveLength(1);
-    expect(JSON.stringify(bodies)).not.toContain(Buffer.from('k').toString('base64'));
+    expect(keyIn(bodies)).toBe(false);
   });
 
-  test('whose Secret was deleted meanwhile is written with the address', async () => {
-    const first = clusterWith();
-    const ports = portsTo(first.cluster, { attempt: 1 });
-    await keepInstanceKey(unbound, machine, ports);
-    const then = clusterWith();
-    await publish(unbound, { fields, serving: true, ready: true }, { ...ports, cluster: then.cluster });
-    expect(then.sent).toEqual(['merge patch Secret job-connection', 'create Secret job-connection']);
-    expect(JSON.stringify(then.bodies)).toContain(Buffer.from('k').toString('base64'));
+  test('and its address go when the next one is rented, in one request', async () => {
+    const { cluster, sent, bodies } = clusterWith(mine);
+    await clearConnection(bound, next, portsTo(cluster));
+    expect(sent).toEqual(['json patch Secret job-connection']);
+    const data = (bodies[0] as readonly { readonly value: object }[])[1]?.value ?? {};
+    expect(Object.keys(data).sort()).toEqual(['instance-id', 'provider', 'type', 'username', 'worker-token']);
   });
 
-  test('stays in memory until the machine serves, and not longer', async () => {
-    const { cluster } = clusterWith();
-    const ports = portsTo(cluster, { attempt: 1 });
-    await keepInstanceKey(unbound, machine, ports);
-    await publish(unbound, { fields, serving: false, ready: false }, ports);
-    expect(ports.memory).toMatchObject({ keptKeyOf: 1, instanceApiKey: { attempt: 1 } });
-    await publish(unbound, { fields, serving: true, ready: true }, ports);
-    expect(ports.memory).toMatchObject({ keptKeyOf: undefined, instanceApiKey: undefined });
+  test.each([
+    ['of another owner', foreign],
+    ['that is gone', {}],
+  ])('are not looked for in a Secret %s', async (_name, present) => {
+    const { cluster, sent } = clusterWith(present);
+    await clearConnection(bound, next, portsTo(cluster));
+    expect(sent).toEqual(['json patch Secret job-connection']);
+  });
+
+  test('are not looked for before an object has a Secret', async () => {
+    const { cluster, sent } = clusterWith();
+    await clearConnection(unbound, next, portsTo(cluster));
+    expect(sent).toEqual([]);
   });
 
   test.for([
     ['stays while the machine does, since it is given out once', '1', undefined],
     ['goes with the machine that it was of', '2', null],
   ] as const)('%s', async ([, instanceId, expected]) => {
-    const base64 = (text: string) => Buffer.from(text).toString('base64');
     const data = { 'instance-id': base64(instanceId), 'instance-api-key': base64('old'), stale: base64('x') };
     const { cluster, bodies } = clusterWith({ 'job-connection': { ...mine['job-connection'], data } });
     await publish(bound, { fields, serving: true, ready: true }, portsTo(cluster));

@@ -1,6 +1,7 @@
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { connectionSecretName } from '../../api/v1alpha1/names.ts';
 import type { KeyRing } from '../../ownership/key-ring.ts';
+import { openKey } from '../../ownership/sealed-key.ts';
 import { workerToken } from '../../ownership/worker-token.ts';
 import { endpointSliceResource, secretResource, serviceResource } from '../../runtime/kube/core-resources.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
@@ -12,7 +13,6 @@ import {
   connectionSecret,
   endpointSlices,
   instanceService,
-  isConnectionSecret,
   unpublished,
 } from './children.ts';
 import type { ObjectMemory } from './memory.ts';
@@ -21,10 +21,10 @@ import type { Publication, Published } from './types.ts';
 interface SecretPorts {
   readonly cluster: KubeClient;
   readonly keys: KeyRing;
-  readonly memory: ObjectMemory;
 }
 
 interface PublishPorts extends SecretPorts {
+  readonly memory: ObjectMemory;
   readonly allowPrivateAddresses: boolean;
 }
 
@@ -38,13 +38,8 @@ export async function publish(
   publication: Publication,
   ports: PublishPorts,
 ): Promise<Published> {
-  const { memory } = ports;
   const stopped = await writeChildren(owner, publication, ports);
   if (stopped) return stopped;
-  if (publication.serving) {
-    memory.instanceApiKey = undefined;
-    memory.keptKeyOf = undefined;
-  }
   const problem = unpublished(owner, publication, { allowPrivate: ports.allowPrivateAddresses });
   const bindingName = connectionSecretName(owner.metadata.name);
   return { type: 'done', bindingName, ...(problem !== undefined && { unpublished: problem }) };
@@ -55,14 +50,12 @@ async function writeChildren(
   publication: Publication,
   ports: PublishPorts,
 ): Promise<Published | undefined> {
-  const { cluster, memory } = ports;
+  const { cluster } = ports;
   const mayExist = owner.status?.binding !== undefined;
-  const isKept = memory.keptKeyOf !== undefined && memory.keptKeyOf === publication.fields.attempt;
   const desired = childrenOf(owner, publication, ports);
   const stuck = await removeLeftOver(owner, { desired, serving: publication.serving }, ports);
   if (stuck) return stuck;
   for (const [resource, child] of desired) {
-    if (isKept && isConnectionSecret(child) && (await completeSecret(child, cluster))) continue;
     const problem = await writeChild(resource, child, { cluster, owner, mayExist });
     if (!problem) continue;
     // The status announces nothing then, and slices from before would follow no machine any more.
@@ -73,67 +66,33 @@ async function writeChildren(
 }
 
 /**
- * Puts the key that the marketplace gives out once into the connection Secret, while the result of the rental is
- * being saved: a crash before the machine runs must not lose it. The address follows when there is one. What cannot
- * be written now is written with the address, out of memory.
+ * Takes what the connection Secret says of the machine before out of it, in one request, while the result of the next
+ * rental is being saved. Nothing is done where there is none, or it is not ours.
  */
-export async function keepInstanceKey(
+export async function clearConnection(
   owner: GpuInstance,
   machine: { readonly instanceId: string; readonly attempt: number },
-  { cluster, keys, memory }: SecretPorts,
+  { cluster, keys }: SecretPorts,
 ): Promise<void> {
-  const { instanceApiKey } = memory;
-  if (instanceApiKey?.attempt !== machine.attempt) return;
-  const publication: Publication = { fields: machine, serving: false, ready: false };
-  const secret = secretOf(owner, publication, { keys, memory });
-  const mayExist = owner.status?.binding !== undefined;
-  const isThere = mayExist && (await refillSecret(secret, owner, cluster));
-  const problem = isThere
-    ? undefined
-    : await writeChild(secretResource, secret, { cluster, owner, mayExist: false });
-  if (!problem) memory.keptKeyOf = machine.attempt;
-}
-
-/** Everything in our own Secret anew, in one request: what it says of the machine before is over. False where it is not ours. */
-async function refillSecret(
-  secret: ConnectionSecret,
-  { metadata }: GpuInstance,
-  cluster: KubeClient,
-): Promise<boolean> {
+  if (owner.status?.binding === undefined) return;
+  const secret = secretOf(owner, { fields: machine, serving: false, ready: false }, keys);
   const refill = [
-    { op: 'test', path: '/metadata/ownerReferences/0/uid', value: metadata.uid },
+    { op: 'test', path: '/metadata/ownerReferences/0/uid', value: owner.metadata.uid },
     { op: 'add', path: '/data', value: secret.data },
   ];
   try {
     await cluster.patch(secretResource, refOf(secret), { type: 'json', body: refill });
-    return true;
   } catch (error) {
-    if (isKubeError(error, 'notFound', 'invalid')) return false;
-    throw error;
+    if (!isKubeError(error, 'notFound', 'invalid')) throw error;
   }
 }
 
-/** Adds the address to the Secret that this process wrote after the rental. False where it is gone meanwhile. */
-async function completeSecret(secret: ConnectionSecret, cluster: KubeClient): Promise<boolean> {
-  try {
-    await cluster.patch(secretResource, refOf(secret), { type: 'merge', body: { data: secret.data } });
-    return true;
-  } catch (error) {
-    if (isKubeError(error, 'notFound')) return false;
-    throw error;
-  }
-}
-
-function secretOf(
-  owner: GpuInstance,
-  publication: Publication,
-  { keys, memory }: Pick<SecretPorts, 'keys' | 'memory'>,
-): ConnectionSecret {
-  const attempt = publication.fields.attempt ?? 0;
-  const { instanceApiKey } = memory;
+function secretOf(owner: GpuInstance, publication: Publication, keys: KeyRing): ConnectionSecret {
+  const { attempt = 0, instanceId = '', sealedKey } = publication.fields;
+  const machine = { uid: uidOf(owner), attempt, instanceId };
   return connectionSecret(owner, publication, {
-    workerToken: workerToken(keys, { uid: uidOf(owner), attempt }),
-    instanceApiKey: instanceApiKey?.attempt === attempt ? instanceApiKey.key : undefined,
+    workerToken: workerToken(keys, machine),
+    instanceApiKey: sealedKey === undefined ? undefined : openKey(keys, machine, sealedKey),
   });
 }
 
@@ -148,7 +107,7 @@ function childrenOf(
     (slice) => [endpointSliceResource, slice] as const,
   );
   if (!publication.serving) return slices;
-  const secret = secretOf(owner, publication, ports);
+  const secret = secretOf(owner, publication, ports.keys);
   const service = instanceService(owner);
   return [[secretResource, secret], ...(service ? [[serviceResource, service] as const] : []), ...slices];
 }

@@ -15,7 +15,7 @@ import type { Deps } from './deps.ts';
 import { deriveFacts } from './facts.ts';
 import type { AfterFailure, Failure } from './failure.ts';
 import { observe } from './observe.ts';
-import { keepInstanceKey, publish } from './publish.ts';
+import { clearConnection, publish } from './publish.ts';
 import { decideWithReads, readerOf } from './reads.ts';
 import { record } from './record.ts';
 import { waitInQueue } from './rules/purchase.ts';
@@ -364,8 +364,8 @@ type SaveDeps = Pick<
 >;
 
 /**
- * Saves the result of a rental and the key of its machine side by side: neither waits for the other. Rejects if
- * the status could not be written; the result stays in memory then.
+ * Saves the result of a rental, the key of its machine with it. Rejects if the status could not be written; the result
+ * stays in memory then.
  */
 export async function saveResult(rental: Rental, rented: RentedFacts, deps: SaveDeps): Promise<Result> {
   const { cluster, memory, log } = deps;
@@ -374,9 +374,8 @@ export async function saveResult(rental: Rental, rented: RentedFacts, deps: Save
   memory.succeeded();
   const [isSaved] = await Promise.all([
     saveStatus(rental, rented, deps),
-    // A key that cannot be written now is written with the address, out of memory.
-    keepInstanceKey(rental.receipt.object, rented, { cluster, keys, memory }).catch((error: unknown) => {
-      log.warn('The key of the machine is not in its Secret yet', { error });
+    clearConnection(rental.receipt.object, rented, { cluster, keys }).catch((error: unknown) => {
+      log.warn('The connection Secret still has the address of the machine before', { error });
     }),
   ]);
   return resultOf(isSaved ? { onList: true } : { afterMs: 0 }, deps);

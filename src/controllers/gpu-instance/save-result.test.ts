@@ -3,7 +3,6 @@ import { at, given, identity, intent, LOGIN, NOW, UID } from '../../../test/buil
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
 import type { GpuInstance, GpuInstanceStatus } from '../../api/v1alpha1/gpu-instance.ts';
 import { silentLogger } from '../../lib/logger.ts';
-import { Secret } from '../../lib/secret.ts';
 import { claimVerifies } from '../../ownership/claim.ts';
 import { requeueAfter } from '../../runtime/controller.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
@@ -22,6 +21,7 @@ const RENTED: RentedFacts = {
   pricePerHour: 500_000,
   specHash: 'v1:0',
   image: 'i',
+  sealedKey: 'sealed',
 };
 
 const refused = (kind: KubeErrorKind) =>
@@ -33,16 +33,21 @@ interface Cluster {
   /** What the API server has when it is asked again. */
   readonly newer?: (object: GpuInstance) => GpuInstance | undefined;
   readonly statusFailure?: KubeErrorKind;
+  /** The object has had a machine before, whose Secret is there. */
+  readonly binding?: boolean;
   readonly secretFailure?: KubeErrorKind;
 }
 
 /** Saves a rental of machine 7, three seconds after it was decided on. */
-function situation({ conflicts = 0, newer, statusFailure, secretFailure }: Cluster = {}) {
+function situation({ conflicts = 0, newer, statusFailure, secretFailure, binding = false }: Cluster = {}) {
   const statuses: { readonly version: string | undefined; readonly status: GpuInstanceStatus }[] = [];
   const secrets: unknown[] = [];
   const events: string[] = [];
   const cached: unknown[] = [];
-  const observed = given({ intent: intent({ issuedAt: NOW }) });
+  const observed = given({
+    intent: intent({ issuedAt: NOW }),
+    ...(binding && { status: { binding: { name: 'job-connection' } } }),
+  });
   const cluster = {
     replace: async (_resource: unknown, object: GpuInstance) => {
       statuses.push({ version: object.metadata.resourceVersion, status: object.status ?? ({} as never) });
@@ -55,14 +60,12 @@ function situation({ conflicts = 0, newer, statusFailure, secretFailure }: Clust
       const again = { ...observed.object, metadata };
       return newer ? newer(again) : again;
     },
-    create: async (_resource: unknown, secret: unknown) => {
+    patch: async (_resource: unknown, { name }: { readonly name: string }) => {
       if (secretFailure) throw refused(secretFailure);
-      secrets.push(secret);
-      return secret;
+      secrets.push(name);
     },
   } as unknown as KubeClient;
   const memory = new ObjectMemory();
-  memory.instanceApiKey = { attempt: 1, key: new Secret('machine-key') };
   memory.backOff(0, 60_000);
   const clock = createVirtualClock({ startMs: NOW + 3_000 });
   const ports = {
@@ -156,19 +159,23 @@ describe('the result of a rental', () => {
   });
 });
 
-describe('the key of the machine, which is given out once,', () => {
-  test('is put into its Secret at the same time', async () => {
-    const { save, memory, secrets } = situation();
+describe('the connection Secret', () => {
+  test('is left until the machine runs: its key is saved with the result', async () => {
+    const { save, secrets, statuses } = situation();
     await save();
-    expect(secrets).toMatchObject([{ metadata: { name: 'job-connection' } }]);
-    expect(memory.keptKeyOf).toBe(1);
+    expect(secrets).toEqual([]);
+    expect(statuses[0]?.status.sealedKey).toBe('sealed');
   });
 
-  test('does not keep the result from being saved, and stays in memory, where that fails', async () => {
-    const { save, memory, statuses } = situation({ secretFailure: 'unavailable' });
+  test('of a machine before is cleared at the same time', async () => {
+    const { save, secrets } = situation({ binding: true });
+    await save();
+    expect(secrets).toEqual(['job-connection']);
+  });
+
+  test('does not keep the result from being saved where it cannot be cleared', async () => {
+    const { save, statuses } = situation({ binding: true, secretFailure: 'unavailable' });
     expect(await save()).toEqual({ type: 'done', onNextList: true });
     expect(statuses).toHaveLength(1);
-    expect(memory.instanceApiKey).toBeDefined();
-    expect(memory.keptKeyOf).toBeUndefined();
   });
 });

@@ -162,6 +162,7 @@ export function statusOf(
 const MACHINE_FIELDS = [
   'instanceId',
   'claim',
+  'sealedKey',
   'offerId',
   'offerIndex',
   'offerPricePerHour',

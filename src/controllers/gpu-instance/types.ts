@@ -254,6 +254,8 @@ export interface RentedFacts {
   readonly specHash: string | undefined;
   readonly facts?: MachineFacts | undefined;
   readonly image: string | undefined;
+  /** The machine's own key, encrypted; undefined where none was given out. */
+  readonly sealedKey?: string | undefined;
 }
 
 /** How writing the children went. */

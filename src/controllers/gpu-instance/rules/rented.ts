@@ -122,7 +122,16 @@ export function rentedFields(
 
 const MAX_GPU_NAME = 128;
 
-function offerFields({ offer, offerIndex, pricePerHour, specHash, facts, image }: RentedFacts): StatusFields {
+/** What the status has of the offer and the answer. */
+function offerFields({
+  offer,
+  offerIndex,
+  pricePerHour,
+  specHash,
+  facts,
+  image,
+  sealedKey,
+}: RentedFacts): StatusFields {
   const gpuName = fittingText(offer?.gpuName, MAX_GPU_NAME);
   return omitUndefined({
     offerId: offer?.id,
@@ -134,5 +143,6 @@ function offerFields({ offer, offerIndex, pricePerHour, specHash, facts, image }
     specHash,
     facts,
     image,
+    sealedKey,
   });
 }
