@@ -56,13 +56,14 @@ export class JsonListSplitter {
 
   /** Throws a {@link JsonListError} at the first byte that shows that this is no such list. */
   push(chunk: Buffer): void {
+    const { length } = chunk;
     let start = 0;
-    for (let at = 0; at < chunk.length; at++) {
+    let at = this.#inString ? this.#skipString(chunk, 0) + 1 : 0;
+    for (; at < length; at++) {
       const byte = chunk[at];
-      if (this.#inString) {
-        at = this.#skipString(chunk, at);
-      } else if (byte === QUOTE) {
+      if (byte === QUOTE) {
         this.#inString = true;
+        at = this.#skipString(chunk, at + 1);
       } else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
         start = this.#open(chunk, start, at);
       } else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
@@ -86,22 +87,28 @@ export class JsonListSplitter {
 
   /** Index of the last byte that belongs to the string, or of the chunk. */
   #skipString(chunk: Buffer, from: number): number {
+    const { length } = chunk;
     let searchFrom = from + LONG_STRING;
-    for (let at = from; at < chunk.length; at++) {
-      if (this.#escaped) {
-        this.#escaped = false;
-      } else if (chunk[at] === BACKSLASH) {
-        this.#escaped = true;
-      } else if (chunk[at] === QUOTE) {
+    let at = this.#escaped ? from + 1 : from;
+    this.#escaped = false;
+    while (at < length) {
+      const byte = chunk[at];
+      if (byte === QUOTE) {
         this.#inString = false;
         return at;
-      } else if (at >= searchFrom) {
+      }
+      if (byte === BACKSLASH) {
+        at += 2;
+      } else if (at < searchFrom) {
+        at += 1;
+      } else {
         const end = plainUntil(chunk, at);
         searchFrom = end - at === WINDOW ? end : end + LONG_STRING;
-        at = end - 1;
+        at = end;
       }
     }
-    return chunk.length;
+    this.#escaped = at > length;
+    return length;
   }
 
   #open(chunk: Buffer, start: number, at: number): number {

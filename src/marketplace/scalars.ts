@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { isJsonObject } from '../lib/json.ts';
 
 /**
  * Scalars as services really send them: numbers that arrive as strings, nulls, and fields of the wrong type.
@@ -36,30 +37,39 @@ const loosely = <Value>(read: (value: unknown) => Value | undefined) =>
   z.unknown().optional().transform(read);
 
 /** A number, or undefined for null, absent and anything that is none. */
-export const looseNumber = loosely((value) => {
+export function numberOf(value: unknown): number | undefined {
   const number = readNumber(value);
   return typeof number === 'number' && Number.isFinite(number) ? number : undefined;
-});
+}
 
 /** A whole number, or undefined for null, absent and anything that is none. */
-export const looseInteger = loosely((value) => {
+export function integerOf(value: unknown): number | undefined {
   const number = readNumber(value);
   return typeof number === 'number' && Number.isSafeInteger(number) ? number : undefined;
-});
+}
 
 /** Text (a number or boolean as its text), or undefined for null, absent and anything else. */
-export const looseText = loosely((value) => {
+export function textOf(value: unknown): string | undefined {
   const text = readText(value);
   return typeof text === 'string' ? text : undefined;
-});
+}
+
+/** A boolean, also as a word or 0 and 1, or undefined for null, absent and anything else. */
+export function booleanOf(value: unknown): boolean | undefined {
+  return typeof value === 'boolean' ? value : BOOLEAN_WORDS.get(value);
+}
+
+/** A field as {@link numberOf} reads it. */
+export const looseNumber = loosely(numberOf);
+/** A field as {@link integerOf} reads it. */
+export const looseInteger = loosely(integerOf);
+/** A field as {@link textOf} reads it. */
+export const looseText = loosely(textOf);
+/** A field as {@link booleanOf} reads it. */
+export const looseBoolean = loosely(booleanOf);
 
 /** Text, or null if the service says null or nothing. */
 export const textOrNull = z.string().nullable().catch(null);
-
-/** A boolean, also as a word or 0 and 1, or undefined for null, absent and anything else. */
-export const looseBoolean = loosely((value) =>
-  typeof value === 'boolean' ? value : BOOLEAN_WORDS.get(value),
-);
 
 /** The last moment that a date can stand for, in epoch milliseconds. */
 const LAST_MOMENT_MS = 8.64e15;
@@ -77,3 +87,29 @@ export const looseMoment = loosely((value) => {
   const moment = typeof value === 'string' ? Date.parse(value) : Number.NaN;
   return Number.isNaN(moment) ? undefined : moment;
 });
+
+/** How each field of a row is read; a reader takes whatever stands there, and never throws. */
+type FieldReaders = Readonly<Record<string, (value: unknown) => unknown>>;
+type RowRead<Readers extends FieldReaders> = { readonly id: number } & {
+  readonly [Name in keyof Readers]: ReturnType<Readers[Name]>;
+};
+
+/**
+ * The schema of a row of a long list, of which the id alone has to be right. As an object of as many schemas it would
+ * take seven times as long, which is most of what a poll costs.
+ */
+export function looseRow<Readers extends FieldReaders>(readers: Readers) {
+  const fields = Object.entries(readers);
+  return z.unknown().transform((value, context): RowRead<Readers> => {
+    const given = isJsonObject(value) ? value : {};
+    const id = wireId.safeParse(given['id']);
+    if (!id.success) {
+      const issues = id.error.issues.map((issue) => ({ ...issue, path: ['id'], input: undefined }));
+      context.issues.push(...issues);
+      return z.NEVER;
+    }
+    const row: Record<string, unknown> = { id: id.data };
+    for (const [name, read] of fields) row[name] = read(given[name]);
+    return row as RowRead<Readers>;
+  });
+}

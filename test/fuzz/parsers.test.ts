@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { Secret } from '../../src/lib/secret.ts';
 import { readIntent, writeIntent } from '../../src/ownership/intent.ts';
 import { makeLabel, readLabel } from '../../src/ownership/label.ts';
+import { openKey, sealKey } from '../../src/ownership/sealed-key.ts';
 import { readStrictly } from '../settings/reader.ts';
 import { readCorpus } from './corpus.ts';
 import { TARGETS } from './targets.ts';
@@ -68,6 +69,17 @@ describe('one damaged character and it proves nothing', () => {
     fc.assert(
       fc.property(damaged(label), (text) => {
         expect(readLabel(identity, text).type).not.toBe('verified');
+      }),
+      RUNS,
+    );
+  });
+
+  test('sealed key', () => {
+    const machine = { uid: 'u', attempt: 1, instanceId: '7' };
+    fc.assert(
+      fc.property(damaged(sealKey(keys, machine, new Secret('machine-key'))), (text) => {
+        // A character that base64 reads as nothing changes nothing.
+        expect([undefined, 'machine-key']).toContain(openKey(keys, machine, text)?.reveal());
       }),
       RUNS,
     );

@@ -1,15 +1,18 @@
 import * as z from 'zod';
+import { isJsonObject } from '../../lib/json.ts';
 import { type MicroDollars, microDollars } from '../../lib/money.ts';
 import { fittingText } from '../../lib/text.ts';
 import { type MarketplaceId, toId } from '../ids.ts';
 import {
+  booleanOf,
   epochMs,
-  looseBoolean,
+  integerOf,
   looseInteger,
-  looseNumber,
+  looseRow,
   looseText,
+  numberOf,
+  textOf,
   textOrNull,
-  wireId,
 } from '../scalars.ts';
 
 /** What the machine does, as the service says it. `unrecognized`: a word we do not know, kept beside it. */
@@ -84,36 +87,37 @@ export function isKnownStatus(status: string): status is KnownStatus {
   return KNOWN.has(status);
 }
 
-const portBindings = z.array(z.looseObject({ HostPort: looseInteger }));
+/** Text or null; undefined where it is neither, or absent. */
+const textOrNullOf = (value: unknown): string | null | undefined =>
+  typeof value === 'string' || value === null ? value : undefined;
 
 /**
  * An instance as it arrives (specification 2.3), reduced to what decisions read. Everything else, above all
  * `extra_env`, `onstart`, `jupyter_token` and arguments, is dropped here and reaches no memory of ours.
  */
-export const instanceRow = z.object({
-  id: wireId,
-  label: z.string().nullable().optional().catch(undefined),
-  actual_status: textOrNull,
-  intended_status: looseText,
-  machine_id: looseInteger,
-  host_id: looseInteger,
-  start_date: looseNumber,
-  dph_total: looseNumber,
-  storage_total_cost: looseNumber,
-  ssh_host: looseText,
-  ssh_port: looseInteger,
-  image_runtype: looseText,
-  public_ipaddr: looseText,
-  ports: z.record(z.string(), z.unknown()).optional().catch(undefined),
-  gpu_name: looseText,
-  num_gpus: looseInteger,
-  gpu_ram: looseNumber,
-  gpu_util: looseNumber,
-  disk_space: looseNumber,
-  image_uuid: looseText,
-  is_bid: looseBoolean,
-  geolocation: looseText,
-  status_msg: looseText,
+export const instanceRow = looseRow({
+  label: textOrNullOf,
+  actual_status: (value) => textOrNullOf(value) ?? null,
+  intended_status: textOf,
+  machine_id: integerOf,
+  host_id: integerOf,
+  start_date: numberOf,
+  dph_total: numberOf,
+  storage_total_cost: numberOf,
+  ssh_host: textOf,
+  ssh_port: integerOf,
+  image_runtype: textOf,
+  public_ipaddr: textOf,
+  ports: (value) => (isJsonObject(value) ? value : {}),
+  gpu_name: textOf,
+  num_gpus: integerOf,
+  gpu_ram: numberOf,
+  gpu_util: numberOf,
+  disk_space: numberOf,
+  image_uuid: textOf,
+  is_bid: booleanOf,
+  geolocation: textOf,
+  status_msg: textOf,
 });
 
 /** The list that {@link instanceRows} have been taken out of: it has to be there, and nothing may be left in it. */
@@ -147,10 +151,10 @@ function toStatus(status: string | null): ActualStatus {
 /** By `22/tcp`. A key that says the same in other words counts if that one is missing; any other is none of ours. */
 function hostPorts(ports: WireInstance['ports']): Record<string, number> {
   const mapped: Record<string, number> = {};
-  for (const [key, bindings] of Object.entries(ports ?? {})) {
+  for (const [key, bindings] of Object.entries(ports)) {
     const containerPort = containerPortOf(key);
-    const parsed = portBindings.safeParse(bindings);
-    const hostPort = parsed.success ? parsed.data[0]?.HostPort : undefined;
+    const first: unknown = Array.isArray(bindings) ? bindings[0] : undefined;
+    const hostPort = isJsonObject(first) ? integerOf(first['HostPort']) : undefined;
     if (containerPort === undefined || !isPort(hostPort)) continue;
     if (key === containerPort || mapped[containerPort] === undefined) mapped[containerPort] = hostPort;
   }

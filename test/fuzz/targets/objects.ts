@@ -19,9 +19,11 @@ import { API_VERSION, annotations } from '../../../src/api/v1alpha1/names.ts';
 import { summarize } from '../../../src/instance/summary.ts';
 import { formatDollars, parseDollars } from '../../../src/lib/money.ts';
 import { parseQuantity, wholeGigabytes } from '../../../src/lib/quantity.ts';
+import { Secret } from '../../../src/lib/secret.ts';
 import { formatDuration, parseDuration, parseTime } from '../../../src/lib/time.ts';
 import { readIntent, writeIntent } from '../../../src/ownership/intent.ts';
 import { makeLabel, readLabel } from '../../../src/ownership/label.ts';
+import { openKey, sealKey } from '../../../src/ownership/sealed-key.ts';
 import { type FuzzTarget, json, sane, soundFields } from '../target.ts';
 import { FACTS, IDENTITY, KEYS } from './marketplace-rows.ts';
 
@@ -81,6 +83,9 @@ function readStatus(value: unknown): readonly string[] {
   return schemas.flatMap((schema, index) => issuesOf(schema, value).map((issue) => `${index} ${issue}`));
 }
 
+const MACHINE = { uid: FACTS.uid, attempt: 1, instanceId: '7' };
+const SEALED_KEY = sealKey(KEYS, MACHINE, new Secret('machine-key'));
+
 /** Sums read the annotation of an intent without asking whether it is genuine. */
 function readAnnotation(text: string): readonly string[] {
   const metadata = { name: 'a', uid: FACTS.uid, annotations: { [annotations.rentalIntent]: text } };
@@ -116,6 +121,11 @@ export const OBJECT_TARGETS: readonly FuzzTarget[] = [
     name: 'label',
     seeds: [makeLabel(IDENTITY, FACTS)],
     run: (text) => [readLabel(IDENTITY, text).type],
+  },
+  {
+    name: 'sealed-key',
+    seeds: [SEALED_KEY],
+    run: (text) => [String(openKey(KEYS, MACHINE, text)?.reveal())],
   },
   {
     name: 'numbers',
