@@ -44,7 +44,8 @@ export type AccountStatusWriter = Pick<StatusWriter, 'recordDeleted' | 'recordRe
 type StatusChange = (status: MarketplaceAccountStatus) => MarketplaceAccountStatus;
 
 interface Waiting {
-  readonly change: StatusChange;
+  /** What a deleted object leaves is added up with that of others before it is written. */
+  readonly change: StatusChange | DeletedInstance;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
@@ -59,20 +60,22 @@ export interface StatusWriterRef {
 
 const ATTEMPTS = 8;
 const HOUR_MS = 3_600_000;
+/** Changes of one write: what was counted and is not yet deleted when the process ends counts twice. */
+const MAX_BATCH = 64;
 const MAX_RENTALS = 1000;
 const MAX_RETAINED = 256;
 const MAX_SWEPT = 256;
 
 /**
  * Writes records into the status of one account, durable when a call resolves. Changes that arrive while a write is
- * under way go into the next one together, so that a thousand deletions are a few writes.
+ * under way go into the next one together, so that a thousand deletions are a score of writes.
  */
 export class StatusWriter {
   readonly #client: KubeClient;
   readonly #clock: Clock;
   readonly #ref: StatusWriterRef;
   readonly #onWritten: (account: MarketplaceAccount) => void;
-  #waiting: Waiting[] = [];
+  readonly #waiting: Waiting[] = [];
   #writing = false;
 
   constructor(options: {
@@ -93,7 +96,7 @@ export class StatusWriter {
    * the process ends in between, it may count twice, and limits refuse earlier.
    */
   recordDeleted(deleted: DeletedInstance): Promise<void> {
-    return this.write(withDeletedInstance(deleted, this.#clock.now()));
+    return this.write(deleted);
   }
 
   /**
@@ -109,7 +112,7 @@ export class StatusWriter {
   }
 
   /** Resolves when the change is written, or when the account is gone, since then nobody asks any more. */
-  write(change: StatusChange): Promise<void> {
+  write(change: StatusChange | DeletedInstance): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ change, resolve, reject });
       if (!this.#writing) this.#startDraining();
@@ -131,16 +134,25 @@ export class StatusWriter {
   async #drain(): Promise<void> {
     this.#writing = true;
     while (this.#waiting.length > 0) {
-      const batch = this.#waiting;
-      this.#waiting = [];
+      const batch = this.#waiting.splice(0, MAX_BATCH);
       try {
-        await this.#writeAll(batch.map((waiting) => waiting.change));
+        await this.#writeAll(this.#merged(batch));
         for (const waiting of batch) waiting.resolve();
       } catch (error) {
         for (const waiting of batch) waiting.reject(error);
       }
     }
     this.#writing = false;
+  }
+
+  #merged(batch: readonly Waiting[]): readonly StatusChange[] {
+    const changes: StatusChange[] = [];
+    const deleted: DeletedInstance[] = [];
+    for (const { change } of batch) {
+      if (typeof change === 'function') changes.push(change);
+      else deleted.push(change);
+    }
+    return deleted.length === 0 ? changes : [...changes, withDeletedInstances(deleted, this.#clock.now())];
   }
 
   async #writeAll(changes: readonly StatusChange[]): Promise<void> {
@@ -159,21 +171,24 @@ export class StatusWriter {
   }
 }
 
-/** Folds what a deleted object leaves into the sums of its account. */
-export function withDeletedInstance(deleted: DeletedInstance, now: number): StatusChange {
+/** Folds what deleted objects leave into the sums of their account. */
+export function withDeletedInstances(deleted: readonly DeletedInstance[], now: number): StatusChange {
+  const left = deleted.flatMap(({ rentals }) => rentals);
+  const spent = deleted.reduce((sum, { spentThisMonth }) => sum + spentThisMonth, 0);
   return (status) => {
     const month = monthName(now);
     const before = status.deletedObjects;
     const spentBefore = before?.month === month ? (parseDollars(before.spent) ?? 0) : 0;
-    const rentals = recentRentals([...rentalTimes(before), ...deleted.rentals], now)
+    const rentals = recentRentals([...rentalTimes(before), ...left], now)
       .toSorted((a, b) => a - b)
       .slice(-MAX_RENTALS);
-    const newest = Math.max(Date.parse(status.lastRentalAt ?? '') || 0, deleted.newestRentalAt ?? 0);
+    const issued = deleted.map(({ newestRentalAt }) => newestRentalAt ?? 0);
+    const newest = Math.max(Date.parse(status.lastRentalAt ?? '') || 0, ...issued);
     return {
       ...status,
       deletedObjects: {
         month,
-        spent: formatDollars(spentBefore + deleted.spentThisMonth),
+        spent: formatDollars(spentBefore + spent),
         rentals: rentals.map(formatTime),
       },
       ...(newest > 0 ? { lastRentalAt: formatTime(newest) } : {}),

@@ -16,6 +16,7 @@ export function outline(step: Step): Record<string, unknown> {
     ...(step.settled.length > 0 ? { settled: step.settled } : {}),
     ...(step.requeue.afterMs === undefined ? {} : { afterMs: step.requeue.afterMs }),
     ...(step.requeue.onList ? { onList: true } : {}),
+    ...(step.requeue.asksForList ? { asksForList: true } : {}),
   };
 }
 

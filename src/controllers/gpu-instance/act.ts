@@ -2,7 +2,6 @@ import { type ServiceTime, timeOfAnswer } from '../../accounts/service-clock.ts'
 import type { AccountSession } from '../../accounts/session.ts';
 import { type GpuInstance, MAX_SEALED_KEY } from '../../api/v1alpha1/gpu-instance.ts';
 import { gpuInstanceResource, MACHINE_FINALIZER } from '../../api/v1alpha1/names.ts';
-import type { Reason } from '../../api/v1alpha1/reasons.ts';
 import { spentThisMonth } from '../../instance/cost.ts';
 import { recentRentals, rentalTimes } from '../../instance/rentals.ts';
 import { parseDollars } from '../../lib/money.ts';
@@ -11,7 +10,7 @@ import { MarketplaceError } from '../../marketplace/errors/errors.ts';
 import { sealKey } from '../../ownership/sealed-key.ts';
 import { objectKey, uidOf } from '../../runtime/kube/kube-object.ts';
 import { type Receipt, removeFinalizer } from '../../runtime/writes.ts';
-import { removeOrphans } from './child-writes.ts';
+import { noteOwnedChildren, removeOrphans } from './child-writes.ts';
 import type { Deps } from './deps.ts';
 import { type AfterFailure, decideAfterFailure, type Failure } from './failure.ts';
 import { PurchaseReceipt } from './record.ts';
@@ -129,7 +128,7 @@ async function carryOut({ observed, action, receipt }: RecordedAction, deps: Que
     case 'rent':
       return rent(action.purchase, receipt, deps);
     case 'destroy':
-      return destroy(action.instanceId, action.reason, deps);
+      return destroy(observed, action, deps);
     case 'stop':
       return stop(action.instanceId, deps);
     case 'start':
@@ -209,7 +208,11 @@ export function rentedFacts(purchase: Purchase, instanceId: string, answeredAt: 
   };
 }
 
-async function destroy(instanceId: string, reason: Reason, deps: QueuedDeps): Promise<Acted> {
+async function destroy(
+  { object }: Observed,
+  { instanceId, reason }: Extract<Action, { type: 'destroy' }>,
+  deps: QueuedDeps,
+): Promise<Acted> {
   const { session, clock, steady, memory, metrics, mayDestroy } = deps;
   const answer = await session?.client.instances.destroy(instanceId, { mayLeave: mayDestroy });
   memory.destroyed({
@@ -221,6 +224,7 @@ async function destroy(instanceId: string, reason: Reason, deps: QueuedDeps): Pr
   metrics.destroyed(session ? objectKey(session.ref) : '', reason);
   deps.log.info('Machine destroyed', { instanceId, reason });
   session?.feed.pollNow();
+  if (object.metadata.deletionTimestamp !== undefined) await noteOwnedChildren(object, deps);
   return DONE;
 }
 

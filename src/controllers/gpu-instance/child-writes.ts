@@ -140,11 +140,11 @@ export async function removeOrphans(
   { cluster, memory }: { readonly cluster: KubeClient; readonly memory: ObjectMemory },
 ): Promise<void> {
   if (owner.status?.binding === undefined) return;
-  const { namespace, name } = owner.metadata;
-  const secret: Place = [secretResource, { namespace, name: connectionSecretName(name) }];
-  const isOrphaning = owner.metadata.finalizers?.includes(ORPHAN_FINALIZER) ?? false;
-  const goes = (child: KubeObject) => isOrphanOf(child, owner) || (isOrphaning && isOwnedBy(child, owner));
-  for (const place of [secret, ...(instanceService(owner) ? mayBeThere(owner, true) : [])]) {
+  const { resourceVersion } = owner.metadata;
+  if (resourceVersion !== undefined && memory.ownedChildrenAt === resourceVersion) return;
+  const goes = (child: KubeObject) =>
+    isOrphanOf(child, owner) || (isOrphaning(owner) && isOwnedBy(child, owner));
+  for (const place of childrenAtEnd(owner)) {
     if (memory.absentChildren.has(keyOf(...place))) continue;
     await removeOne(place, goes, cluster);
   }
@@ -152,6 +152,15 @@ export async function removeOrphans(
 
 /** Stands on an object until the garbage collector has taken its owner references away. */
 const ORPHAN_FINALIZER = 'orphan';
+
+const isOrphaning = ({ metadata }: GpuInstance): boolean =>
+  metadata.finalizers?.includes(ORPHAN_FINALIZER) ?? false;
+
+function childrenAtEnd(owner: GpuInstance): readonly Place[] {
+  const { namespace, name } = owner.metadata;
+  const secret: Place = [secretResource, { namespace, name: connectionSecretName(name) }];
+  return [secret, ...(instanceService(owner) ? mayBeThere(owner, true) : [])];
+}
 
 async function removeOne(
   [resource, ref]: Place,
@@ -168,9 +177,33 @@ async function removeOne(
   }
 }
 
+/**
+ * Looks, while the end of its machine is proven, whether the children of an object go with it, so that
+ * {@link removeOrphans} need not ask: orphaning them changes the object before it takes their owner away. What cannot be
+ * read now is asked for then.
+ */
+export async function noteOwnedChildren(
+  owner: GpuInstance,
+  { cluster, memory }: { readonly cluster: KubeClient; readonly memory: ObjectMemory },
+): Promise<void> {
+  if (owner.status?.binding === undefined || isOrphaning(owner)) return;
+  try {
+    for (const place of childrenAtEnd(owner)) {
+      if (memory.absentChildren.has(keyOf(...place))) continue;
+      const present = await cluster.get<KubeObject>(...place);
+      if (present && isOrphanOf(present, owner)) return;
+    }
+    memory.ownedChildrenAt = owner.metadata.resourceVersion;
+  } catch (error) {
+    if (!isKubeError(error)) throw error;
+  }
+}
+
 /** The Service outlasts a machine that is away for a while: what it leads to is told by the slices. */
 function mayBeThere(owner: GpuInstance, serving: boolean): readonly Place[] {
-  const { namespace, name } = owner.metadata;
+  const { namespace, name, generation } = owner.metadata;
+  // Its spec was always this one, which wants none.
+  if (generation === 1 && !owner.spec.service.enabled) return [];
   const slices = SLICE_SUFFIXES.map(
     (suffix) => [endpointSliceResource, { namespace, name: sliceName(owner, suffix) }] as const,
   );

@@ -230,9 +230,9 @@ describe('the deletion of an object', () => {
       {
         intent: intent({ issuedAt: at(-90) }),
         memory: { rented: rented('4'), destroys: [mark('4', -80)] },
-        observed: absent('4', lists(-5)),
+        observed: absent('4', lists(-5), 'absent'),
       },
-      waits,
+      { rule: 'confirm-gone', afterMs: 5_000 },
     ],
     [
       'destroys such a machine again that a late list shows',
@@ -302,9 +302,32 @@ describe('the deletion of an object', () => {
 describe('the proof that a machine is gone, after our own destroy', () => {
   table([
     ['is not the answer to the destroy', goneByUs(-1, []), { ...waits }],
-    ['is not one list', goneByUs(-15, lists(-12), 'absent'), waits],
-    ['is not two lists too close together (10 s)', goneByUs(-15, lists(-12, -3), 'absent'), waits],
-    ['does not count a list that began before the answer', goneByUs(-12, lists(-12, -2), 'absent'), waits],
+    [
+      'is not one list: no other is looked at for 10 s',
+      goneByUs(-15, lists(-4), 'absent'),
+      { rule: 'confirm-gone', afterMs: 6_000 },
+    ],
+    [
+      'takes a list that others ask for after that time',
+      goneByUs(-15, lists(-10.5), 'absent'),
+      { rule: 'confirm-gone', afterMs: 500, onList: true },
+    ],
+    [
+      'asks for a list where nobody has by then',
+      goneByUs(-15, lists(-12), 'absent'),
+      { ...waits, asksForList: true },
+    ],
+    ['is not one list without the read', goneByUs(-15, lists(-12), 'failed'), waits],
+    [
+      'is not two lists too close together (10 s)',
+      goneByUs(-15, lists(-12, -3), 'absent'),
+      { ...waits, asksForList: true },
+    ],
+    [
+      'does not count a list that began before the answer',
+      goneByUs(-12, lists(-12, -2), 'absent'),
+      { rule: 'confirm-gone', afterMs: 8_000 },
+    ],
     [
       'asks for the machine itself when two lists agree',
       goneByUs(-15, lists(-12, -2)),

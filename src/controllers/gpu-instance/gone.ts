@@ -5,7 +5,8 @@ import type { AbsenceView, DestroyMark } from './types.ts';
 export type GoneProof =
   /** Still listed, or seen again by its single read. */
   | { readonly type: 'present' }
-  | { readonly type: 'waiting' }
+  /** From that steady time on a list proves it, where that is known. */
+  | { readonly type: 'waiting'; readonly provableAt?: number }
   /** The lists agree; its single read is missing. */
   | { readonly type: 'needsRead' }
   /** Lists and read agree; without our own destroy the key must prove its login, too. */
@@ -16,8 +17,8 @@ const NOTHING_SEEN: AbsenceView = { lists: [], read: undefined };
 
 /**
  * Whether a machine is gone. After our own destroy: two complete lists begun after its answer and far enough
- * apart, and a read that says absent. Without one: lists further apart, and a key that has just proved its
- * login, since a service may answer a wrong key as if nothing were there.
+ * apart, and a read that says absent, which is made while the second list is awaited. Without one: lists further
+ * apart, and a key that has just proved its login, since a service may answer a wrong key as if nothing were there.
  */
 export function goneProof(facts: Facts, instanceId: string): GoneProof {
   const mark = facts.memory.destroys.find((candidate) => candidate.instanceId === instanceId);
@@ -26,8 +27,19 @@ export function goneProof(facts: Facts, instanceId: string): GoneProof {
   if (absence.lists.length === 0) return { type: facts.list ? 'present' : 'waiting' };
   const lists = countingLists(facts, absence.lists, mark);
   const { goneSpacingMs, listLagMs } = facts.constants;
-  if (!farApart(lists, mark ? goneSpacingMs : listLagMs)) return { type: 'waiting' };
-  return afterLists(facts, absence.read, mark);
+  const read = absence.read ?? (mark && earlierRead(mark, lists));
+  if (mark && lists.length > 0 && read === undefined) return { type: 'needsRead' };
+  if (!farApart(lists, mark ? goneSpacingMs : listLagMs)) {
+    const [first] = lists;
+    if (!mark || first === undefined || read !== 'absent') return { type: 'waiting' };
+    return { type: 'waiting', provableAt: first + goneSpacingMs };
+  }
+  return afterLists(facts, read, mark);
+}
+
+/** A read of an earlier pass counts as long as no list has shown the machine since. */
+function earlierRead({ readAbsentAt }: DestroyMark, [first]: readonly number[]): 'absent' | undefined {
+  return readAbsentAt !== undefined && first !== undefined && readAbsentAt > first ? 'absent' : undefined;
 }
 
 /** The lists agree. The machine's own read, and without our own destroy the key's login, complete the proof. */

@@ -10,13 +10,19 @@ import {
   secretResource,
   serviceResource,
 } from '../../runtime/kube/core-resources.ts';
-import { removeOrphans } from './child-writes.ts';
+import { noteOwnedChildren, removeOrphans } from './child-writes.ts';
 import { endpointSlices, instanceService } from './children.ts';
 import { ObjectMemory } from './memory.ts';
 import { publish } from './publish.ts';
 import type { StatusFields } from './types.ts';
 
 const WITH_SSH: GpuInstanceManifestSpec = { ssh: true, ports: [{ name: 'http', containerPort: 8080 }] };
+
+/** Its spec was another one before. */
+const changedTo = (spec: GpuInstanceManifestSpec) => {
+  const { object } = given(withMachine({}, { spec }));
+  return { ...object, metadata: { ...object.metadata, generation: 2 } };
+};
 
 const machineAt = (publicAddress: string, sshHost = publicAddress): StatusFields => ({
   ...holding(),
@@ -78,7 +84,12 @@ async function published(before: StatusFields, allowPrivate = false) {
         readonly serving?: boolean;
         readonly memory?: ObjectMemory;
       } = {},
-    ) => publish(ownerOf(spec), { fields, serving, ready: serving }, to(memory)),
+    ) =>
+      publish(
+        spec === WITH_SSH ? ownerOf(spec) : changedTo(spec),
+        { fields, serving, ready: serving },
+        to(memory),
+      ),
   };
 }
 
@@ -215,7 +226,7 @@ test('keeps what belongs to another owner, whatever its name', async () => {
       ...service,
       metadata: { ...service.metadata, ownerReferences: [] },
     });
-  const without = given(withMachine({}, { spec: { ...WITH_SSH, service: { enabled: false } } })).object;
+  const without = changedTo({ ...WITH_SSH, service: { enabled: false } });
   const ports = {
     cluster: kube,
     keys: identity.keys,
@@ -278,6 +289,74 @@ describe('what is left when the machine of a deleted object has ended (L7)', () 
     ],
   ] as const)('%s', async (_title, given, left) => {
     expect(await leftAfter(given)).toEqual(left);
+  });
+
+  describe('was seen to be owned while the end was proven, and', () => {
+    async function noted({ orphaned = false }) {
+      const { kube, cluster, owner, secrets } = await published(machineAt('203.0.113.5'));
+      const deleted = { ...owner, status: { binding: { name: 'job-connection' } } };
+      const ref = { namespace: 'team', name: 'job-connection' };
+      const orphan = () =>
+        kube.patch(secretResource, ref, { type: 'merge', body: { metadata: { ownerReferences: [] } } });
+      if (orphaned) await orphan();
+      const ports = { cluster: kube, memory: new ObjectMemory() };
+      await noteOwnedChildren(deleted, ports);
+      cluster.sent.length = 0;
+      return { deleted, ports, orphan, secrets, sent: cluster.sent };
+    }
+
+    test('is asked about no more', async () => {
+      const { deleted, ports, sent } = await noted({});
+      await removeOrphans(deleted, ports);
+      expect(sent).toEqual([]);
+    });
+
+    test('goes when the object has changed since, as orphaning changes it', async () => {
+      const { deleted, ports, orphan, secrets } = await noted({});
+      await orphan();
+      const metadata = { ...deleted.metadata, resourceVersion: '9999' };
+      await removeOrphans({ ...deleted, metadata }, ports);
+      expect(await secrets()).toEqual([]);
+    });
+
+    test('goes when one of them was orphaned already', async () => {
+      const { deleted, ports, secrets } = await noted({ orphaned: true });
+      await removeOrphans(deleted, ports);
+      expect(await secrets()).toEqual([]);
+    });
+  });
+
+  test('is not looked at in advance while garbage collection orphans it', async () => {
+    const { kube, cluster, owner } = await published(machineAt('203.0.113.5'));
+    const metadata = { ...owner.metadata, finalizers: ['orphan'] };
+    const memory = new ObjectMemory();
+    cluster.sent.length = 0;
+    await noteOwnedChildren(
+      { ...owner, metadata, status: { binding: { name: 'job-connection' } } },
+      { cluster: kube, memory },
+    );
+    expect(cluster.sent).toEqual([]);
+    expect(memory.ownedChildrenAt).toBeUndefined();
+  });
+
+  test('is asked about at the end when it cannot be read in advance', async () => {
+    const { kube, cluster, owner } = await published(machineAt('203.0.113.5'));
+    const deleted = { ...owner, status: { binding: { name: 'job-connection' } } };
+    const memory = new ObjectMemory();
+    cluster.intercept = ({ method }) => (method === 'GET' ? refusedBy(403, 'Forbidden') : undefined);
+    await noteOwnedChildren(deleted, { cluster: kube, memory });
+    expect(memory.ownedChildrenAt).toBeUndefined();
+  });
+
+  test('is not asked about where the spec never wanted a Service, but for the Secret', async () => {
+    const { kube, cluster, owner } = await published(machineAt('203.0.113.5'));
+    const spec = { ...owner.spec, service: { ...owner.spec.service, enabled: false } };
+    cluster.sent.length = 0;
+    await removeOrphans(
+      { ...owner, spec, status: { binding: { name: 'job-connection' } } },
+      { cluster: kube, memory: new ObjectMemory() },
+    );
+    expect(cluster.sent).toHaveLength(1);
   });
 
   test('is not asked about when the object never published anything', async () => {

@@ -14,14 +14,14 @@ describe('when children are looked at again', () => {
     return { object: named, intent: reading, recorded: undefined, list: undefined, steady, serviceNow: NOW };
   };
 
-  test('is spread over five minutes for those that another process wrote', () => {
+  test('is spread over a quarter of an hour for those that another process wrote', () => {
     const dueIn = (uid: string) => {
       const memory = new ObjectMemory();
       memory.note(sight(uid));
       return (memory.view().childrenDueAt ?? 0) - steady.now();
     };
     expect(dueIn('0000-a')).toBe(0);
-    expect(dueIn('8000-a')).toBe(150_000);
+    expect(dueIn('8000-a')).toBe(CHILDREN_CHECK_MS / 2);
     expect(dueIn('ffff-a')).toBeLessThan(CHILDREN_CHECK_MS);
   });
 
@@ -32,7 +32,7 @@ describe('when children are looked at again', () => {
     expect(memory.view().childrenDueAt).toBeUndefined();
   });
 
-  test('is five minutes after they were written', () => {
+  test('is a quarter of an hour after they were written', () => {
     const memory = new ObjectMemory();
     memory.childrenWritten(steady.now());
     memory.note(sight('0000-a'));

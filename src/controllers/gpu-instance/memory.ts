@@ -26,7 +26,7 @@ import type {
 } from './types.ts';
 
 /** How often it is looked at whether someone changed or deleted a child; Secrets may not be watched. */
-export const CHILDREN_CHECK_MS = 300_000;
+export const CHILDREN_CHECK_MS = 900_000;
 
 /** Why nothing matches is looked for at most this often. */
 export const EXPLAINED_MS = 600_000;
@@ -55,6 +55,8 @@ export class ObjectMemory {
   probe: ProbeView | undefined;
   /** Kinds and names of children that this process has found to be missing, or has deleted. */
   readonly absentChildren = new Set<string>();
+  /** The version of the object at which its children were seen to have it as their owner. */
+  ownedChildrenAt: string | undefined;
   /** The brake has been told what this object leaves. */
   folded = false;
   #firstSeenAt: number | undefined;
@@ -75,6 +77,12 @@ export class ObjectMemory {
   destroyed(mark: DestroyMark): void {
     this.#destroys.set(mark.instanceId, mark);
     this.#destroysWork();
+  }
+
+  /** A single read found a machine absent, asked just after that steady time. It counts after a destroy of ours alone. */
+  readAbsent(instanceId: string, readAbsentAt: number): void {
+    const mark = this.#destroys.get(instanceId);
+    if (mark) this.#destroys.set(instanceId, { ...mark, readAbsentAt });
   }
 
   /** A destroy failed: none is tried again before `afterMs` have passed. Whatever else failed keeps none waiting. */

@@ -48,6 +48,8 @@ export async function reconcile(object: GpuInstance, deps: Deps): Promise<Result
     clocks: deps,
     publish: (seen, publication) => publishChildren(seen, publication, deps),
   });
+  for (const [instanceId, { read, readAt }] of observed.absences)
+    if (read === 'absent' && readAt !== undefined) deps.memory.readAbsent(instanceId, readAt);
   if (!decision.waits && decision.record.type !== 'intent') leaveQueues(observed, deps);
   const blocked = await whileBlocked(observed, decision, deps);
   if (blocked) return blocked;
@@ -188,13 +190,14 @@ function applyDecision({ object }: Observed, decision: Decision, deps: Deps): vo
 
 // Act
 
-/** Calls that may wait long for their place in the marketplace's pace; a rental has its place already. */
+/** What may wait long, for its place in the marketplace's pace or the account's record; a rental has its place already. */
 const WAITS: ReadonlySet<Action['type']> = new Set<Action['type']>([
   'destroy',
   'stop',
   'start',
   'relabel',
   'retain',
+  'release',
 ]);
 
 interface RecordedDecision {
@@ -226,8 +229,12 @@ async function actOnAll({ observed, decision, receipt }: RecordedDecision, deps:
 }
 
 /** Requests the next reconcile as decided: after a time, or after the next list, whichever is first. */
-function resultOf({ afterMs, onList }: Requeue, { onNextList }: Pick<Deps, 'onNextList'>): Result {
+function resultOf(
+  { afterMs, onList, asksForList }: Requeue,
+  { onNextList, session }: Pick<Deps, 'onNextList' | 'session'>,
+): Result {
   if (onList) onNextList();
+  if (asksForList && session?.feed.health().state === 'healthy') session.feed.pollNow();
   return afterMs === undefined ? done : requeueAfter(afterMs);
 }
 

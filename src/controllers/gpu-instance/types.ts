@@ -104,6 +104,8 @@ export interface AbsenceView {
   readonly lists: readonly number[];
   /** Its single read in this pass; undefined where it was not asked. */
   readonly read: 'absent' | 'present' | 'failed' | undefined;
+  /** Steady time just before that read. */
+  readonly readAt?: number;
 }
 
 /** Why nothing is tried for now. */
@@ -138,6 +140,8 @@ export interface DestroyMark {
   readonly answeredAt: number;
   /** The service's clock in that answer: where billing ends. */
   readonly endedAt: number;
+  /** Steady time just before its newest single read that found it absent. */
+  readonly readAbsentAt?: number;
 }
 
 /**
@@ -399,6 +403,8 @@ export interface Requeue {
   readonly afterMs?: number;
   /** After the next complete list. */
   readonly onList?: boolean;
+  /** A list is asked for now, unless lists fail: what is waited for could be proven by it. */
+  readonly asksForList?: boolean;
 }
 
 /** What has to stand on the object before the actions may be carried out. */

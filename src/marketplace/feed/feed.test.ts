@@ -170,8 +170,21 @@ describe('a feed of whole lists', () => {
     finish();
     await clock.settle();
     expect(feed.listsBegunSince(0)).toEqual([0, 3_000]);
+    await clock.advance(1_000);
     feed.pollNow();
     expect(list).toHaveBeenCalledTimes(3);
+  });
+
+  test('begins no two looks within a second, however often it is asked', async () => {
+    const { clock, feed } = setUp({ list: async () => ({ instances: [] }) });
+    feed.start();
+    for (let times = 0; times < 40; times += 1) {
+      await clock.advance(100);
+      feed.pollNow();
+    }
+    expect(feed.listsBegunSince(0)).toEqual([0, 1_000, 2_000, 3_000, 4_000]);
+    await clock.advance(20_000);
+    expect(feed.listsBegunSince(5_000)).toEqual([5_000, 15_000]);
   });
 
   test('polls more slowly while it fails, reports each failure, and recovers', async () => {

@@ -25,7 +25,7 @@ export interface Feed {
   absences(id: MarketplaceId): readonly number[];
   /** Begin times of the remembered complete lists that began at or after `time`, oldest first. */
   listsBegunSince(time: number): readonly number[];
-  /** A list as soon as pacing allows, begun after this call. */
+  /** A list begun after this call, as soon as pacing allows and {@link MIN_LIST_GAP_MS} after the one before. */
   pollNow(): void;
   /** One instance by itself: for a machine that is new or leaving. Callers at the same time share a request. */
   get(id: MarketplaceId): Promise<Instance | null>;
@@ -47,6 +47,9 @@ export interface FeedOptions {
 
 const MAX_BACKOFF_MS = 60_000;
 
+/** A thousand machines that are destroyed at once ask for a list each: one a second answers all of them. */
+const MIN_LIST_GAP_MS = 1_000;
+
 /** What a service answers that serves a form of the list no more, or never did. */
 const NOT_SERVED: Readonly<Record<FeedHealth['form'], ReadonlySet<MarketplaceErrorKind>>> = {
   whole: new Set<MarketplaceErrorKind>(['gone']),
@@ -67,6 +70,9 @@ class PollingFeed implements Feed {
   #timer: Timer | undefined;
   #started = false;
   #listing = false;
+  /** On `clock.monotonic()`. */
+  #begunAt = Number.NEGATIVE_INFINITY;
+  #dueAt = Number.POSITIVE_INFINITY;
   #glancing = false;
   /** Someone asked for a look while one was under way. */
   #requested = false;
@@ -105,7 +111,7 @@ class PollingFeed implements Feed {
   pollNow(): void {
     if (!this.#started) return;
     if (this.#listing) this.#requested = true;
-    else this.#poll();
+    else this.#pollSoon();
   }
 
   get(id: MarketplaceId): Promise<Instance | null> {
@@ -142,6 +148,14 @@ class PollingFeed implements Feed {
       this.#start('look at unsettled instances', () => this.#pollUnsettled());
   }
 
+  #pollSoon(): void {
+    if (this.#stopping.signal.aborted) return;
+    const now = this.#options.clock.monotonic();
+    const left = this.#begunAt + MIN_LIST_GAP_MS - now;
+    if (left <= 0) this.#poll();
+    else if (now + left < this.#dueAt) this.#wait(left);
+  }
+
   /** The next tick is set already: an error costs this one. */
   #start(task: string, work: () => Promise<void>): void {
     inBackground({ task }, work, (error) => this.#options.log.error('Poll failed', { task, error }));
@@ -149,12 +163,14 @@ class PollingFeed implements Feed {
 
   #wait(ms: number): void {
     this.#timer?.cancel();
+    this.#dueAt = this.#options.clock.monotonic() + ms;
     this.#timer = this.#options.clock.setTimer(ms, () => this.#poll());
   }
 
   async #list(): Promise<void> {
     this.#listing = true;
     this.#requested = false;
+    this.#begunAt = this.#options.clock.monotonic();
     const begunAt = this.#options.clock.now();
     try {
       const seen = await this.#everyInstance();
@@ -164,7 +180,7 @@ class PollingFeed implements Feed {
     } finally {
       this.#listing = false;
     }
-    if (this.#requested) this.#poll();
+    if (this.#requested) this.#pollSoon();
   }
 
   /**

@@ -96,7 +96,8 @@ export interface AcquireOptions {
 /**
  * One limiter per login. Two calls of one class never start closer than that class's gap, and of a class with a window
  * never more within it than the service allows; within a class calls go in the order they came; if classes compete,
- * destroy goes before rent before search before get and list.
+ * destroy goes before rent before search before get and list. One list is always in flight beside all others: whatever
+ * they wait for, the machines are looked at.
  */
 export interface Pacer {
   /** Waits for a place. Rejects with a MarketplaceError of outcome `refused`, or the signal's reason. */
@@ -118,7 +119,7 @@ export interface PacerOptions {
   readonly gapsMs?: Partial<Readonly<Record<EndpointClass, number>>>;
   /** All gaps are multiplied by this. 0 switches spacing off. Default 1. */
   readonly scale?: number;
-  /** Calls of one login in flight at once. Default 8. */
+  /** Calls of one login in flight at once, beside one list. Default 8. */
   readonly maxInFlight?: number;
   /** The limiter that was stopped before this one, for the same login: its calls count, with its spacing. */
   readonly after?: Pacer;
@@ -172,7 +173,7 @@ class LanePacer implements Pacer {
     const lane = this.#lane(endpointClass);
     const now = this.#clock.monotonic();
     const busy = lane.waiting.length > 0 || lane.checks > 0 || lane.readyAt() > now;
-    if (busy || this.#inFlight >= this.#maxInFlight || this.#stopped) return undefined;
+    if (busy || !this.#hasPlace(lane) || this.#stopped) return undefined;
     const slot: Slot = {
       endpointClass,
       expiresAt: now + holdMs,
@@ -244,6 +245,7 @@ class LanePacer implements Pacer {
 
   #start(lane: Lane): Permit {
     lane.started(this.#clock.monotonic());
+    lane.inFlight += 1;
     this.#inFlight += 1;
     let reserved = true;
     return {
@@ -251,6 +253,7 @@ class LanePacer implements Pacer {
       release: () => {
         if (!reserved) return;
         reserved = false;
+        lane.inFlight -= 1;
         this.#inFlight -= 1;
         this.#pump();
       },
@@ -275,9 +278,8 @@ class LanePacer implements Pacer {
     for (const lane of this.#lanes.values()) this.#admit(lane);
     this.#timer?.cancel();
     this.#timer = undefined;
-    if (this.#inFlight >= this.#maxInFlight) return;
     const waitingLanes = [...this.#lanes.values()].filter(
-      ({ waiting, checks }) => waiting.length > 0 && checks === 0,
+      (lane) => lane.waiting.length > 0 && lane.checks === 0 && this.#hasPlace(lane),
     );
     if (waitingLanes.length === 0) return;
     const next = Math.min(...waitingLanes.map((lane) => lane.readyAt()));
@@ -287,11 +289,15 @@ class LanePacer implements Pacer {
 
   #admit(lane: Lane): void {
     const mayStart = () => lane.checks === 0 && lane.readyAt() <= this.#clock.monotonic();
-    while (this.#inFlight < this.#maxInFlight && mayStart()) {
+    while (this.#hasPlace(lane) && mayStart()) {
       const waiter = lane.waiting.shift();
       if (!waiter) return;
       waiter.grant();
     }
+  }
+
+  #hasPlace({ endpointClass, inFlight }: Lane): boolean {
+    return this.#inFlight < this.#maxInFlight || (endpointClass === 'list' && inFlight === 0);
   }
 
   #tooLong(lane: Lane): MarketplaceError {
@@ -324,6 +330,7 @@ export class Lane {
   readonly endpointClass: EndpointClass;
   readonly waiting: Waiter[] = [];
   reserved: Slot | undefined;
+  inFlight = 0;
   /** Calls that have their place and are checked before they leave: until then no other one starts. */
   checks = 0;
   readonly #gapMs: number;

@@ -11,11 +11,11 @@ import { startsInWindow } from '../../../ownership/ownership.ts';
 import type { EventNote } from '../../../runtime/events.ts';
 import { decision, firstOf, type Rule } from '../decision.ts';
 import { attemptOf, type Facts, type OwnedMachine } from '../facts.ts';
-import { goneProof, isDestroyPending } from '../gone.ts';
+import { type GoneProof, goneProof, isDestroyPending } from '../gone.ts';
 import { withdraw } from '../publication.ts';
 import { blockedByRecord, newestLabelled } from '../stage.ts';
 import { actualStatusOf, carriedFields } from '../status.ts';
-import type { Action, Decision, ListedMachine, ListView, Step } from '../types.ts';
+import type { Action, Decision, ListedMachine, ListView, Requeue, Step } from '../types.ts';
 import { askToStop, destroyRetryMs, failingDetail, MIN_REPORTED_FAILURES } from './ending.ts';
 import { whatIsMissing } from './pending.ts';
 
@@ -155,9 +155,22 @@ function confirmGone(facts: Facts): Step | undefined {
     const proof = goneProof(facts, instanceId);
     if (proof.type === 'needsRead') return { type: 'read', requests: [{ type: 'machine', instanceId }] };
     if (proof.type === 'needsLogin') return { type: 'read', requests: [{ type: 'loginProof' }] };
-    if (proof.type !== 'gone') return decision({ requeue: { onList: true, afterMs: 30_000 } });
+    if (proof.type !== 'gone') return decision({ requeue: untilProven(proof, facts) });
   }
   return undefined;
+}
+
+/** A list that others ask for is waited for so long, before this object asks for one. */
+const OTHERS_ASK_MS = 1_000;
+
+/** No list before the one that proves it is worth a look; that one may be due much later than it could be had. */
+function untilProven(proof: GoneProof, { steadyNow }: Facts): Requeue {
+  const provableAt = proof.type === 'waiting' ? proof.provableAt : undefined;
+  if (provableAt === undefined) return { onList: true, afterMs: 30_000 };
+  const wait = provableAt - steadyNow;
+  if (wait > 0) return { afterMs: wait };
+  if (wait > -OTHERS_ASK_MS) return { onList: true, afterMs: wait + OTHERS_ASK_MS };
+  return { onList: true, afterMs: 30_000, asksForList: true };
 }
 
 function letGo(facts: Facts): Step {
