@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { endpointGroupSpec } from './endpoint-group-spec.ts';
-import { type CustomObject, conditions, observedGeneration } from './object.ts';
+import { type CustomObject, conditions, observedGeneration, STATUS_NOTES } from './object.ts';
 import { choice, decimal, dollars, flag, list, marketplaceId, notes, text, timestamp } from './schema.ts';
 
 export const endpointGroupPhases = [
@@ -164,7 +164,7 @@ export const endpointGroupStatus = z
       description: 'The state in one word, for people. Automation reads `conditions`.',
     }).optional(),
   })
-  .meta(notes({ description: 'What was seen. Written by the operator only.' }));
+  .meta(STATUS_NOTES);
 
 export type EndpointGroupSpec = z.output<typeof endpointGroupSpec>;
 /** As people write it: everything with a default may be left out. */

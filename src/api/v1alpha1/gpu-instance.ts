@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { gpuInstanceSpecSchema } from './gpu-instance-spec.ts';
-import { type CustomObject, conditions, observedGeneration } from './object.ts';
+import { type CustomObject, conditions, observedGeneration, STATUS_NOTES } from './object.ts';
 import { choice, dollars, flag, integer, list, marketplaceId, notes, text, timestamp } from './schema.ts';
 
 export const gpuInstanceSpec = gpuInstanceSpecSchema({ serviceByDefault: true });
@@ -184,7 +184,7 @@ export const gpuInstanceStatus = z
       maxLength: 253,
     }).optional(),
   })
-  .meta(notes({ description: 'What was seen. Written by the operator only.' }));
+  .meta(STATUS_NOTES);
 
 export type GpuInstanceSpec = z.output<typeof gpuInstanceSpec>;
 /** As people write it: everything with a default may be left out. */

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { labelSelector, objectName, secretKey } from './core.ts';
-import { type CustomObject, conditions, observedGeneration } from './object.ts';
+import { type CustomObject, conditions, observedGeneration, STATUS_NOTES } from './object.ts';
 import {
   choice,
   countOrShare,
@@ -342,7 +342,7 @@ export const marketplaceAccountStatus = z
       maxLength: 253,
     }).optional(),
   })
-  .meta(notes({ description: 'What was seen. Written by the operator only.' }));
+  .meta(STATUS_NOTES);
 
 export type MarketplaceAccountSpec = z.output<typeof marketplaceAccountSpec>;
 /** As people write it: everything with a default may be left out. */
