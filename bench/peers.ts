@@ -136,7 +136,7 @@ function write(name: string, result: Readonly<Record<string, unknown>>): void {
 }
 
 function picture(name: string, svg: string): void {
-  writeFileSync(join(import.meta.dirname, '..', 'docs', 'internals', `${name}.svg`), svg);
+  writeFileSync(join(import.meta.dirname, '..', 'docs', 'media', `${name}.svg`), svg);
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'bench-peers-'));

@@ -2,7 +2,7 @@ import type { Result } from './report.ts';
 import { type Outcome, spreadOfFigure } from './rounds.ts';
 import { titleOf } from './scenarios.ts';
 
-/** A picture for docs/internals/performance.md. */
+/** A picture for docs/performance.md. */
 export interface Picture {
   readonly name: string;
   readonly svg: string;

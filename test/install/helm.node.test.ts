@@ -20,7 +20,7 @@ const SOON = { timeout: 90_000, interval: 200 };
 const WAIT = ['--wait', '--timeout=120s'];
 /** A leader that ends gives its lease back; the other one takes it as soon as it sees that. */
 const HANDOVER_MS = 3_000;
-/** Far above what docs/internals/performance.md measures, for machines that run other tests as well. */
+/** Far above what docs/performance.md measures, for machines that run other tests as well. */
 const TAKEOVER_WITHIN_MS = 40_000;
 const KEY_SECRET = 'marketplace-key';
 const KINDS = 'gpuinstances,endpointgroups,marketplaceaccounts';

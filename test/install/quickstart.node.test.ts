@@ -6,7 +6,7 @@ import { type Typist, typistOn } from '../docs/typist.ts';
 import { operatorImage } from '../image/operator-image.ts';
 
 const [, , endMachine = 'false', endAll = 'false'] = quickStartCommands();
-/** Far above the figure in docs/internals/performance.md, for machines that run other tests as well. */
+/** Far above the figure in docs/performance.md, for machines that run other tests as well. */
 const READY_WITHIN_MS = 90_000;
 /** What there is of all kinds that it makes, by kind and name. */
 const OBJECTS =

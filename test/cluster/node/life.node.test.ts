@@ -11,7 +11,7 @@ import { tracesOnThisMachine } from './traces.ts';
 const SOON = { timeout: 30_000, interval: 100 };
 const own = { node: true, only: 'own-node', report: () => {} } as const;
 
-/** How long a start may take on a machine that runs other tests as well; docs/internals/performance.md has the figure of an idle one. */
+/** How long a start may take on a machine that runs other tests as well; docs/performance.md has the figure of an idle one. */
 const READY_WITHIN_MS = 90_000;
 
 describe.skipIf(inject('nodeCluster')?.source !== 'own-node')('a node of this machine', () => {
