@@ -271,7 +271,7 @@ export const FOUND_NOTHING: ReadonlySet<Reason> = new Set<Reason>([
 ]);
 
 /** Milliseconds for which an object may wait without saying why. */
-const SILENCE_MS = 1_000;
+const SILENCE_MS = 3_000;
 /** A message about position and time is kept this long, and then while both are within a quarter of their values. */
 const NOTICE_HOLD_MS = 10_000;
 const FAR_MS = 10_000;

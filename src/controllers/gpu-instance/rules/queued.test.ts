@@ -36,13 +36,13 @@ test.for<readonly [string, Partial<QueuePosition>, Given, string | undefined]>([
     { facts: { ...facts(), labelEcho: 'notEchoed' } },
     'LabelsNotEchoed: Queued behind 1 instance: the marketplace does not return labels, so rentals go one at a time.',
   ],
-  ['nobody, for a moment', { expectedMs: 900 }, {}, undefined],
+  ['nobody, for a moment', { expectedMs: 2_900 }, {}, undefined],
 ])('an object behind %s says so (F2)', ([, place, situation, text]) => {
   expect(said(place, situation).text).toBe(text);
 });
 
 test('reports a short wait that has become long', () => {
-  expect(said({ expectedMs: 900, waitedMs: 200 }).text).toContain('Queued');
+  expect(said({ expectedMs: 2_900, waitedMs: 200 }).text).toContain('Queued');
 });
 
 const AS_SAID = {
