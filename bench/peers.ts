@@ -96,11 +96,12 @@ async function measure(
     closing.push(() => stage.stop());
     const market = startMarket();
     closing.push(() => market.stop());
+    const ground = { stage, market, folder, ownObject: undefined };
     const entrants = contenders
       .filter(({ name }) => scenario.contenders.includes(name))
       .map((contender) => ({
         name: contender.name,
-        run: () => runOf(contender, scenario, { stage, market, folder }),
+        run: () => runOf(contender, scenario, ground),
       }));
     return { scenario, outcomes: await interleaved(entrants, scenario, report) };
   } finally {

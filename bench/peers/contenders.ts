@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { NODE_FLAGS } from '../../scripts/image/root-files.ts';
@@ -17,7 +17,7 @@ import { type Child, startChild } from '../gateway/child.ts';
 import { cpuMs, peakMiB, residentMiB } from '../gateway/process-cost.ts';
 import { imageEnvironment } from '../operator/image-environment.ts';
 import type { Contestant } from './life.ts';
-import type { Stage } from './stage.ts';
+import type { Stage, WrittenObject } from './stage.ts';
 
 /** Where a contender is started. */
 export interface Surroundings {
@@ -28,6 +28,8 @@ export interface Surroundings {
   readonly paced: boolean;
   readonly logFolder: string;
   readonly pollSeconds: number;
+  /** As the operator wrote it in this scenario; undefined until it has. */
+  readonly ownObject: WrittenObject | undefined;
 }
 
 /** One of those who are compared. */
@@ -197,6 +199,8 @@ interface Peer {
   readonly serviceAccount: string;
   /** Builds the program if need be. */
   readonly build: (report: (line: string) => void) => Promise<Program>;
+  /** What it takes beside the flags of all peers. */
+  readonly flags?: (surroundings: Surroundings) => readonly string[];
 }
 
 interface Program {
@@ -205,14 +209,15 @@ interface Program {
 }
 
 /** All peers take the same flags, the API server from KUBECONFIG and the key from MARKETPLACE_API_KEY. */
-function peer({ name, version, serviceAccount, build }: Peer): Contender {
+function peer({ name, version, serviceAccount, build, flags }: Peer): Contender {
   let program: Program | undefined;
   return {
     ...{ name, version, serviceAccount },
     async prepare(report) {
       program = await build(report);
     },
-    async start({ stage, namespace, marketplaceUrl, apiKey, paced, logFolder, pollSeconds }) {
+    async start(surroundings) {
+      const { stage, namespace, marketplaceUrl, apiKey, paced, logFolder, pollSeconds } = surroundings;
       if (!program) throw new Error(`${name} is started before it is prepared`);
       const kubeconfig = await stage.kubeconfigOf(serviceAccount);
       const startedAt = Date.now();
@@ -222,6 +227,7 @@ function peer({ name, version, serviceAccount, build }: Peer): Contender {
         args: [
           ...[...program.args, '--namespace', namespace, '--marketplace-url', marketplaceUrl],
           ...['--poll-seconds', `${pollSeconds}`, ...(paced ? ['--paced'] : [])],
+          ...(flags?.(surroundings) ?? []),
         ],
         env: { KUBECONFIG: kubeconfig, MARKETPLACE_API_KEY: apiKey },
         logFolder,
@@ -259,11 +265,18 @@ export const OPERATORS: readonly Contender[] = [OWN, GO_TUNED, GO_DEFAULT, KUBE_
 /** Who else takes part in some scenarios. */
 export const OTHERS: readonly Contender[] = [OWN_BESIDE_DEAD, bareClient()];
 
-/** No operator: the requests of the job alone. */
+/** No operator: the requests of the job alone, with what the operator writes. */
 function bareClient(): Contender {
   const args = [join(import.meta.dirname, 'bare-client.ts')];
   return peer({
     ...{ name: 'bare client', version: process.version, serviceAccount: 'bare-client' },
     build: async () => ({ command: process.execPath, args }),
+    flags({ ownObject, logFolder }) {
+      if (!ownObject)
+        throw new Error('the bare client sends what the operator wrote, which has to run before it');
+      const path = join(logFolder, 'own-object.json');
+      writeFileSync(path, JSON.stringify(ownObject));
+      return ['--object', path];
+    },
   });
 }

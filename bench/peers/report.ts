@@ -126,9 +126,12 @@ function atMost(results: readonly Result[], figure: string, most: number, wanted
   return judged(
     what,
     `≤ ${fixed(most)}`,
-    found && { value: shown(found.spread) + found.where, met: found.spread.median <= most },
+    found && { value: shown(found.spread) + found.where, met: asShown(found.spread.median) <= most },
   );
 }
+
+/** One object among a thousand that was seen in one more state is none of the digits that are shown. */
+const asShown = (value: number): number => Number(fixed(value));
 
 function atLeast(results: readonly Result[], figure: string, least: number): Goal {
   const found = absolute(results, figure, {});

@@ -1,9 +1,9 @@
 import { systemClock } from '../../src/lib/clock.ts';
-import type { Contender } from './contenders.ts';
+import { type Contender, OWN } from './contenders.ts';
 import { type Figures, live } from './life.ts';
 import type { Market } from './market.ts';
 import type { Scenario } from './scenarios.ts';
-import type { Stage } from './stage.ts';
+import type { Stage, WrittenObject } from './stage.ts';
 
 /** What all runs of a scenario share. */
 export interface Ground {
@@ -11,6 +11,8 @@ export interface Ground {
   readonly market: Market;
   /** For what the processes print. */
   readonly folder: string;
+  /** What the operator wrote last, for the bare client. */
+  ownObject: WrittenObject | undefined;
 }
 
 const BOOT_SCALE = 0.001;
@@ -19,7 +21,7 @@ let runs = 0;
 /** One run of a contender: a namespace and a marketplace of its own, so that nothing of another run is in the way. */
 export async function runOf(contender: Contender, scenario: Scenario, ground: Ground): Promise<Figures> {
   runs += 1;
-  const { stage, market, folder } = ground;
+  const { stage, market, folder, ownObject } = ground;
   const namespace = `bench-${runs}`;
   const { plan, roundTripMs, paced } = scenario;
   // Four in ten are what the operator looks for by default: verified, with one GPU.
@@ -31,7 +33,7 @@ export async function runOf(contender: Contender, scenario: Scenario, ground: Gr
     bootScale: BOOT_SCALE,
   });
   const objects = await stage.openObjects(namespace);
-  const where = { stage, namespace, marketplaceUrl: url, apiKey, paced, logFolder: folder };
+  const where = { stage, namespace, marketplaceUrl: url, apiKey, paced, logFolder: folder, ownObject };
   const scene = {
     ...{ clock: systemClock, objects, market, roundTripMs, paced },
     start: (pollSeconds: number) => contender.start({ ...where, pollSeconds }),
@@ -41,6 +43,7 @@ export async function runOf(contender: Contender, scenario: Scenario, ground: Gr
   try {
     return await live(scene, plan);
   } finally {
+    if (contender === OWN) ground.ownObject = objects.lastRunning();
     await objects.close();
   }
 }

@@ -77,7 +77,7 @@ export const ALL: readonly Scenario[] = [
   burst(100, { contenders: [OWN, TUNED, DEFAULT, KUBE_RS, KOPF], roundTripMs: 100, rounds: 3 }),
   burst(1000, { contenders: [OWN, TUNED, KUBE_RS, BARE] }),
   burst(1000, { roundTripMs: 100, rounds: 3 }),
-  { ...burst(1000, { rounds: 3 }), name: 'life', plan: { ...WHOLE, objects: 1000 } },
+  { ...burst(1000, { rounds: 2, dropped: 0 }), name: 'life', plan: { ...WHOLE, objects: 1000 } },
   {
     ...burst(100, { contenders: [OWN, BESIDE_DEAD], rounds: 3 }),
     name: 'accounts',

@@ -16,10 +16,18 @@ export interface SeenObject {
   runningAt: number | undefined;
 }
 
+/** What a contender wrote into an object until its machine ran. */
+export interface WrittenObject {
+  readonly metadata: { readonly annotations?: Readonly<Record<string, string>> };
+  readonly status?: { readonly phase?: string; readonly instanceId?: string };
+}
+
 /** The objects of one run, kept up to date by a watch. */
 export interface Objects {
   readonly namespace: string;
   readonly live: ReadonlyMap<string, SeenObject>;
+  /** The object whose machine was last seen running. */
+  lastRunning(): WrittenObject | undefined;
   lastDeletedAt(): number | undefined;
   create(names: readonly string[]): Promise<void>;
   /** EndpointGroups, whose workers the operator makes. */
@@ -121,6 +129,7 @@ async function openObjects(cluster: Cluster, namespace: string): Promise<Objects
   });
   const live = new Map<string, SeenObject>();
   let lastDeletedAt: number | undefined;
+  let lastRunning: WrittenObject | undefined;
   const asked = new Map<string, number>();
   const stopWatch = await watch(cluster, path, ({ type, object }) => {
     const { name } = object.metadata;
@@ -136,13 +145,17 @@ async function openObjects(cluster: Cluster, namespace: string): Promise<Objects
     };
     seen.phase = object.status?.phase ?? '';
     seen.instanceId = object.status?.instanceId ?? '';
-    if (seen.phase === 'Running') seen.runningAt ??= Date.now();
+    if (seen.phase === 'Running') {
+      seen.runningAt ??= Date.now();
+      lastRunning = object;
+    }
     live.set(name, seen);
   });
   return {
     namespace,
     live,
     lastDeletedAt: () => lastDeletedAt,
+    lastRunning: () => lastRunning,
     create: (names) =>
       atOnce(names, async (name) => {
         asked.set(name, Date.now());
@@ -178,10 +191,7 @@ async function atOnce(names: readonly string[], run: (name: string) => Promise<v
 
 interface WatchEvent {
   readonly type: string;
-  readonly object: {
-    readonly metadata: { readonly name: string; readonly uid: string };
-    readonly status?: { readonly phase?: string; readonly instanceId?: string };
-  };
+  readonly object: WrittenObject & { readonly metadata: { readonly name: string; readonly uid: string } };
 }
 
 /** A watch of a new namespace: what it shows is all that ever was there. It begins again where the server ends it. */

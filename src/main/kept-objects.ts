@@ -113,13 +113,13 @@ function keptMeta<M extends ObjectMeta>(metadata: M): M {
 }
 
 function own(texts: Texts): Texts {
-  const found = Object.entries(texts).filter(([name]) => OWN_NAMES.has(name));
-  return Object.fromEntries(
-    found.map(([name, value]) => {
-      const most = name === annotations.rentalIntent ? MAX_INTENT_LENGTH : MAX_ANNOTATION_LENGTH;
-      return [name, value.length > most ? copyOf(value.slice(0, most)) : value];
-    }),
-  );
+  const kept: Record<string, string> = {};
+  for (const [name, value] of Object.entries(texts)) {
+    if (!OWN_NAMES.has(name)) continue;
+    const most = name === annotations.rentalIntent ? MAX_INTENT_LENGTH : MAX_ANNOTATION_LENGTH;
+    kept[name] = value.length > most ? copyOf(value.slice(0, most)) : value;
+  }
+  return kept;
 }
 
 /** The same text in memory of its own: a part of a string keeps the whole string. */

@@ -13,8 +13,16 @@ const CIPHER = 'aes-256-gcm';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-const cipherKeyOf = (ringKey: Secret): Buffer =>
-  Buffer.from(hkdfSync('sha256', ringKey.reveal(), '', 'sealed-instance-key', 32));
+const cipherKeys = new WeakMap<Secret, Buffer>();
+
+function cipherKeyOf(ringKey: Secret): Buffer {
+  const known = cipherKeys.get(ringKey);
+  // Stryker disable next-line ConditionalExpression: derived again, it is the same
+  if (known) return known;
+  const key = Buffer.from(hkdfSync('sha256', ringKey.reveal(), '', 'sealed-instance-key', 32));
+  cipherKeys.set(ringKey, key);
+  return key;
+}
 
 const boundTo = ({ uid, attempt, instanceId }: MachineFacts): Buffer =>
   Buffer.from(JSON.stringify([uid, String(attempt), instanceId]));
