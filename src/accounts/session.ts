@@ -31,7 +31,10 @@ import {
 } from './spend-limits.ts';
 
 /** The queue of a login, as the objects that wait in it use it. */
-export type RentalQueue = Pick<AdmissionQueue, 'offers' | 'explain' | 'place' | 'leave' | 'waiting'>;
+export type RentalQueue = Pick<
+  AdmissionQueue,
+  'offers' | 'explain' | 'place' | 'leave' | 'waiting' | 'slotEnded'
+>;
 
 /** What the latest proof of the key said of its user. */
 export interface UserFacts {
@@ -155,7 +158,11 @@ export class AccountSession {
     );
     this.#inventory = new MachineInventory(this.login, options.constants);
     this.admission = this.#createAdmission();
-    this.#unsubscribe = this.feed.subscribe((event) => this.observer.onFeedEvent(event));
+    this.#unsubscribe = this.feed.subscribe((event) => {
+      this.observer.onFeedEvent(event);
+      // That labels come back, or that a rental is settled, may let the next one go.
+      if (event.type === 'list') this.queue.slotEnded();
+    });
     this.observer.catchUp(this.feed);
   }
 

@@ -73,7 +73,7 @@ describe('an object without a machine', () => {
     [
       'says nothing of a wait of a moment',
       { observed: { place: place({ expectedMs: 500, waitedMs: 0 }) } },
-      { rule: 'purchase', afterMs: 1_000 },
+      { rule: 'purchase', afterMs: 3_000 },
     ],
     [
       'rents the cheapest offer, of two equal ones the one with the lower id',

@@ -65,7 +65,14 @@ function queueOf({ search: found, queued }: Answers): RentalQueue {
     }
     return { type: 'queued', ended: Promise.resolve() };
   };
-  return { offers: ask, explain: ask, place: () => PLACE, leave() {}, waiting: () => NONE_WAITS };
+  return {
+    offers: ask,
+    explain: ask,
+    place: () => PLACE,
+    leave() {},
+    waiting: () => NONE_WAITS,
+    slotEnded() {},
+  };
 }
 
 const NONE_WAITS = { count: 0, longestMs: 0 };

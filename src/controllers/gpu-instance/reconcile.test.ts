@@ -57,6 +57,8 @@ interface Setting {
   /** What every read of the cluster fails with. */
   readonly unreadable?: Error;
   readonly ticket?: { readonly reason: string; readonly retryAfterMs: number };
+  /** An offer that another object reserves after this one has seen it free. */
+  readonly reservedMeanwhile?: string;
   /** What the account says to a start. */
   readonly start?: { readonly reason: string; readonly retryAfterMs: number };
   readonly echo?: 'unknown' | 'echoed' | 'notEchoed';
@@ -107,6 +109,7 @@ function situation(setting: Setting = {}) {
   const observed = given(setting.object);
   const rows = new Map((setting.object?.machines ?? []).map((machine) => [machine.row.id, machine.row]));
   let isCalling = false;
+  let requested = false;
   const later = new Map((setting.later ?? []).map((machine) => [machine.row.id, machine.row]));
   const call = (name: string, fallback: unknown) => async (id: string, options?: CallOptions) => {
     isCalling = true;
@@ -142,15 +145,19 @@ function situation(setting: Setting = {}) {
         done.push(`avoid ${type} ${id} (${reason})`),
     },
     admission: {
-      reservedFor: () => new Set(),
+      reservedFor: () => ({ has: (id: string) => requested && id === setting.reservedMeanwhile }),
       requestStart: () =>
         setting.start
           ? { type: 'refused', message: 'm', ...setting.start }
           : { type: 'permitted', settle() {} },
-      request: () =>
-        setting.ticket
+      request: ({ offerId }: { readonly offerId: string }) => {
+        requested = true;
+        if (offerId === setting.reservedMeanwhile)
+          return { type: 'refused', message: 'm', reason: 'OfferReserved', retryAfterMs: 1_000 };
+        return setting.ticket
           ? { type: 'refused', message: 'm', ...setting.ticket }
-          : { type: 'ticket', slot: {}, use: () => true, settle() {} },
+          : { type: 'ticket', slot: {}, use: () => true, settle() {} };
+      },
     },
     limits: {},
     serviceClock: { now: () => ({ type: 'known', at: clock.now(), isConfirmed: true }) },
@@ -171,6 +178,7 @@ function situation(setting: Setting = {}) {
       // An object has its place once it has asked for a search or a slot.
       place: () => (looks++ > 0 || setting.waits ? setting.place : undefined),
       leave: () => setting.waits && done.push('leave the queue'),
+      slotEnded() {},
     },
   } as unknown as AccountSession;
   const { feed } = session;
@@ -511,6 +519,21 @@ describe('a pass that buys', () => {
       expect(memory.notBefore).toBe(0);
     },
   );
+
+  test('rents the next offer at once when another object has just reserved the first', async () => {
+    const offers = [offer({ id: '8', pricePerHour: 300_000 }), offer({ id: '9', pricePerHour: 400_000 })];
+    const { run, done } = situation({ offers, reservedMeanwhile: '8' });
+    await run();
+    expect(done).toContain('rent 9');
+    expect(done).not.toContain('rent 8');
+  });
+
+  test('waits a moment when another object has reserved all that it found', async () => {
+    const offers = [offer({ id: '8', pricePerHour: 300_000 })];
+    const { run, done } = situation({ offers, reservedMeanwhile: '8' });
+    expect(await run()).toEqual(requeueAfter(50));
+    expect(done).toEqual([]);
+  });
 
   test('does nothing while this installation does not know who it is', async () => {
     const { run, done } = situation({ identityKnown: false });

@@ -10,14 +10,14 @@ import { KubeError } from '../../runtime/kube/kube-error.ts';
 import { compareResourceVersions, objectKey, refOf } from '../../runtime/kube/kube-object.ts';
 import type { Receipt } from '../../runtime/writes.ts';
 import { type ActDeps, type Acted, act, type RecordedAction, rentedFacts } from './act.ts';
-import { stillDecides } from './decide.ts';
+import { decide, stillDecides } from './decide.ts';
 import type { Deps } from './deps.ts';
 import { deriveFacts } from './facts.ts';
 import type { AfterFailure, Failure } from './failure.ts';
 import { observe } from './observe.ts';
 import { clearConnection, publish } from './publish.ts';
 import { decideWithReads, readerOf } from './reads.ts';
-import { record } from './record.ts';
+import { type Recorded, record } from './record.ts';
 import { waitInQueue } from './rules/purchase.ts';
 import { saveRented } from './rules/rented.ts';
 import { classify } from './stage.ts';
@@ -43,18 +43,18 @@ export async function reconcile(object: GpuInstance, deps: Deps): Promise<Result
   reportLabelEcho(first, deps);
   requestListIfAsked(deps);
 
-  const { observed, decision } = await decideWithReads(first, {
+  const { observed, decision: decided } = await decideWithReads(first, {
     reader: readerOf(deps),
     clocks: deps,
     publish: (seen, publication) => publishChildren(seen, publication, deps),
   });
   for (const [instanceId, { read, readAt }] of observed.absences)
     if (read === 'absent' && readAt !== undefined) deps.memory.readAbsent(instanceId, readAt);
-  if (!decision.waits && decision.record.type !== 'intent') leaveQueues(observed, deps);
-  const blocked = await whileBlocked(observed, decision, deps);
+  if (!decided.waits && decided.record.type !== 'intent') leaveQueues(observed, deps);
+  const blocked = await whileBlocked(observed, decided, deps);
   if (blocked) return blocked;
 
-  const recorded = await record(observed, decision, deps);
+  const { recorded, decision } = await recordChoice(observed, decided, deps);
   switch (recorded.type) {
     case 'lost':
       return LOST_RACE;
@@ -136,6 +136,24 @@ function isLeading({ leaseRemainingMs, constants }: Deps): boolean {
 }
 
 // Record
+
+/**
+ * Records the decision. Objects that want the same choose the same offer in the same moment: the first reserves it, and
+ * the others choose again at once, among what is left of what they found. Between that choice and its reservation nothing
+ * is waited for, so that no third one comes between.
+ */
+async function recordChoice(
+  observed: Observed,
+  decision: Decision,
+  deps: Deps,
+): Promise<{ readonly recorded: Recorded; readonly decision: Decision }> {
+  const recorded = await record(observed, decision, deps);
+  if (recorded.type !== 'refused' || recorded.refusal.reason !== 'OfferReserved')
+    return { recorded, decision };
+  const step = decide(observed);
+  if (step.type !== 'decision' || step.record.type !== 'intent') return { recorded, decision };
+  return { recorded: await record(observed, step, deps), decision: step };
+}
 
 /** The account has no room for what was decided, or no slot yet. */
 async function applyRefusal(
@@ -385,6 +403,8 @@ export async function saveResult(rental: Rental, rented: RentedFacts, deps: Save
       log.warn('The connection Secret still has the address of the machine before', { error });
     }),
   ]);
+  // While rentals go one at a time, the next one may go now.
+  if (isSaved) deps.session?.queue.slotEnded();
   return resultOf(isSaved ? { onList: true } : { afterMs: 0 }, deps);
 }
 
