@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { endpointGroupSpec } from './endpoint-group-spec.ts';
-import { type CustomObject, conditions, observedGeneration, STATUS_NOTES } from './object.ts';
+import { type CustomObject, conditions, observedGeneration } from './object.ts';
 import { choice, decimal, dollars, flag, list, marketplaceId, notes, text, timestamp } from './schema.ts';
 
 export const endpointGroupPhases = [
@@ -53,6 +53,7 @@ const terms = z
     notes({
       description:
         'Each term of the last decision; written when a decision changes, else at most once a minute.',
+      atomic: true,
     }),
   );
 
@@ -137,13 +138,19 @@ export const endpointGroupStatus = z
       list: { type: 'atomic' },
     }).optional(),
     lastReplacement: replacement
-      .meta(notes({ description: 'The last broken worker that was replaced. It sets the pace of the next.' }))
+      .meta(
+        notes({
+          description: 'The last broken worker that was replaced. It sets the pace of the next.',
+          atomic: true,
+        }),
+      )
       .optional(),
     gateway: gatewayStatus
       .meta(
         notes({
           description:
             'What the gateway of the group tells; all but `url` and `pickers` is written with the load.',
+          atomic: true,
         }),
       )
       .optional(),
@@ -164,7 +171,7 @@ export const endpointGroupStatus = z
       description: 'The state in one word, for people. Automation reads `conditions`.',
     }).optional(),
   })
-  .meta(STATUS_NOTES);
+  .meta(notes({ description: 'What was seen. Written by the operator only.' }));
 
 export type EndpointGroupSpec = z.output<typeof endpointGroupSpec>;
 /** As people write it: everything with a default may be left out. */

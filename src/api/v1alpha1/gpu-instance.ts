@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { gpuInstanceSpecSchema } from './gpu-instance-spec.ts';
-import { type CustomObject, conditions, observedGeneration, STATUS_NOTES } from './object.ts';
+import { type CustomObject, conditions, observedGeneration } from './object.ts';
 import { choice, dollars, flag, integer, list, marketplaceId, notes, text, timestamp } from './schema.ts';
 
 export const gpuInstanceSpec = gpuInstanceSpecSchema({ serviceByDefault: true });
@@ -41,7 +41,7 @@ const gpu = z
     count: count('How many.'),
     memory: text({ description: 'Memory of one GPU as a quantity.', maxLength: 32 }).optional(),
   })
-  .meta(notes({ description: 'What was rented.' }));
+  .meta(notes({ description: 'What was rented.', atomic: true }));
 
 const cost = z
   .object({
@@ -63,7 +63,10 @@ const cost = z
     }).optional(),
   })
   .meta(
-    notes({ description: 'Money. What it cost until now: `accrued` + `pricePerHour` × time since `since`.' }),
+    notes({
+      description: 'Money. What it cost until now: `accrued` + `pricePerHour` × time since `since`.',
+      atomic: true,
+    }),
   );
 
 const avoided = z.object({
@@ -137,7 +140,7 @@ export const gpuInstanceStatus = z
       description:
         'What the marketplace said of the machine when it was rented. A changed requirement under `spec.offers` is compared with it; what is not known never replaces the machine.',
       max: 264,
-      list: { type: 'map', keys: ['field'] },
+      list: { type: 'atomic' },
     }).optional(),
     image: text({ description: 'The image that the machine was rented with.', maxLength: 512 }).optional(),
     endpoint: text({ description: 'host:port for SSH, or of the first port.', maxLength: 300 }).optional(),
@@ -146,13 +149,13 @@ export const gpuInstanceStatus = z
         host: text({ description: 'The host.', maxLength: 253 }),
         port: integer({ description: 'The port.', min: 1, max: 65535 }),
       })
-      .meta(notes({ description: 'Where SSH answers.' }))
+      .meta(notes({ description: 'Where SSH answers.', atomic: true }))
       .optional(),
     publicAddress: text({ description: 'The address of direct ports.', maxLength: 253 }).optional(),
     ports: list(mappedPort, {
       description: 'Where each port of the container is reached.',
       max: 64,
-      list: { type: 'map', keys: ['containerPort', 'protocol'] },
+      list: { type: 'atomic' },
     }).optional(),
     gpu: gpu.optional(),
     cost: cost.optional(),
@@ -164,7 +167,7 @@ export const gpuInstanceStatus = z
     avoid: list(avoided, {
       description: 'What this object does not rent for a while, since it failed.',
       max: 64,
-      list: { type: 'map', keys: ['kind', 'id'] },
+      list: { type: 'atomic' },
     }).optional(),
     history: list(pastMachine, {
       description: 'The last five machines and why each ended.',
@@ -173,7 +176,12 @@ export const gpuInstanceStatus = z
     }).optional(),
     binding: z
       .object({ name: text({ description: 'The Secret.', maxLength: 253 }) })
-      .meta(notes({ description: 'The connection Secret, as the service binding specification names it.' }))
+      .meta(
+        notes({
+          description: 'The connection Secret, as the service binding specification names it.',
+          atomic: true,
+        }),
+      )
       .optional(),
     requestedAt: text({
       description: 'The last handled value of `gpurental.dev/requested-at`.',
@@ -184,7 +192,7 @@ export const gpuInstanceStatus = z
       maxLength: 253,
     }).optional(),
   })
-  .meta(STATUS_NOTES);
+  .meta(notes({ description: 'What was seen. Written by the operator only.' }));
 
 export type GpuInstanceSpec = z.output<typeof gpuInstanceSpec>;
 /** As people write it: everything with a default may be left out. */

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { labelSelector, objectName, secretKey } from './core.ts';
-import { type CustomObject, conditions, observedGeneration, STATUS_NOTES } from './object.ts';
+import { type CustomObject, conditions, observedGeneration } from './object.ts';
 import {
   choice,
   countOrShare,
@@ -167,6 +167,7 @@ const login = z
     notes({
       description:
         'The login that the first accepted key proved. It is pinned: a key of another login changes nothing.',
+      atomic: true,
     }),
   );
 
@@ -189,7 +190,7 @@ const counts = z
       .optional(),
     foreign: z.int().meta(notes({ description: 'Machines of the login that are not ours.' })),
   })
-  .meta(notes({ description: 'Machines of the login.' }));
+  .meta(notes({ description: 'Machines of the login.', atomic: true }));
 
 const avoided = z.object({
   kind: choice(['Machine', 'Host'], { description: 'What is avoided.' }),
@@ -225,7 +226,9 @@ const deletedObjects = z
       list: { type: 'atomic' },
     }),
   })
-  .meta(notes({ description: 'What deleted objects leave behind for limits and the spend brake.' }));
+  .meta(
+    notes({ description: 'What deleted objects leave behind for limits and the spend brake.', atomic: true }),
+  );
 
 const breaker = z
   .object({
@@ -245,7 +248,7 @@ const breaker = z
       maxLength: 253,
     }).optional(),
   })
-  .meta(notes({ description: 'The breaker against mass replacement.' }));
+  .meta(notes({ description: 'The breaker against mass replacement.', atomic: true }));
 
 const sweptMachine = z
   .object({
@@ -284,12 +287,12 @@ export const marketplaceAccountStatus = z
     avoid: list(avoided, {
       description: 'Machines and hosts that failed and are not rented for a while.',
       max: 256,
-      list: { type: 'map', keys: ['kind', 'id'] },
+      list: { type: 'atomic' },
     }).optional(),
     retained: list(retained, {
       description: 'Machines kept on purpose after their object was deleted. They bill.',
       max: 256,
-      list: { type: 'map', keys: ['instanceId'] },
+      list: { type: 'atomic' },
     }).optional(),
     lastRentalAt: timestamp({
       description: 'The newest rental known; a younger machine of ours proves that memory was rolled back.',
@@ -298,13 +301,13 @@ export const marketplaceAccountStatus = z
       description:
         'Machines that carry a copy of our label, as seen beside the original. They are never destroyed.',
       max: 256,
-      list: { type: 'set' },
+      list: { type: 'atomic' },
     }).optional(),
     rolledBack: list(marketplaceId("The machine's contract."), {
       description:
         'Machines that prove that memory was rolled back. While one is listed no orphaned machine is destroyed.',
       max: 256,
-      list: { type: 'set' },
+      list: { type: 'atomic' },
     }).optional(),
     rollbackConfirmed: text({
       description:
@@ -318,12 +321,12 @@ export const marketplaceAccountStatus = z
       description:
         'Machines that lost their objects together. While one is listed no orphaned machine is destroyed.',
       max: 256,
-      list: { type: 'set' },
+      list: { type: 'atomic' },
     }).optional(),
     orphansConfirmed: list(marketplaceId("The machine's contract."), {
       description: 'Those of them that a person has confirmed; they are destroyed slowly.',
       max: 256,
-      list: { type: 'set' },
+      list: { type: 'atomic' },
     }).optional(),
     orphansConfirmedBy: text({
       description: 'The last value seen of `gpurental.dev/confirm-orphans`; only another one confirms.',
@@ -333,7 +336,7 @@ export const marketplaceAccountStatus = z
       description:
         'Orphaned machines that the operator destroyed in the last hour, or tried to: what limits how many follow.',
       max: 256,
-      list: { type: 'map', keys: ['instanceId'] },
+      list: { type: 'atomic' },
     }).optional(),
     deletedObjects: deletedObjects.optional(),
     breaker: breaker.optional(),
@@ -342,7 +345,7 @@ export const marketplaceAccountStatus = z
       maxLength: 253,
     }).optional(),
   })
-  .meta(STATUS_NOTES);
+  .meta(notes({ description: 'What was seen. Written by the operator only.' }));
 
 export type MarketplaceAccountSpec = z.output<typeof marketplaceAccountSpec>;
 /** As people write it: everything with a default may be left out. */

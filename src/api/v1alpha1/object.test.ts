@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import * as z from 'zod';
 import { endpointGroupStatus } from './endpoint-group.ts';
 import { gpuInstanceStatus } from './gpu-instance.ts';
 import { marketplaceAccountStatus } from './marketplace-account.ts';
@@ -34,5 +35,26 @@ describe('the fields that echo it', () => {
     ['closedBy of an account', breaker.shape.closedBy],
   ])('%s holds the longest word', (_field, schema) => {
     expect(schema.safeParse(asked('x'.repeat(300))).success).toBe(true);
+  });
+});
+
+describe('a status', () => {
+  test.each([
+    ['GpuInstance', gpuInstanceStatus],
+    ['MarketplaceAccount', marketplaceAccountStatus],
+    ['EndpointGroup', endpointGroupStatus],
+  ])('of a %s is replaced part by part, but for its conditions', (_kind, schema) => {
+    const { properties = {} } = z.toJSONSchema(schema, { io: 'input' });
+    const parts = Object.entries(properties).flatMap(([name, part]) => {
+      if (typeof part !== 'object' || (part.type !== 'object' && part.type !== 'array')) return [];
+      const { 'x-kubernetes-map-type': map, 'x-kubernetes-list-type': list } = part as Record<
+        string,
+        unknown
+      >;
+      return [[name, map ?? list] as const];
+    });
+    const merged = parts.filter(([, type]) => type !== 'atomic');
+    expect(merged).toEqual([['conditions', 'map']]);
+    expect(parts.length).toBeGreaterThan(4);
   });
 });

@@ -32,19 +32,14 @@ const condition = z.object({
 /** As Kubernetes' own `metav1.Condition`. */
 export type Condition = z.output<typeof condition>;
 
+/**
+ * Anyone may add a condition of another type by server-side apply. Every other part of a status is replaced as a whole
+ * (`atomic`): it has one writer, and tracked field by field it would take the API server a sixth more time for each write.
+ */
 export const conditions = list(condition, {
   description: 'The state in single statements. `kubectl wait --for=condition=Ready` reads these.',
   max: 32,
   list: { type: 'map', keys: ['type'] },
-});
-
-/**
- * Of each status. It has one writer and is replaced as a whole: tracked field by field it would take the API server a
- * third more time for each write, and a third more room.
- */
-export const STATUS_NOTES = notes({
-  description: 'What was seen. Written by the operator only.',
-  atomic: true,
 });
 
 export const observedGeneration = z
