@@ -16,7 +16,7 @@ import {
   unpublished,
 } from './children.ts';
 import type { ObjectMemory } from './memory.ts';
-import type { Publication, Published } from './types.ts';
+import type { Publication, Published, RentedFacts } from './types.ts';
 
 interface SecretPorts {
   readonly cluster: KubeClient;
@@ -66,16 +66,18 @@ async function writeChildren(
 }
 
 /**
- * Takes what the connection Secret says of the machine before out of it, in one request, while the result of the next
- * rental is being saved. Nothing is done where there is none, or it is not ours.
+ * Puts what is known of the machine that has just been rented in the place of all that the connection Secret says of the
+ * one before, in one request, while the result of the rental is being saved. Nothing is done where there is no Secret,
+ * or it is not ours.
  */
 export async function clearConnection(
   owner: GpuInstance,
-  machine: { readonly instanceId: string; readonly attempt: number },
+  { instanceId, attempt, sealedKey }: Pick<RentedFacts, 'instanceId' | 'attempt' | 'sealedKey'>,
   { cluster, keys }: SecretPorts,
 ): Promise<void> {
   if (owner.status?.binding === undefined) return;
-  const secret = secretOf(owner, { fields: machine, serving: false, ready: false }, keys);
+  const fields = { instanceId, attempt, ...(sealedKey && { sealedKey }) };
+  const secret = secretOf(owner, { fields, serving: false, ready: false }, keys);
   const refill = [
     { op: 'test', path: '/metadata/ownerReferences/0/uid', value: owner.metadata.uid },
     { op: 'add', path: '/data', value: secret.data },
