@@ -17,8 +17,9 @@ const NOTHING_SEEN: AbsenceView = { lists: [], read: undefined };
 
 /**
  * Whether a machine is gone. After our own destroy: two complete lists begun after its answer and far enough
- * apart, and a read that says absent, which is made while the second list is awaited. Without one: lists further
- * apart, and a key that has just proved its login, since a service may answer a wrong key as if nothing were there.
+ * apart, and a read after them that says absent: what hides a machine from lists hides it from an earlier read as well.
+ * Without one: lists further apart, and a key that has just proved its login, since a service may answer a wrong key as
+ * if nothing were there.
  */
 export function goneProof(facts: Facts, instanceId: string): GoneProof {
   const mark = facts.memory.destroys.find((candidate) => candidate.instanceId === instanceId);
@@ -27,19 +28,12 @@ export function goneProof(facts: Facts, instanceId: string): GoneProof {
   if (absence.lists.length === 0) return { type: facts.list ? 'present' : 'waiting' };
   const lists = countingLists(facts, absence.lists, mark);
   const { goneSpacingMs, listLagMs } = facts.constants;
-  const read = absence.read ?? (mark && earlierRead(mark, lists));
-  if (mark && lists.length > 0 && read === undefined) return { type: 'needsRead' };
   if (!farApart(lists, mark ? goneSpacingMs : listLagMs)) {
     const [first] = lists;
-    if (!mark || first === undefined || read !== 'absent') return { type: 'waiting' };
+    if (!mark || first === undefined) return { type: 'waiting' };
     return { type: 'waiting', provableAt: first + goneSpacingMs };
   }
-  return afterLists(facts, read, mark);
-}
-
-/** A read of an earlier pass counts as long as no list has shown the machine since. */
-function earlierRead({ readAbsentAt }: DestroyMark, [first]: readonly number[]): 'absent' | undefined {
-  return readAbsentAt !== undefined && first !== undefined && readAbsentAt > first ? 'absent' : undefined;
+  return afterLists(facts, absence.read, mark);
 }
 
 /** The lists agree. The machine's own read, and without our own destroy the key's login, complete the proof. */

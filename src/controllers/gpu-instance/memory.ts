@@ -79,12 +79,6 @@ export class ObjectMemory {
     this.#destroysWork();
   }
 
-  /** A single read found a machine absent, asked just after that steady time. It counts after a destroy of ours alone. */
-  readAbsent(instanceId: string, readAbsentAt: number): void {
-    const mark = this.#destroys.get(instanceId);
-    if (mark) this.#destroys.set(instanceId, { ...mark, readAbsentAt });
-  }
-
   /** A destroy failed: none is tried again before `afterMs` have passed. Whatever else failed keeps none waiting. */
   destroyFailed(now: number, afterMs: number): void {
     this.destroyFailures++;

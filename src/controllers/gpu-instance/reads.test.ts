@@ -95,7 +95,7 @@ describe('the read of one machine', () => {
     ['that nobody could make says nothing', 'no account', 'failed'],
   ])('%s', async ([, answers, expected]) => {
     const seen = await look(read, answers);
-    expect(seen.absences.get('1')).toEqual({ lists: [], read: expected, readAt: NOW });
+    expect(seen.absences.get('1')).toEqual({ lists: [], read: expected });
   });
 
   test('keeps the lists that speak for it, and what is known of other machines', async () => {
@@ -105,7 +105,7 @@ describe('the read of one machine', () => {
     ]);
     const seen = await look(read, { read: () => null }, given({ observed: { absences } }));
     expect([...seen.absences]).toEqual([
-      ['1', { lists: [at(-9)], read: 'absent', readAt: NOW }],
+      ['1', { lists: [at(-9)], read: 'absent' }],
       ['2', { lists: [at(-8)], read: 'absent' }],
     ]);
   });

@@ -94,12 +94,7 @@ async function readOne(observed: Observed, request: ReadRequest, reader: Reader)
       const row = await rowOrFailure(request.instanceId, reader);
       const read = row === 'failed' ? 'failed' : row === null ? 'absent' : 'present';
       const lists = observed.absences.get(request.instanceId)?.lists ?? [];
-      return {
-        absences: new Map([
-          ...observed.absences,
-          [request.instanceId, { lists, read, readAt: observed.steadyNow }],
-        ]),
-      };
+      return { absences: new Map([...observed.absences, [request.instanceId, { lists, read }]]) };
     }
     case 'confirmLost': {
       // A list may be minutes old, and a host that answers again does not lose its machine.

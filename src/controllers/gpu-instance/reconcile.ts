@@ -48,8 +48,6 @@ export async function reconcile(object: GpuInstance, deps: Deps): Promise<Result
     clocks: deps,
     publish: (seen, publication) => publishChildren(seen, publication, deps),
   });
-  for (const [instanceId, { read, readAt }] of observed.absences)
-    if (read === 'absent' && readAt !== undefined) deps.memory.readAbsent(instanceId, readAt);
   if (!decided.waits && decided.record.type !== 'intent') leaveQueues(observed, deps);
   const blocked = await whileBlocked(observed, decided, deps);
   if (blocked) return blocked;

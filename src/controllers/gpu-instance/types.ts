@@ -104,8 +104,6 @@ export interface AbsenceView {
   readonly lists: readonly number[];
   /** Its single read in this pass; undefined where it was not asked. */
   readonly read: 'absent' | 'present' | 'failed' | undefined;
-  /** Steady time just before that read. */
-  readonly readAt?: number;
 }
 
 /** Why nothing is tried for now. */
@@ -140,8 +138,6 @@ export interface DestroyMark {
   readonly answeredAt: number;
   /** The service's clock in that answer: where billing ends. */
   readonly endedAt: number;
-  /** Steady time just before its newest single read that found it absent. */
-  readonly readAbsentAt?: number;
 }
 
 /**

@@ -128,7 +128,7 @@ describe('a machine whose destroy was answered', () => {
         intent: intent(),
         status: holding(),
         memory: { destroys: [mark(-32)] },
-        observed: absent(lists(-20), 'absent'),
+        observed: absent(lists(-20)),
       },
       {
         rule: 'carry-through-destroy',
