@@ -5,6 +5,12 @@ import type { Story } from './story.ts';
 
 const IMAGE = 'example/work:2';
 
+/**
+ * Seconds, shorter than the lists of a proof lie apart. What hides a machine from everything for longer than that hides
+ * it from the whole proof: the first list begins right after the answer to the destroy.
+ */
+const BELOW_SPACING = 9;
+
 /** The destroy of the first machine is answered and ignored; from then on `hide` says what is shown. */
 function ignoredDestroy(stage: Stage, hide: () => void): void {
   stage.at(100, () => stage.cause({ name: 'delete-ignored', count: 1 }));
@@ -17,14 +23,14 @@ export const GONE_STORIES: readonly Story[] = [
   {
     name: 'a destroy is answered and ignored, and the next list and a read show nothing',
     seconds: 500,
-    plot: (stage) => ignoredDestroy(stage, () => nothingFor(stage, 13)),
+    plot: (stage) => ignoredDestroy(stage, () => nothingFor(stage, BELOW_SPACING)),
   },
   {
     name: 'a destroy is answered and ignored, and the next two lists, five seconds apart, and a read show nothing',
     seconds: 500,
     plot: (stage) => {
       stage.at(90, () => stage.users.account.set({ pollInterval: '5s' }));
-      ignoredDestroy(stage, () => nothingFor(stage, 13));
+      ignoredDestroy(stage, () => nothingFor(stage, BELOW_SPACING));
     },
   },
   {
