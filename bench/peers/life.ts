@@ -69,6 +69,8 @@ function percentile(values: readonly number[], share: number): number {
 const TRICKLE_GAP_MS = 200;
 const WATCH_EVERY_MS = 100;
 const SETTLE_MS = 6_000;
+/** After a restart a process collects what its start left; that is not the cost of being there. */
+const REST_SETTLE_MS = 20_000;
 const STANDBY_MS = 5_000;
 const START_SETTLE_MS = 1_000;
 
@@ -305,7 +307,7 @@ async function restart(run: Run, restarted: () => Promise<void>): Promise<Figure
 
 async function rest(run: Run): Promise<Figures> {
   const { scene, plan, contestant } = run;
-  await sleep(scene.clock, SETTLE_MS);
+  await sleep(scene.clock, REST_SETTLE_MS);
   const requests = scene.countRequests();
   const market = await scene.market.requests();
   const cpu = contestant().cpuMs();
