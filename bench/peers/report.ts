@@ -94,11 +94,12 @@ interface Wanted {
   readonly paced?: boolean;
 }
 
-/** The result with the most objects whose first contender has the figure, else one where it failed. */
+/** The result with the most objects, workers of groups not among them, whose first contender has the figure. */
 function resultOf(results: readonly Result[], figure: string, wanted: Wanted): Result | undefined {
   const fitting = results
     .filter(({ scenario }) => scenario.roundTripMs === (wanted.roundTripMs ?? 0))
     .filter(({ scenario }) => scenario.paced === (wanted.paced ?? false) || figure.startsWith('share'))
+    .filter(({ scenario }) => scenario.plan.workersPerGroup === 0)
     .filter(({ scenario }) => wanted.objects === undefined || scenario.plan.objects === wanted.objects)
     .toSorted((one, other) => other.scenario.plan.objects - one.scenario.plan.objects);
   return fitting.find(({ outcomes }) => outcomes[OWN] && figuresOf(outcomes[OWN]).includes(figure));
