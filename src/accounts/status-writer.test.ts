@@ -101,7 +101,7 @@ describe('orphans that were destroyed', () => {
 describe('what deleted objects leave', () => {
   test('is added up, however many go at once, in few writes', async () => {
     const { records, status, written } = await setUp();
-    const all = Array.from({ length: 200 }, (_, index) => records.write(deleted(`u${index}`)));
+    const all = Array.from({ length: 200 }, (_, index) => records.recordDeleted(deleted(`u${index}`)));
     await Promise.all(all);
     expect((await status())?.deletedObjects).toMatchObject({ month: '2026-11', spent: '200.00' });
     expect((await status())?.deletedObjects?.rentals).toHaveLength(200);

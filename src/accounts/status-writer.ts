@@ -96,7 +96,7 @@ export class StatusWriter {
    * the process ends in between, it may count twice, and limits refuse earlier.
    */
   recordDeleted(deleted: DeletedInstance): Promise<void> {
-    return this.write(deleted);
+    return this.#enqueue(deleted);
   }
 
   /**
@@ -112,7 +112,11 @@ export class StatusWriter {
   }
 
   /** Resolves when the change is written, or when the account is gone, since then nobody asks any more. */
-  write(change: StatusChange | DeletedInstance): Promise<void> {
+  write(change: StatusChange): Promise<void> {
+    return this.#enqueue(change);
+  }
+
+  #enqueue(change: Waiting['change']): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ change, resolve, reject });
       if (!this.#writing) this.#startDraining();

@@ -18,19 +18,19 @@ const resultOf =
   (name: string, when: TapMoment['when']) =>
   (moment: TapMoment): boolean =>
     moment.when === when && moment.method === 'PUT' && moment.path.endsWith(`/gpuinstances/${name}/status`);
-const clearOf =
+const patchOf =
   (name: string) =>
   ({ when, method, path }: TapMoment): boolean =>
     when === 'after' && method === 'PATCH' && path.includes(`/secrets/${name}-connection`);
 
-/** Both are sent side by side; that of the result is held back until the Secret is cleared, so that neither may wait for the other. */
+/** The status update is held back until the Secret is patched: the operator has to send both in parallel. */
 function crashOnceBothAreSaved(bench: OperatorBench, name: string): Promise<void> {
   const before = rents(bench).length;
   const kept = Promise.withResolvers<void>();
   return new Promise((resolve, reject) => {
     bench.tap = (moment) => {
       if (rents(bench).length === before) return undefined;
-      if (clearOf(name)(moment)) kept.resolve();
+      if (patchOf(name)(moment)) kept.resolve();
       if (resultOf(name, 'before')(moment)) return kept.promise;
       if (!resultOf(name, 'after')(moment)) return undefined;
       bench.tap = undefined;

@@ -161,7 +161,7 @@ export class AdmissionQueue {
     return { count: waits.length, longestMs: Math.max(0, ...waits) };
   }
 
-  /** A slot was used or given back: the next may be called. */
+  /** A slot was used or given back, or what kept rentals in single file may be over: the next may be called. */
   slotEnded(): void {
     this.#pump();
   }

@@ -211,6 +211,21 @@ describe('a rent', () => {
     expect(acted).not.toHaveProperty('rented.sealedKey');
   });
 
+  test('is returned with its key when the session has lost its identity meanwhile', async () => {
+    const answer = { instanceId: '7', instanceApiKey: new Secret('k'), answeredAt: at(3) };
+    const { ports, receipt, settled } = situation({ calls: { rent: () => answer } });
+    const lost = () => {
+      throw new Error('no identity is known');
+    };
+    const session: AccountSession = Object.defineProperty(Object.create(ports.session ?? null), 'identity', {
+      get: lost,
+    });
+    const acted = await act({ observed: given(), action: rent, receipt }, { ...ports, session });
+    expect(acted).toMatchObject({ type: 'rented', rented: { instanceId: '7' } });
+    expect(acted).toHaveProperty('rented.sealedKey');
+    expect(settled).toEqual([{ rented: true }]);
+  });
+
   test('is of the offer in the intent', async () => {
     const { ports, sent, receipt } = situation({ offer: '101' });
     await act({ observed: given(), action: rent, receipt }, ports);

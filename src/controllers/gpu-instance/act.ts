@@ -126,7 +126,7 @@ async function carryOut({ observed, action, receipt }: RecordedAction, deps: Que
   const { session, mayLeave } = deps;
   switch (action.type) {
     case 'rent':
-      return rent(action.purchase, receipt, deps);
+      return rent(observed, { purchase: action.purchase, receipt }, deps);
     case 'destroy':
       return destroy(observed, action, deps);
     case 'stop':
@@ -149,7 +149,11 @@ async function carryOut({ observed, action, receipt }: RecordedAction, deps: Que
 /** The ticket and this check together: a process that slept between record and call must not call. */
 const OLDEST_INTENT_MS = 5_000;
 
-async function rent(purchase: Purchase, receipt: Receipt<GpuInstance>, deps: ActDeps): Promise<Acted> {
+async function rent(
+  { uid, identity }: Observed,
+  { purchase, receipt }: { readonly purchase: Purchase; readonly receipt: Receipt<GpuInstance> },
+  deps: ActDeps,
+): Promise<Acted> {
   const { session, clock } = deps;
   if (!(receipt instanceof PurchaseReceipt) || !session)
     throw new TypeError('a rent needs the receipt of its intent');
@@ -161,8 +165,8 @@ async function rent(purchase: Purchase, receipt: Receipt<GpuInstance>, deps: Act
     ticket.settle({ rented: true });
     const { instanceId, instanceApiKey } = answer;
     const answeredAt = timeOfAnswer(answer.answeredAt, session.serviceClock.now(), clock.now());
-    const machine = { uid: uidOf(receipt.object), attempt: intent.attempt, instanceId };
-    const sealed = instanceApiKey && sealKey(session.identity.keys, machine, instanceApiKey);
+    const machine = { uid, attempt: intent.attempt, instanceId };
+    const sealed = instanceApiKey && sealKey(identity.keys, machine, instanceApiKey);
     // What does not fit would keep the whole result from being saved.
     const sealedKey = sealed && sealed.length <= MAX_SEALED_KEY ? sealed : undefined;
     return {

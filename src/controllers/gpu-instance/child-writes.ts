@@ -144,10 +144,7 @@ export async function removeOrphans(
   if (resourceVersion !== undefined && memory.ownedChildrenAt === resourceVersion) return;
   const goes = (child: KubeObject) =>
     isOrphanOf(child, owner) || (isOrphaning(owner) && isOwnedBy(child, owner));
-  for (const place of childrenAtEnd(owner)) {
-    if (memory.absentChildren.has(keyOf(...place))) continue;
-    await removeOne(place, goes, cluster);
-  }
+  for (const place of childrenAtEnd(owner, memory)) await removeOne(place, goes, cluster);
 }
 
 /** Stands on an object until the garbage collector has taken its owner references away. */
@@ -156,10 +153,12 @@ const ORPHAN_FINALIZER = 'orphan';
 const isOrphaning = ({ metadata }: GpuInstance): boolean =>
   metadata.finalizers?.includes(ORPHAN_FINALIZER) ?? false;
 
-function childrenAtEnd(owner: GpuInstance): readonly Place[] {
+/** Where children of the object may be, but for those that this process knows to be absent. */
+function childrenAtEnd(owner: GpuInstance, { absentChildren }: ObjectMemory): readonly Place[] {
   const { namespace, name } = owner.metadata;
   const secret: Place = [secretResource, { namespace, name: connectionSecretName(name) }];
-  return [secret, ...(instanceService(owner) ? mayBeThere(owner, true) : [])];
+  const places = [secret, ...(instanceService(owner) ? mayBeThere(owner, true) : [])];
+  return places.filter((place) => !absentChildren.has(keyOf(...place)));
 }
 
 async function removeOne(
@@ -188,8 +187,7 @@ export async function noteOwnedChildren(
 ): Promise<void> {
   if (owner.status?.binding === undefined || isOrphaning(owner)) return;
   try {
-    for (const place of childrenAtEnd(owner)) {
-      if (memory.absentChildren.has(keyOf(...place))) continue;
+    for (const place of childrenAtEnd(owner, memory)) {
       const present = await cluster.get<KubeObject>(...place);
       if (present && isOrphanOf(present, owner)) return;
     }

@@ -308,11 +308,15 @@ describe('the proof that a machine is gone, after our own destroy', () => {
       { rule: 'confirm-gone', afterMs: 6_000 },
     ],
     [
-      'takes a list that others ask for after that time',
+      'waits a second for a list that another object requests',
       goneByUs(-15, lists(-10.5)),
       { rule: 'confirm-gone', afterMs: 500, onList: true },
     ],
-    ['asks for a list where nobody has by then', goneByUs(-15, lists(-12)), { ...waits, asksForList: true }],
+    [
+      'requests a list when no other object has by then',
+      goneByUs(-15, lists(-12)),
+      { ...waits, asksForList: true },
+    ],
     ['is not one list and the read', goneByUs(-15, lists(-12), 'absent'), { ...waits, asksForList: true }],
     [
       'is not two lists too close together (10 s)',

@@ -6,7 +6,7 @@ import type { KubeClient, Patch } from '../../runtime/kube/kube-client.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
 import type { KubeObject, Resource } from '../../runtime/kube/kube-object.ts';
 import { ObjectMemory } from './memory.ts';
-import { clearConnection, publish } from './publish.ts';
+import { publish, replaceConnection } from './publish.ts';
 
 const fields = { ...holding(), attempt: 1, ssh: { host: '203.0.113.5', port: 20_022 } };
 const unbound = given().object;
@@ -162,7 +162,7 @@ describe('the key of a machine', () => {
 
   test('and its address go when the next one is rented, in one request', async () => {
     const { cluster, sent, bodies } = clusterWith(mine);
-    await clearConnection(bound, next, portsTo(cluster));
+    await replaceConnection(bound, next, portsTo(cluster));
     expect(sent).toEqual(['json patch Secret job-connection']);
     const data = (bodies[0] as readonly { readonly value: object }[])[1]?.value ?? {};
     expect(Object.keys(data).sort()).toEqual(['instance-id', 'provider', 'type', 'username', 'worker-token']);
@@ -173,13 +173,13 @@ describe('the key of a machine', () => {
     ['that is gone', {}],
   ])('are not looked for in a Secret %s', async (_name, present) => {
     const { cluster, sent } = clusterWith(present);
-    await clearConnection(bound, next, portsTo(cluster));
+    await replaceConnection(bound, next, portsTo(cluster));
     expect(sent).toEqual(['json patch Secret job-connection']);
   });
 
   test('are not looked for before an object has a Secret', async () => {
     const { cluster, sent } = clusterWith();
-    await clearConnection(unbound, next, portsTo(cluster));
+    await replaceConnection(unbound, next, portsTo(cluster));
     expect(sent).toEqual([]);
   });
 

@@ -70,7 +70,7 @@ async function writeChildren(
  * one before, in one request, while the result of the rental is being saved. Nothing is done where there is no Secret,
  * or it is not ours.
  */
-export async function clearConnection(
+export async function replaceConnection(
   owner: GpuInstance,
   { instanceId, attempt, sealedKey }: Pick<RentedFacts, 'instanceId' | 'attempt' | 'sealedKey'>,
   { cluster, keys }: SecretPorts,

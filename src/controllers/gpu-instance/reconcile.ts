@@ -15,7 +15,7 @@ import type { Deps } from './deps.ts';
 import { deriveFacts } from './facts.ts';
 import type { AfterFailure, Failure } from './failure.ts';
 import { observe } from './observe.ts';
-import { clearConnection, publish } from './publish.ts';
+import { publish, replaceConnection } from './publish.ts';
 import { decideWithReads, readerOf } from './reads.ts';
 import { type Recorded, record } from './record.ts';
 import { waitInQueue } from './rules/purchase.ts';
@@ -397,7 +397,7 @@ export async function saveResult(rental: Rental, rented: RentedFacts, deps: Save
   memory.succeeded();
   const [isSaved] = await Promise.all([
     saveStatus(rental, rented, deps),
-    clearConnection(rental.receipt.object, rented, { cluster, keys }).catch((error: unknown) => {
+    replaceConnection(rental.receipt.object, rented, { cluster, keys }).catch((error: unknown) => {
       log.warn('The connection Secret still has the address of the machine before', { error });
     }),
   ]);

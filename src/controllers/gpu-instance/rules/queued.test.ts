@@ -36,7 +36,7 @@ test.for<readonly [string, Partial<QueuePosition>, Given, string | undefined]>([
     { facts: { ...facts(), labelEcho: 'notEchoed' } },
     'LabelsNotEchoed: Queued behind 1 instance: the marketplace does not return labels, so rentals go one at a time.',
   ],
-  ['nobody, for a moment', { expectedMs: 2_900 }, {}, undefined],
+  ['no other object, for a moment', { expectedMs: 2_900 }, {}, undefined],
 ])('an object behind %s says so (F2)', ([, place, situation, text]) => {
   expect(said(place, situation).text).toBe(text);
 });
