@@ -9,6 +9,10 @@ import { isJsonObject } from '../src/lib/json.ts';
 import { openStage } from './peers/stage.ts';
 
 const objects = Number(process.argv[2] ?? 300);
+if (!Number.isSafeInteger(objects) || objects < 1) {
+  process.stderr.write(`"${process.argv[2]}" is no number of objects: write a whole number from 1\n`);
+  process.exit(2);
+}
 const AT_ONCE = 16;
 const names = Array.from({ length: objects }, (_, index) => `object-${index}`);
 const NAMESPACE = 'write-costs';
