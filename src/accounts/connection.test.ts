@@ -85,7 +85,27 @@ describe('keys that have said whose they are, and are still tried out', () => {
   });
 });
 
-test('an account that is gone leaves no limiter behind', async () => {
+describe('the calls that proved a login count (I10)', () => {
+  const provedOnce = async () => {
+    const logins = connections();
+    (await logins.pacerOfProof(LOGIN, USER.accountUid).acquire('destroy')).release();
+    return logins;
+  };
+
+  test('when its account is gone, and a late event makes it prove its key again', async () => {
+    const logins = await provedOnce();
+    logins.forget(USER.accountUid);
+    expect(logins.pacerOfProof(LOGIN, USER.accountUid).nextSlotMs('destroy')).toBeGreaterThan(0);
+  });
+
+  test('when the key of its account was one of another login meanwhile', async () => {
+    const logins = await provedOnce();
+    logins.pacerOfProof({ ...LOGIN, userId: '8' }, USER.accountUid);
+    expect(logins.pacerOfProof(LOGIN, USER.accountUid).nextSlotMs('destroy')).toBeGreaterThan(0);
+  });
+});
+
+test('an account that is gone before its key says whose it is leaves no limiter behind', async () => {
   const logins = connections();
   const before = logins.pacerOf(USER.accountUid);
   logins.forget(USER.accountUid);

@@ -56,8 +56,8 @@ interface Shared {
 /** An account whose key is being proved. */
 interface Unproved {
   readonly pacer: Pacer;
-  /** What its key has said, as text; undefined until then. */
-  readonly login: string | undefined;
+  /** Its key has said whose it is, so that the limiter is one of {@link LoginConnections}' logins. */
+  readonly isOfLogin: boolean;
 }
 
 /** Calls of one login in flight at once where its slots are not spaced: with a simulator nothing else limits them. */
@@ -68,10 +68,13 @@ export class LoginConnections {
   readonly #access: MarketplaceAccess;
   readonly #byLogin = new Map<string, Shared>();
   readonly #reservationsByUrl = new Map<string, OfferReservations>();
-  /** Limiters of accounts that have proved no login yet, by account uid. */
+  /** Limiters of accounts without a connection, by account uid. */
   readonly #unproved = new Map<string, Unproved>();
-  /** The limiters of logins that no account uses any more: the service still counts their calls. */
-  readonly #left = new Map<string, Pacer>();
+  /**
+   * The limiter of each login that a key has ever proved here. It outlives connections, accounts and proofs, since the
+   * service goes on counting the calls of a login.
+   */
+  readonly #pacers = new Map<string, Pacer>();
 
   constructor(access: MarketplaceAccess) {
     this.#access = access;
@@ -98,28 +101,27 @@ export class LoginConnections {
     for (const { connection, users } of this.#byLogin.values()) {
       if (users.has(accountUid)) return connection.pacer;
     }
-    const { pacer } = this.#unproved.get(accountUid) ?? this.#startProof(accountUid, this.#newPacer());
-    return pacer;
+    return this.#proofOf(accountUid).pacer;
   }
 
   /**
-   * The same once the key has said whose it is: accounts that prove one login at a time share its limiter already, and no
-   * two logins share one.
+   * The same once the key has said whose it is: all calls of a login share its limiter, and no two logins share one. The
+   * first to prove a login brings the limiter of its own calls.
    */
   pacerOfProof(login: Login, accountUid: string): Pacer {
     const text = loginText(login);
-    const open = this.#byLogin.get(text);
-    if (open) return open.connection.pacer;
-    const same = [...this.#unproved.values()].find((proof) => proof.login === text);
     const own = this.#unproved.get(accountUid);
-    const undecided = own?.login === undefined ? own : undefined;
-    const left = this.#left.get(text);
-    const pacer = same?.pacer ?? (left ? this.#newPacer(left) : undecided?.pacer) ?? this.#newPacer();
-    return this.#startProof(accountUid, pacer, text).pacer;
+    const undecided = own?.isOfLogin ? undefined : own?.pacer;
+    const pacer = this.#pacers.get(text) ?? undecided ?? this.#newPacer();
+    this.#pacers.set(text, pacer);
+    this.#unproved.set(accountUid, { pacer, isOfLogin: true });
+    return pacer;
   }
 
-  #startProof(accountUid: string, pacer: Pacer, login?: string): Unproved {
-    const proof = { pacer, login };
+  #proofOf(accountUid: string): Unproved {
+    const known = this.#unproved.get(accountUid);
+    if (known) return known;
+    const proof = { pacer: this.#newPacer(), isOfLogin: false };
     this.#unproved.set(accountUid, proof);
     return proof;
   }
@@ -143,7 +145,7 @@ export class LoginConnections {
     pacer.stop();
     // Who is still proving the login gets another pacer, which goes on at the same pace.
     for (const [uid, proof] of this.#unproved) if (proof.pacer === pacer) this.#unproved.delete(uid);
-    this.#left.set(loginText(login), pacer);
+    this.#pacers.set(loginText(login), this.#newPacer(pacer));
   }
 
   closeAll(): void {
@@ -209,7 +211,6 @@ export class LoginConnections {
       if (type === 'list') serviceClock.onCompleteList();
     });
     this.#byLogin.set(loginText(login), shared);
-    this.#left.delete(loginText(login));
     return shared;
   }
 
