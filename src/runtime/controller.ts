@@ -12,7 +12,7 @@ import {
   type ReconcileOutcome,
   silentMetrics,
 } from './metrics-ports.ts';
-import { createWorkQueue, type WorkQueue } from './work-queue.ts';
+import { createWorkQueue, type WorkQueue, type WorkQueueOptions } from './work-queue.ts';
 
 /** How a reconcile ended. A thrown error is the fourth way. */
 export type Result =
@@ -62,6 +62,8 @@ export interface ControllerOptions {
   readonly reconcile: Reconcile;
   /** Passes at the same time, without those in {@link ReconcileContext.aside}. Default 1. */
   readonly workers?: number | undefined;
+  /** As {@link WorkQueueOptions.priorityOf}. */
+  readonly priorityOf?: WorkQueueOptions['priorityOf'];
   /** The signal of a pass that lasts longer is aborted. Default none. */
   readonly timeoutMs?: number | undefined;
   readonly clock: Clock;
@@ -82,8 +84,8 @@ export interface Controller {
 const DRAIN_MS = 30_000;
 
 export function createController(options: ControllerOptions): Controller {
-  const { name, clock, random, workers = 1, metrics = silentMetrics } = options;
-  const queue = createWorkQueue({ name, clock, random, metrics });
+  const { name, clock, random, workers = 1, metrics = silentMetrics, priorityOf } = options;
+  const queue = createWorkQueue({ name, clock, random, metrics, priorityOf });
   const ending = new AbortController();
   let started = false;
   let stopped = false;

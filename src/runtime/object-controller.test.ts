@@ -27,6 +27,7 @@ afterEach(() => running?.stop());
 function bench(
   first: readonly KubeObject[],
   reconcile: (object: KubeObject) => Promise<Result> = async () => done,
+  priorityOf?: (object: KubeObject) => number,
 ) {
   const clock = createVirtualClock();
   const objects = new Map(first.map((object) => [objectKey(object.metadata), object]));
@@ -52,6 +53,7 @@ function bench(
       },
       replace: async (_, body) => body,
     },
+    priorityOf,
     reconcile: (object, { key }) => {
       happened.push(key);
       return reconcile(object);
@@ -90,6 +92,15 @@ test('reconciles an object after each change, a deleted one before those that wa
   expect((await within(5)).toSorted()).toEqual(['team/a', 'team/b', 'team/c']);
   for (const name of ['a', 'b', 'c']) controller.enqueue(`team/${name}`);
   expect((await within(5)).indexOf('team/c')).toBeLessThan(2);
+});
+
+test('reconciles objects by the priority that they have, or that is asked for, deleted ones first', async () => {
+  const priorityOf = ({ metadata }: KubeObject) => (metadata.name === 'new' ? 1 : 0);
+  const first = [thing('known'), thing('new'), thing('called'), deleted('gone')];
+  const { controller, within } = bench(first, undefined, priorityOf);
+  controller.start();
+  controller.enqueue('team/called', 2);
+  expect(await within(5)).toEqual(['team/gone', 'team/called', 'team/new', 'team/known']);
 });
 
 test('collects no key before the start, and cleans up after a deleted object all the same', async () => {

@@ -20,7 +20,8 @@ export interface ObjectContext<T> extends ReconcileContext {
 }
 
 /** `T` is the kind that the controller reconciles. */
-export interface ObjectControllerOptions<T extends KubeObject> extends Omit<ControllerOptions, 'reconcile'> {
+export interface ObjectControllerOptions<T extends KubeObject>
+  extends Omit<ControllerOptions, 'reconcile' | 'priorityOf'> {
   /** The cache of the kind. */
   readonly informer: Pick<Informer<T>, 'get' | 'list' | 'isCurrent' | 'keep' | 'onChange'>;
   readonly client: Pick<KubeClient, 'get' | 'replace'>;
@@ -30,6 +31,8 @@ export interface ObjectControllerOptions<T extends KubeObject> extends Omit<Cont
    * After a conflict, returned or thrown, the next reconcile reads it from the API server.
    */
   readonly reconcile: (object: T, context: ObjectContext<T>) => Promise<Result>;
+  /** Which of the objects that wait go first: the higher number. Deletion goes before all. Default 0. */
+  readonly priorityOf?: ((object: T) => number) | undefined;
   /** Called when a key is reconciled whose object is gone, so never during a reconcile of that key. */
   readonly onGone?: ((key: string) => void) | undefined;
   /** Called at once when an object is deleted, also while this process does not lead. */
@@ -37,8 +40,8 @@ export interface ObjectControllerOptions<T extends KubeObject> extends Omit<Cont
 }
 
 export interface ObjectController extends Controller {
-  /** Adds a key to the queue, one of a deleted object before all others. Does nothing before the start. */
-  enqueue(key: string): void;
+  /** Adds a key to the queue, with the priority of its object or a higher one. Does nothing before the start. */
+  enqueue(key: string, atLeast?: number): void;
 }
 
 /** Deletions end costs, so they come first. */
@@ -74,11 +77,14 @@ export function createObjectController<T extends KubeObject>(
     }
   };
 
-  const controller = createController({ ...options, reconcile });
-  const enqueue = (key: string): void => {
-    if (!isStarted) return;
-    const isDeleting = informer.get(key)?.metadata.deletionTimestamp !== undefined;
-    controller.queue.add(key, isDeleting ? DELETION_PRIORITY : 0);
+  const priorityOf = (key: string): number => {
+    const object = informer.get(key);
+    if (object?.metadata.deletionTimestamp !== undefined) return DELETION_PRIORITY;
+    return (object && options.priorityOf?.(object)) ?? 0;
+  };
+  const controller = createController({ ...options, reconcile, priorityOf });
+  const enqueue = (key: string, atLeast?: number): void => {
+    if (isStarted) controller.queue.add(key, atLeast);
   };
   informer.onChange(({ key, type, object }) => {
     enqueue(key);

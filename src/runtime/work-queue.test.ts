@@ -4,11 +4,11 @@ import { createVirtualClock } from '../../test/builders/virtual-clock.ts';
 import type { Clock } from '../lib/clock.ts';
 import { seededRandom } from '../lib/random.ts';
 import { type QueueMetrics, silentMetrics } from './metrics-ports.ts';
-import { createWorkQueue, DelayedKeys, MinHeap, PriorityLanes } from './work-queue.ts';
+import { createWorkQueue, DelayedKeys, MinHeap, PriorityLanes, type WorkQueueOptions } from './work-queue.ts';
 
-function setUp(metrics: QueueMetrics = silentMetrics) {
+function setUp(metrics: QueueMetrics = silentMetrics, priorityOf?: WorkQueueOptions['priorityOf']) {
   const clock = createVirtualClock();
-  const queue = createWorkQueue({ name: 'test', clock, random: seededRandom(3), metrics });
+  const queue = createWorkQueue({ name: 'test', clock, random: seededRandom(3), metrics, priorityOf });
   return { clock, queue };
 }
 
@@ -126,6 +126,47 @@ describe('priorities', () => {
     queue.add('b', 3);
     queue.done('a');
     expect(await queue.get()).toBe('a');
+  });
+
+  describe('that keys have by themselves', () => {
+    const priorities = new Map<string, number>();
+    const ask = (key: string) => priorities.get(key) ?? 0;
+
+    test('count where no other is asked for', async () => {
+      const { queue } = setUp(silentMetrics, ask);
+      priorities.set('new', 1);
+      for (const key of ['known', 'new']) queue.add(key);
+      queue.add('called', 2);
+      expect([await queue.get(), await queue.get(), await queue.get()]).toEqual(['called', 'new', 'known']);
+    });
+
+    test('count as they are when a key comes back, and when it is added again', async () => {
+      const { queue } = setUp(silentMetrics, ask);
+      priorities.set('a', 5).set('b', 3);
+      queue.add('a');
+      await queue.get();
+      queue.add('a');
+      queue.add('b');
+      priorities.set('a', 1);
+      queue.done('a');
+      expect(await queue.get()).toBe('b');
+      queue.add('c');
+      priorities.set('a', -1);
+      queue.add('a');
+      expect(await queue.get()).toBe('c');
+    });
+
+    test('are no lower than what was asked for since the key was last taken', async () => {
+      const { queue } = setUp(silentMetrics, ask);
+      priorities.set('a', -1).set('b', 1);
+      queue.add('a', 2);
+      queue.add('a');
+      queue.add('b');
+      expect(await queue.get()).toBe('a');
+      queue.done('a');
+      queue.add('a');
+      expect(await queue.get()).toBe('b');
+    });
   });
 
   test('a flood of urgent keys does not starve a patient one', async () => {
@@ -351,10 +392,10 @@ describe('keys that wait', () => {
   });
 });
 
-describe('a key whose priority is raised', () => {
+describe('a key whose priority changes', () => {
   test('is taken with those of that priority, once, and still waits since it came', () => {
     const lanes = lanesOf(['a', 0], ['b', 0], ['c', 5]);
-    lanes.raise('b', 5);
+    lanes.move('b', 5);
     expect([lanes.depth(0), lanes.depth(5)]).toEqual([1, 2]);
     expect([lanes.take(), lanes.take(), lanes.take(), lanes.take()]).toMatchObject([
       { key: 'c' },
@@ -364,13 +405,19 @@ describe('a key whose priority is raised', () => {
     ]);
   });
 
+  test('is taken after those of a higher one than it has now', () => {
+    const lanes = lanesOf(['a', 5], ['b', 3], ['c', 0]);
+    expect(lanes.move('a', 0)).toBe(5);
+    expect([lanes.depth(0), lanes.depth(5)]).toEqual([2, 0]);
+    expect(taken(lanes)).toEqual(['b', 'c', 'a']);
+  });
+
   test.each([
-    ['a lower priority', 'a', 0],
     ['the priority that it has', 'a', 5],
     ['nothing where it does not wait', 'z', 9],
   ])('to %s changes nothing', (_, key, priority) => {
     const lanes = lanesOf(['a', 5], ['b', 5]);
-    lanes.raise(key, priority);
+    lanes.move(key, priority);
     expect([lanes.size(), lanes.depth(5)]).toEqual([2, 2]);
     expect(taken(lanes)).toEqual(['a', 'b']);
   });

@@ -16,14 +16,15 @@ export interface UnfinishedWork {
 
 /**
  * A queue of keys with client-go's semantics: equal keys merge, a key is worked on once at a time, and a key added
- * while it is worked on comes back when that ends. Higher priority first; keys of one priority in the order in
- * which they came, and every eighth turn goes to the key that has waited longest, so that nothing starves.
+ * while it is worked on comes back when that ends. Higher priority first, as it is when the key was last added; keys of
+ * one priority in the order in which they came, and every eighth turn goes to the key that has waited longest, so that
+ * nothing starves.
  */
 export interface WorkQueue {
-  /** Default priority 0. Adding again with a higher priority raises it. */
-  add(key: string, priority?: number): void;
+  /** With the priority of the key, or a higher one that was asked for since it was last taken. Adding again moves it. */
+  add(key: string, atLeast?: number): void;
   /** Adds after `delayMs`. Of several times for a key the earliest wins. */
-  addAfter(key: string, delayMs: number, priority?: number): void;
+  addAfter(key: string, delayMs: number, atLeast?: number): void;
   /** Adds after this key's own backoff: 5 ms doubling to 1000 s with jitter, until {@link forget}. Returns the delay in milliseconds. */
   addRateLimited(key: string, options?: RateLimitedOptions): number;
   /** Ends the key's backoff: its work succeeded or was given up. */
@@ -48,6 +49,8 @@ export interface WorkQueueOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly metrics?: QueueMetrics | undefined;
+  /** Asked when a key begins to wait for its turn, or is added again. Default 0 for each. */
+  readonly priorityOf?: ((key: string) => number) | undefined;
   readonly baseDelayMs?: number | undefined;
   readonly maxDelayMs?: number | undefined;
 }
@@ -59,6 +62,9 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
   return new KeyedQueue(options);
 }
 
+/** Whatever the priority of the key is. */
+const ANY_PRIORITY = Number.NEGATIVE_INFINITY;
+
 type Taker = (key: string | undefined) => void;
 
 class KeyedQueue implements WorkQueue {
@@ -66,7 +72,7 @@ class KeyedQueue implements WorkQueue {
   readonly #metrics: QueueMetrics;
   readonly #ready = new PriorityLanes();
   readonly #delayed: DelayedKeys;
-  /** Keys added since they were last taken, with their priority. */
+  /** Keys added since they were last taken, with the priority that was asked for. */
   readonly #dirty = new Map<string, number>();
   /** Keys being worked on, since when. */
   readonly #processing = new Map<string, number>();
@@ -78,29 +84,29 @@ class KeyedQueue implements WorkQueue {
   constructor(options: WorkQueueOptions) {
     this.#options = options;
     this.#metrics = options.metrics ?? silentMetrics;
-    this.#delayed = new DelayedKeys(options.clock, (key, priority) => this.add(key, priority));
+    this.#delayed = new DelayedKeys(options.clock, (key, atLeast) => this.add(key, atLeast));
   }
 
-  add(key: string, priority = 0): void {
+  add(key: string, atLeast = ANY_PRIORITY): void {
     if (this.#shutDown) return;
     const known = this.#dirty.get(key);
     if (known !== undefined) {
-      this.#dirty.set(key, Math.max(priority, known));
-      this.#raise(key, known, priority);
+      this.#dirty.set(key, Math.max(atLeast, known));
+      this.#move(key, Math.max(atLeast, known));
       return;
     }
     this.#metrics.added(this.#options.name);
-    this.#dirty.set(key, priority);
-    if (!this.#processing.has(key)) this.#enqueue(key, priority);
+    this.#dirty.set(key, atLeast);
+    if (!this.#processing.has(key)) this.#enqueue(key, atLeast);
   }
 
-  addAfter(key: string, delayMs: number, priority = 0): void {
+  addAfter(key: string, delayMs: number, atLeast = ANY_PRIORITY): void {
     if (this.#shutDown) return;
-    if (delayMs <= 0) this.add(key, priority);
-    else this.#delayed.add(key, delayMs, priority);
+    if (delayMs <= 0) this.add(key, atLeast);
+    else this.#delayed.add(key, delayMs, atLeast);
   }
 
-  addRateLimited(key: string, { priority = 0, atLeastMs = 0 }: RateLimitedOptions = {}): number {
+  addRateLimited(key: string, { priority, atLeastMs = 0 }: RateLimitedOptions = {}): number {
     const failed = this.retries(key);
     this.#failures.set(key, failed + 1);
     const delayMs = Math.max(atLeastMs, backoffMs(this.#options, failed));
@@ -128,8 +134,8 @@ class KeyedQueue implements WorkQueue {
     if (since === undefined) return;
     this.#processing.delete(key);
     this.#metrics.worked(this.#options.name, this.#secondsSince(since));
-    const priority = this.#dirty.get(key);
-    if (priority !== undefined) this.#enqueue(key, priority);
+    const atLeast = this.#dirty.get(key);
+    if (atLeast !== undefined) this.#enqueue(key, atLeast);
     this.#resolveDrained();
   }
 
@@ -160,15 +166,21 @@ class KeyedQueue implements WorkQueue {
     return drained;
   }
 
-  #enqueue(key: string, priority: number): void {
+  #priorityOf(key: string, atLeast: number): number {
+    return Math.max(this.#options.priorityOf?.(key) ?? 0, atLeast);
+  }
+
+  #enqueue(key: string, atLeast: number): void {
+    const priority = this.#priorityOf(key, atLeast);
     this.#ready.push(key, priority, this.#options.clock.monotonic());
     this.#reportDepth(priority);
     this.#takers.shift()?.(this.#take());
   }
 
-  #raise(key: string, from: number, to: number): void {
-    if (to <= from) return;
-    this.#ready.raise(key, to);
+  #move(key: string, atLeast: number): void {
+    const to = this.#priorityOf(key, atLeast);
+    const from = this.#ready.move(key, to);
+    if (from === undefined) return;
     this.#reportDepth(from);
     this.#reportDepth(to);
   }
@@ -207,7 +219,7 @@ function backoffMs(options: WorkQueueOptions, failed: number): number {
 export interface WaitingKey {
   readonly key: string;
   readonly priority: number;
-  /** Order of arrival; a raised priority does not change it. */
+  /** Order of arrival; another priority does not change it. */
   readonly order: number;
   /** When it came, on the monotonic clock. */
   readonly since: number;
@@ -229,12 +241,13 @@ export class PriorityLanes {
     this.#insert({ key, priority, order: this.#arrivals++, since: now });
   }
 
-  /** Moves a waiting key to a higher priority; a lower one changes nothing. */
-  raise(key: string, priority: number): void {
+  /** Gives a waiting key another priority, and returns the one before; undefined if nothing changes. */
+  move(key: string, priority: number): number | undefined {
     const waiting = this.#waiting.get(key);
-    if (!waiting || waiting.priority >= priority) return;
+    if (!waiting || waiting.priority === priority) return undefined;
     this.#remove(waiting);
     this.#insert({ ...waiting, priority });
+    return waiting.priority;
   }
 
   take(): WaitingKey | undefined {

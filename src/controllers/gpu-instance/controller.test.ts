@@ -114,6 +114,14 @@ describe('objects that are there at the start', () => {
     expect(await within(10)).toEqual(['write a', 'write b']);
   });
 
+  test('are looked at in the order deleted, without a machine, with one', async () => {
+    const rented = { ...objectOf('a'), status: { instanceId: '7' } } as GpuInstance;
+    const { controller, within } = situation([rented, objectOf('b'), objectOf('c', { deleting: true })]);
+    controller.start();
+    const [first, ...others] = [...new Set((await within(10)).map((what) => what.split(' ')[1]))];
+    expect([first, ...others]).toEqual(['c', 'b', 'a']);
+  });
+
   test('wait in a replica that waits for the lease, whatever event it receives', async () => {
     const { controller, within, hear } = situation([]);
     hear(objectOf('a'));

@@ -44,18 +44,26 @@ export interface GpuInstanceControllerOptions
 }
 
 /**
+ * Who goes first where many wait: an object that the queue of rentals called, which keeps an answer or a slot for it; then
+ * those without a machine, since nothing boots before it is rented; then those whose machine has news.
+ */
+const PRIORITY = { called: 2, withoutMachine: 1, withMachine: 0 } as const;
+
+/**
  * Keeps one machine per GpuInstance as its spec says: found, rented, watched, replaced, destroyed. Level
  * triggered: a pass looks at the state now, and any pass may be the first after a crash.
  */
 export function createGpuInstanceController(options: GpuInstanceControllerOptions): Controller {
   const { clock, random, log } = options.env;
-  const loop = new InstanceLoop(options, (key) => controller.enqueue(key));
+  const loop = new InstanceLoop(options, (key, priority) => controller.enqueue(key, priority));
   const controller = createObjectController<GpuInstance>({
     ...{ clock, random, log, workers: options.workers, metrics: options.metrics },
     name: 'gpuinstance',
     informer: options.instances,
     client: options.cluster,
     resource: gpuInstanceResource,
+    priorityOf: ({ status }) =>
+      status?.instanceId === undefined ? PRIORITY.withoutMachine : PRIORITY.withMachine,
     reconcile: (object, context) => loop.reconcile(object, context),
     onGone: (key) => loop.gone(key),
     onDeleted: (object) => loop.deleted(object),
@@ -76,13 +84,13 @@ export function createGpuInstanceController(options: GpuInstanceControllerOption
 /** What passes share: memory, clocks, and what enqueues which object. */
 class InstanceLoop {
   readonly #accounts: SharedDeps['accounts'];
-  readonly #enqueue: (key: string) => void;
+  readonly #enqueue: (key: string, priority?: number) => void;
   readonly #memories = new Memories();
   readonly #shared: SharedDeps;
   readonly #probes: ProbeSchedules;
   readonly #watches: Watches;
 
-  constructor(options: GpuInstanceControllerOptions, enqueue: (key: string) => void) {
+  constructor(options: GpuInstanceControllerOptions, enqueue: (key: string, priority?: number) => void) {
     const { env, instances, accounts, constants, cluster, identity, events, allowPrivateAddresses } = options;
     const { clock, random } = env;
     const steady = new SteadyClock(clock);
@@ -137,7 +145,7 @@ class InstanceLoop {
     const { key, log, aside, readNow } = context;
     const memory = this.#memories.of(uidOf(object));
     memory.probe = this.#probes.view(key, object);
-    const wake = () => this.#enqueue(key);
+    const wake = () => this.#enqueue(key, PRIORITY.called);
     const onNextList = () => this.#watches.onNextList(key, object);
     return reconcile(object, depsOf(object, this.#shared, { memory, log, aside, readNow, wake, onNextList }));
   }

@@ -401,9 +401,11 @@ export async function saveResult(rental: Rental, rented: RentedFacts, deps: Save
       log.warn('The connection Secret still has the address of the machine before', { error });
     }),
   ]);
-  // While rentals go one at a time, the next one may go now.
-  if (isSaved) deps.session?.queue.slotEnded();
-  return resultOf(isSaved ? { onList: true } : { afterMs: 0 }, deps);
+  if (!isSaved) return resultOf({ afterMs: 0 }, deps);
+  // While rentals go one at a time, the next one may go now, or as soon as a list shows this machine.
+  deps.session?.queue.slotEnded();
+  const asksForList = deps.session !== undefined && deps.session.observer.labelEcho !== 'echoed';
+  return resultOf({ onList: true, asksForList }, deps);
 }
 
 /** The next write of the object after a rental is its result; tried again on newer versions. False if it was not saved. */

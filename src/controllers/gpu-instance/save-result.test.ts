@@ -8,6 +8,7 @@ import { requeueAfter } from '../../runtime/controller.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { KubeError, type KubeErrorKind } from '../../runtime/kube/kube-error.ts';
 import { receiptOf } from '../../runtime/writes.ts';
+import type { Deps } from './deps.ts';
 import { ObjectMemory, SteadyClock } from './memory.ts';
 import { saveResult } from './reconcile.ts';
 import type { RentedFacts } from './types.ts';
@@ -36,10 +37,25 @@ interface Cluster {
   /** The object has had a machine before, whose Secret is there. */
   readonly binding?: boolean;
   readonly secretFailure?: KubeErrorKind;
+  /** What is known of labels, where the account has a session. */
+  readonly labelEcho?: 'unknown' | 'echoed' | 'notEchoed';
 }
 
 /** Saves a rental of machine 7, three seconds after it was decided on. */
-function situation({ conflicts = 0, newer, statusFailure, secretFailure, binding = false }: Cluster = {}) {
+function situation({
+  conflicts = 0,
+  newer,
+  statusFailure,
+  secretFailure,
+  labelEcho,
+  binding = false,
+}: Cluster = {}) {
+  let lists = 0;
+  const session = {
+    observer: { labelEcho },
+    queue: { slotEnded() {} },
+    feed: { health: () => ({ state: 'healthy' }), pollNow: () => lists++ },
+  };
   const statuses: { readonly version: string | undefined; readonly status: GpuInstanceStatus }[] = [];
   const secrets: unknown[] = [];
   const events: string[] = [];
@@ -75,7 +91,7 @@ function situation({ conflicts = 0, newer, statusFailure, secretFailure, binding
     log: silentLogger,
     showEvent: ({ reason }: { readonly reason: string }) => events.push(reason),
     steady: new SteadyClock(clock),
-    session: undefined,
+    session: labelEcho === undefined ? undefined : (session as unknown as Deps['session']),
     wrote: (object: GpuInstance) => cached.push(object),
     leaseRemainingMs: () => 0,
     wake() {},
@@ -88,10 +104,24 @@ function situation({ conflicts = 0, newer, statusFailure, secretFailure, binding
     const result = await saveResult({ observed, receipt: receiptOf(observed.object) }, RENTED, ports);
     return { ...result, ...(waitsForList && { onNextList: true }) };
   };
-  return { save, memory, statuses, secrets, events, cached };
+  return { save, memory, statuses, secrets, events, cached, lists: () => lists };
 }
 
 describe('the result of a rental', () => {
+  test.each([
+    ['not known whether they are returned', 'unknown', {}, 1],
+    ['none are returned', 'notEchoed', {}, 1],
+    ['they are returned', 'echoed', {}, 0],
+    ['not known, and the result could not be saved', 'unknown', { conflicts: 4 }, 0],
+  ] as const)(
+    'asks for a list, which lets the next one go, only while labels are unproven: %s',
+    async (_, labelEcho, cluster, expected) => {
+      const { save, lists } = situation({ ...cluster, labelEcho });
+      await save();
+      expect(lists()).toBe(expected);
+    },
+  );
+
   test('is id, attempt and a claim that verifies, in the next write of the object', async () => {
     const { save, memory, statuses, events, cached } = situation();
     expect(await save()).toEqual({ type: 'done', onNextList: true });
