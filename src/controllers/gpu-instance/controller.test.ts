@@ -37,6 +37,8 @@ function objectOf(name: string, { deleting = false } = {}): GpuInstance {
 function situation(first: readonly GpuInstance[], { lostRaces = 0 } = {}) {
   const clock = createVirtualClock({ startMs: NOW });
   const did: string[] = [];
+  /** Names of the accounts that passes asked for, in order. */
+  const accounts: string[] = [];
   const objects = new Map(first.map((object) => [objectKey(object.metadata), object]));
   let races = lostRaces;
   const listeners = new Set<(change: Change<GpuInstance>) => void>();
@@ -69,7 +71,10 @@ function situation(first: readonly GpuInstance[], { lostRaces = 0 } = {}) {
         write('patch', ref, body),
     },
     accounts: {
-      get: () => ({ type: 'missing' }),
+      get: ({ name }: { readonly name: string }) => {
+        accounts.push(name);
+        return { type: 'missing' };
+      },
       statusWriter: () => undefined,
       sessions: () => [],
       onChange: () => () => {},
@@ -85,6 +90,7 @@ function situation(first: readonly GpuInstance[], { lostRaces = 0 } = {}) {
   running = controller;
   return {
     controller,
+    accounts,
     within: async (ms: number) => {
       did.length = 0;
       await clock.advance(ms);
@@ -115,11 +121,16 @@ describe('objects that are there at the start', () => {
   });
 
   test('are looked at in the order deleted, without a machine, with one', async () => {
+    const named = (object: GpuInstance): GpuInstance => {
+      const accountRef = { name: `account of ${object.metadata.name}` };
+      return { ...object, spec: { ...object.spec, accountRef } };
+    };
     const rented = { ...objectOf('a'), status: { instanceId: '7' } } as GpuInstance;
-    const { controller, within } = situation([rented, objectOf('b'), objectOf('c', { deleting: true })]);
+    const objects = [rented, objectOf('b'), objectOf('c', { deleting: true })].map(named);
+    const { controller, within, accounts } = situation(objects);
     controller.start();
-    const [first, ...others] = [...new Set((await within(10)).map((what) => what.split(' ')[1]))];
-    expect([first, ...others]).toEqual(['c', 'b', 'a']);
+    await within(10);
+    expect([...new Set(accounts)]).toEqual(['account of c', 'account of b', 'account of a']);
   });
 
   test('wait in a replica that waits for the lease, whatever event it receives', async () => {
