@@ -62,8 +62,9 @@ export const GONE_STORIES: readonly Story[] = [
     name: 'for minutes the service takes the key for that of somebody without machines, and then does not say whose it is',
     seconds: 600,
     plot: (stage) => {
-      stage.at(121, () => nothingFor(stage, 150));
-      // The account looks at its key every minute; a machine is missing for long enough in between.
+      stage.at(122, () => nothingFor(stage, 140));
+      // The account looks at its key every minute; a machine is missing for long enough in between. Who it is, is hidden
+      // for longer than the machine.
       stage.at(185, () => stage.cast({ call: 'user', seconds: 80, fate: { loseRequest: true } }));
     },
   },
