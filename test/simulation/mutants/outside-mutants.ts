@@ -92,8 +92,8 @@ export const OUTSIDE_MUTANTS: readonly Mutant[] = [
     name: 'proofs-each-paced',
     loses: 'the one pace of all accounts that prove a login at a time',
     file: 'accounts/connection.ts',
-    find: '[...this.#unproved.values()].find((proof) => proof.login === text)',
-    replace: '[this.#unproved.get(accountUid)].find((proof) => proof?.login === text)',
+    find: 'this.#pacers.get(text) ?? undecided',
+    replace: '(own?.isOfLogin ? this.#pacers.get(text) : undecided)',
   },
   {
     name: 'date-from-any-reply',
