@@ -84,7 +84,8 @@ export function createObjectController<T extends KubeObject>(
   };
   const controller = createController({ ...options, reconcile, priorityOf });
   const enqueue = (key: string, atLeast?: number): void => {
-    if (isStarted) controller.queue.add(key, atLeast);
+    if (!isStarted) return;
+    controller.queue.add(key, atLeast);
   };
   informer.onChange(({ key, type, object }) => {
     enqueue(key);
