@@ -70,7 +70,7 @@ describe('keys that have said whose they are, and are still tried out', () => {
     expect(logins.pacerOfProof(LOGIN, OTHER)).toBe(pacer);
     (await pacer.acquire('destroy')).release();
     logins.close(LOGIN, USER.accountUid);
-    expect(logins.pacerOf(OTHER).nextSlotMs('destroy')).toBe(0);
+    expect(logins.pacerOf(OTHER).nextSlotMs('destroy')).toBeGreaterThan(0);
     expect(logins.pacerOfProof(LOGIN, OTHER).nextSlotMs('destroy')).toBeGreaterThan(0);
     expect(logins.pacerOfProof(OTHER_LOGIN, 'third').nextSlotMs('destroy')).toBe(0);
     expect(logins.open(LOGIN, { ...USER, accountUid: OTHER }).pacer.nextSlotMs('destroy')).toBeGreaterThan(0);

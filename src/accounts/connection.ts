@@ -53,10 +53,10 @@ interface Shared {
   pollIntervalMs: number;
 }
 
-/** An account whose key is being proved. */
-interface Unproved {
+/** What paces an account that uses no connection. */
+interface Proof {
   readonly pacer: Pacer;
-  /** Its key has said whose it is, so that the limiter is one of {@link LoginConnections}' logins. */
+  /** Its key has said whose it is: the limiter is that of the login. */
   readonly isOfLogin: boolean;
 }
 
@@ -68,8 +68,8 @@ export class LoginConnections {
   readonly #access: MarketplaceAccess;
   readonly #byLogin = new Map<string, Shared>();
   readonly #reservationsByUrl = new Map<string, OfferReservations>();
-  /** Limiters of accounts without a connection, by account uid. */
-  readonly #unproved = new Map<string, Unproved>();
+  /** Of accounts that use no connection, by account uid. */
+  readonly #proofs = new Map<string, Proof>();
   /**
    * The limiter of each login that a key has ever proved here. It outlives connections, accounts and proofs, since the
    * service goes on counting the calls of a login.
@@ -86,7 +86,7 @@ export class LoginConnections {
     user: { readonly accountUid: string; readonly pollIntervalMs: number },
   ): LoginConnection {
     const pacer = this.pacerOfProof(login, user.accountUid);
-    this.#unproved.delete(user.accountUid);
+    this.#proofs.delete(user.accountUid);
     const shared = this.#byLogin.get(loginText(login)) ?? this.#create(login, pacer);
     shared.users.set(user.accountUid, user.pollIntervalMs);
     this.#adoptShortestInterval(shared);
@@ -110,25 +110,27 @@ export class LoginConnections {
    */
   pacerOfProof(login: Login, accountUid: string): Pacer {
     const text = loginText(login);
-    const own = this.#unproved.get(accountUid);
+    const open = this.#byLogin.get(text);
+    if (open?.users.has(accountUid)) return open.connection.pacer;
+    const own = this.#proofs.get(accountUid);
     const undecided = own?.isOfLogin ? undefined : own?.pacer;
     const pacer = this.#pacers.get(text) ?? undecided ?? this.#newPacer();
     this.#pacers.set(text, pacer);
-    this.#unproved.set(accountUid, { pacer, isOfLogin: true });
+    this.#proofs.set(accountUid, { pacer, isOfLogin: true });
     return pacer;
   }
 
-  #proofOf(accountUid: string): Unproved {
-    const known = this.#unproved.get(accountUid);
+  #proofOf(accountUid: string): Proof {
+    const known = this.#proofs.get(accountUid);
     if (known) return known;
     const proof = { pacer: this.#newPacer(), isOfLogin: false };
-    this.#unproved.set(accountUid, proof);
+    this.#proofs.set(accountUid, proof);
     return proof;
   }
 
   /** The account is gone. */
   forget(accountUid: string): void {
-    this.#unproved.delete(accountUid);
+    this.#proofs.delete(accountUid);
   }
 
   /** The account uses it no more; the last one stops the feed. */
@@ -143,11 +145,14 @@ export class LoginConnections {
     shared.connection.queue.stop();
     const { pacer } = shared.connection;
     pacer.stop();
-    // Who is still proving the login gets another pacer, which goes on at the same pace.
-    for (const [uid, proof] of this.#unproved) if (proof.pacer === pacer) this.#unproved.delete(uid);
-    this.#pacers.set(loginText(login), this.#newPacer(pacer));
+    // Who is still proving the login gets another limiter, which goes on at the same pace.
+    const next = this.#newPacer(pacer);
+    this.#pacers.set(loginText(login), next);
+    for (const [uid, proof] of this.#proofs)
+      if (proof.pacer === pacer) this.#proofs.set(uid, { pacer: next, isOfLogin: true });
   }
 
+  /** The process ends: nothing is sent any more. */
   closeAll(): void {
     for (const { connection } of this.#byLogin.values()) {
       connection.feed.stop();

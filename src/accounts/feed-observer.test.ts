@@ -444,10 +444,26 @@ describe('whether labels come back', () => {
     expect(changes()).toBeGreaterThan(0);
   });
 
-  test('scenario 69: is denied by a recorded machine that shows none', () => {
-    const { watched } = watch([object('1', { claim: claimOf('1') })]);
+  test('scenario 69: is denied by a recorded machine that shows none, also five seconds later', async () => {
+    const { watched, clock } = watch([object('1', { claim: claimOf('1') })]);
+    const shown = async (label: string | null, ms: number) => {
+      await clock.advance(ms);
+      watched.onFeedEvent(list([row({ id: '1', label })]));
+      return watched.labelEcho;
+    };
+    expect([await shown(null, 0), await shown(null, 4_999), await shown(null, 1)]).toEqual([
+      'unknown',
+      'unknown',
+      'notEchoed',
+    ]);
+  });
+
+  test('is not denied by a list that shows a machine a moment before its label', async () => {
+    const { watched, clock } = watch([object('1', { claim: claimOf('1') })]);
     watched.onFeedEvent(list([row({ id: '1', label: null })]));
-    expect(watched.labelEcho).toBe('notEchoed');
+    await clock.advance(1_000);
+    watched.onFeedEvent(list([row({ id: '1', label })]));
+    expect(watched.labelEcho).toBe('echoed');
   });
 
   test.each<readonly [string, InstanceSummary['claim']]>([
@@ -489,10 +505,11 @@ describe('what a poll reports to the account', () => {
     const { account } = observed();
     const looks: string[] = [];
     let changes = 0;
+    const clock = createVirtualClock({ startMs: 77 });
     const options = {
       account,
       connection: { login, serviceClock: { now: () => ({ type: 'unknown' }) as const } },
-      clock: createVirtualClock({ startMs: 77 }),
+      clock,
       constants: { listLagMs: 60_000 },
       identity: () => identity,
       objects: () => [],
@@ -502,7 +519,7 @@ describe('what a poll reports to the account', () => {
       },
       onPoll: ({ type }: FeedEvent) => looks.push(type),
     };
-    return { watched: new FeedObserver(options, () => account), looks, changes: () => changes };
+    return { watched: new FeedObserver(options, () => account), looks, changes: () => changes, clock };
   }
 
   test('is that its list failed, which opens the breaker then and there', () => {
@@ -539,14 +556,19 @@ describe('what a poll reports to the account', () => {
     ['as it was sent', label, 'echoed'],
     ['not at all', null, 'notEchoed'],
     ['changed', `${label}x`, 'notEchoed'],
-  ] as const)('is that the first label came back %s', (_, shown, echo) => {
-    const { watched, changes } = listening();
-    watched.labelReadBack(label, shown);
-    expect([watched.labelEcho, changes()]).toEqual([echo, 1]);
-    watched.labelReadBack(label, label);
-    watched.onFeedEvent(list([row({ id: '9', label })]));
-    expect(watched.labelEcho).toBe(echo);
-  });
+  ] as const)(
+    'is that the first label came back %s, or not five seconds later either',
+    async (_, shown, echo) => {
+      const { watched, changes, clock } = listening();
+      watched.labelReadBack(label, shown);
+      await clock.advance(5_000);
+      watched.labelReadBack(label, shown);
+      expect([watched.labelEcho, changes()]).toEqual([echo, 1]);
+      watched.labelReadBack(label, label);
+      watched.onFeedEvent(list([row({ id: '9', label })]));
+      expect(watched.labelEcho).toBe(echo);
+    },
+  );
 
   test('is that a list shows a label of ours, once', () => {
     const { watched, changes } = listening();

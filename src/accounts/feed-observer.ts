@@ -44,6 +44,8 @@ const LAGS_TO_BE_GONE = 2;
 /** For this long after the breaker was open, the end of a machine is not counted against its host. */
 const QUIET_AFTER_OPEN_MS = 600_000;
 const DEFAULT_MAX_HOLD_MS = 1_800_000;
+/** A service may show a new machine a moment before its label: only lists so far apart say that labels do not come back. */
+const LABEL_LAG_MS = 5_000;
 
 /** What one account learns from each poll of its login's machines: its breaker, and whether labels come back. */
 export class FeedObserver {
@@ -62,6 +64,8 @@ export class FeedObserver {
   /** All machines that the list before showed: an object may record its machine only after the one list that shows it. */
   #shownBefore: ReadonlySet<string> = new Set();
   #labelEcho: LabelEcho;
+  /** Since when lists have shown a machine of ours without its label, on `clock.monotonic()`. */
+  #unlabelledSince: number | undefined;
 
   /** `current`: the account's object as it is now. */
   constructor(options: FeedObserverOptions, current: () => MarketplaceAccount) {
@@ -112,11 +116,9 @@ export class FeedObserver {
     return this.#labelEcho;
   }
 
-  /** The label that a rental was sent with, and what a list shows of it. Only the first one counts; it is made durable. */
+  /** The label that a rental was sent with, and what a list shows of it. The first verdict counts; it is made durable. */
   labelReadBack(sent: string, shown: string | null | undefined): void {
-    if (this.#labelEcho !== 'unknown') return;
-    this.#labelEcho = sent === shown ? 'echoed' : 'notEchoed';
-    this.#options.onChange();
+    this.#concludeEcho(sent === shown ? 'echoed' : 'notEchoed');
   }
 
   /**
@@ -160,8 +162,16 @@ export class FeedObserver {
   #learnEcho(rows: Iterable<Parameters<typeof echoOfRows>[0][number]>): void {
     const identity = this.#options.identity();
     if (this.#labelEcho !== 'unknown' || !identity) return;
-    this.#labelEcho = echoOfRows([...rows], this.#rentedIds(identity), identity);
-    if (this.#labelEcho !== 'unknown') this.#options.onChange();
+    this.#concludeEcho(echoOfRows([...rows], this.#rentedIds(identity), identity));
+  }
+
+  #concludeEcho(seen: LabelEcho): void {
+    if (this.#labelEcho !== 'unknown' || seen === 'unknown') return;
+    const now = this.#options.clock.monotonic();
+    this.#unlabelledSince ??= now;
+    if (seen === 'notEchoed' && now - this.#unlabelledSince < LABEL_LAG_MS) return;
+    this.#labelEcho = seen;
+    this.#options.onChange();
   }
 
   /** Machines that were rented with a label of ours: not those taken over, nor ids that a person wrote into a status. */

@@ -18,7 +18,7 @@ import { createWorkQueue, type WorkQueue, type WorkQueueOptions } from './work-q
 export type Result =
   | { readonly type: 'done' }
   | { readonly type: 'requeueAfter'; readonly ms: number }
-  /** Another writer was first: what was decided is outdated. */
+  /** Another writer was first, or what is known is outdated: nothing came of the pass. */
   | { readonly type: 'conflict'; readonly ms: number };
 
 /** Nothing more to do until something changes. */
@@ -195,9 +195,12 @@ function settle(queue: WorkQueue, key: string, ended: Ended): ReconcileOutcome {
       queue.forget(key);
       return 'success';
     case 'requeueAfter':
-    case 'conflict':
       queue.forget(key);
       queue.addAfter(key, ended.ms);
+      return 'requeue_after';
+    case 'conflict':
+      queue.forget(key);
+      queue.addAgain(key, ended.ms);
       return 'requeue_after';
     case 'failed': {
       // A server that names a time to come back is not asked earlier.

@@ -1,11 +1,11 @@
 import {
   type Controller,
   type ControllerOptions,
+  conflict,
   createController,
   done,
   type ReconcileContext,
   type Result,
-  requeueAfter,
 } from './controller.ts';
 import type { KubeClient } from './kube/kube-client.ts';
 import { type KubeObject, objectKey, type Resource } from './kube/kube-object.ts';
@@ -63,7 +63,7 @@ export function createObjectController<T extends KubeObject>(
     const current = await objects.read(key);
     switch (current.type) {
       case 'behind':
-        return requeueAfter(current.afterMs);
+        return conflict(current.afterMs);
       case 'gone':
         onGone?.(key);
         return done;

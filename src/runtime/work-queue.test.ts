@@ -169,6 +169,41 @@ describe('priorities', () => {
     });
   });
 
+  test('that were asked for stay with a key about which nothing was done, and no longer', async () => {
+    const { clock, queue } = setUp();
+    queue.add('called', 2);
+    await queue.get();
+    queue.addAgain('called', 20);
+    queue.done('called');
+    queue.add('new', 1);
+    await clock.advance(20);
+    expect(await queue.get()).toBe('called');
+    queue.addAfter('called', 20);
+    queue.done('called');
+    await clock.advance(20);
+    expect(await queue.get()).toBe('new');
+  });
+
+  test('are reported with how many wait for each, also where one changes', async () => {
+    const depths: (readonly [priority: number, depth: number])[] = [];
+    const depth: QueueMetrics['depth'] = (_, priority, count) => void depths.push([priority, count]);
+    const priorities = new Map([['a', 1]]);
+    const { queue } = setUp({ ...silentMetrics, depth }, (key) => priorities.get(key) ?? 0);
+    queue.add('a');
+    priorities.set('a', 0);
+    queue.add('a');
+    queue.add('a', 3);
+    await queue.get();
+    expect(depths).toEqual([
+      [1, 1],
+      [1, 0],
+      [0, 1],
+      [0, 0],
+      [3, 1],
+      [3, 0],
+    ]);
+  });
+
   test('a flood of urgent keys does not starve a patient one', async () => {
     const { queue } = setUp();
     queue.add('patient', 0);
@@ -380,7 +415,7 @@ describe('keys that wait', () => {
 
   test('come out as they went in', () => {
     const lanes = lanesOf(['a', 3]);
-    expect(lanes.take()).toEqual({ key: 'a', priority: 3, order: 0, since: 0 });
+    expect(lanes.take()).toEqual({ key: 'a', priority: 3, since: 0 });
   });
 
   test('are nothing after they were cleared, and may come again', () => {
@@ -399,7 +434,7 @@ describe('a key whose priority changes', () => {
     expect([lanes.depth(0), lanes.depth(5)]).toEqual([1, 2]);
     expect([lanes.take(), lanes.take(), lanes.take(), lanes.take()]).toMatchObject([
       { key: 'c' },
-      { key: 'b', priority: 5, order: 1, since: 1 },
+      { key: 'b', priority: 5, since: 1 },
       { key: 'a' },
       undefined,
     ]);
@@ -435,6 +470,17 @@ test('every eighth turn goes to the key that waits longest, so that urgent keys 
   }
   expect(order.indexOf('old')).toBe(6);
   expect(order.indexOf('older than urgent')).toBe(14);
+});
+
+test('the eighth turn goes to the key that waits longest, also where its priority fell behind others', () => {
+  const lanes = lanesOf(['first', 1], ...Array.from({ length: 20 }, (_, at) => [`known ${at}`, 0] as const));
+  lanes.move('first', 0);
+  const order: (string | undefined)[] = [];
+  for (let turn = 1; turn <= 8; turn++) {
+    lanes.push(`new ${turn}`, 1, turn);
+    order.push(lanes.take()?.key);
+  }
+  expect(order.at(-1)).toBe('first');
 });
 
 function delayed() {

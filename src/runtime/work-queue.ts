@@ -17,7 +17,7 @@ export interface UnfinishedWork {
 /**
  * A queue of keys with client-go's semantics: equal keys merge, a key is worked on once at a time, and a key added
  * while it is worked on comes back when that ends. Higher priority first, as it is when the key was last added; keys of
- * one priority in the order in which they came, and every eighth turn goes to the key that has waited longest, so that
+ * one priority in the order in which they got it, and every eighth turn goes to the key that has waited longest, so that
  * nothing starves.
  */
 export interface WorkQueue {
@@ -25,6 +25,11 @@ export interface WorkQueue {
   add(key: string, atLeast?: number): void;
   /** Adds after `delayMs`. Of several times for a key the earliest wins. */
   addAfter(key: string, delayMs: number, atLeast?: number): void;
+  /**
+   * Adds a key that is being worked on after `delayMs`, with the priority that was asked for before it was taken: nothing
+   * was done about it yet.
+   */
+  addAgain(key: string, delayMs: number): void;
   /** Adds after this key's own backoff: 5 ms doubling to 1000 s with jitter, until {@link forget}. Returns the delay in milliseconds. */
   addRateLimited(key: string, options?: RateLimitedOptions): number;
   /** Ends the key's backoff: its work succeeded or was given up. */
@@ -65,6 +70,12 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
 /** Whatever the priority of the key is. */
 const ANY_PRIORITY = Number.NEGATIVE_INFINITY;
 
+/** A key that is being worked on: since when, and with which priority at least it was added. */
+interface Processing {
+  readonly since: number;
+  readonly asked: number;
+}
+
 type Taker = (key: string | undefined) => void;
 
 class KeyedQueue implements WorkQueue {
@@ -74,8 +85,7 @@ class KeyedQueue implements WorkQueue {
   readonly #delayed: DelayedKeys;
   /** Keys added since they were last taken, with the priority that was asked for. */
   readonly #dirty = new Map<string, number>();
-  /** Keys being worked on, since when. */
-  readonly #processing = new Map<string, number>();
+  readonly #processing = new Map<string, Processing>();
   readonly #failures = new Map<string, number>();
   readonly #takers: Taker[] = [];
   readonly #drainWaiters: (() => void)[] = [];
@@ -106,6 +116,10 @@ class KeyedQueue implements WorkQueue {
     else this.#delayed.add(key, delayMs, atLeast);
   }
 
+  addAgain(key: string, delayMs: number): void {
+    this.addAfter(key, delayMs, this.#processing.get(key)?.asked);
+  }
+
   addRateLimited(key: string, { priority, atLeastMs = 0 }: RateLimitedOptions = {}): number {
     const failed = this.retries(key);
     this.#failures.set(key, failed + 1);
@@ -130,10 +144,10 @@ class KeyedQueue implements WorkQueue {
   }
 
   done(key: string): void {
-    const since = this.#processing.get(key);
-    if (since === undefined) return;
+    const processing = this.#processing.get(key);
+    if (processing === undefined) return;
     this.#processing.delete(key);
-    this.#metrics.worked(this.#options.name, this.#secondsSince(since));
+    this.#metrics.worked(this.#options.name, this.#secondsSince(processing.since));
     const atLeast = this.#dirty.get(key);
     if (atLeast !== undefined) this.#enqueue(key, atLeast);
     this.#resolveDrained();
@@ -144,7 +158,7 @@ class KeyedQueue implements WorkQueue {
   }
 
   unfinishedWork(): UnfinishedWork {
-    const seconds = [...this.#processing.values()].map((since) => this.#secondsSince(since));
+    const seconds = [...this.#processing.values()].map(({ since }) => this.#secondsSince(since));
     return {
       totalSeconds: seconds.reduce((sum, one) => sum + one, 0),
       longestSeconds: Math.max(0, ...seconds),
@@ -188,8 +202,9 @@ class KeyedQueue implements WorkQueue {
   #take(): string | undefined {
     const next = this.#ready.take();
     if (!next) return undefined;
+    const asked = this.#dirty.get(next.key) ?? ANY_PRIORITY;
     this.#dirty.delete(next.key);
-    this.#processing.set(next.key, this.#options.clock.monotonic());
+    this.#processing.set(next.key, { since: this.#options.clock.monotonic(), asked });
     this.#reportDepth(next.priority);
     this.#metrics.waited(this.#options.name, this.#secondsSince(next.since));
     return next.key;
@@ -219,8 +234,6 @@ function backoffMs(options: WorkQueueOptions, failed: number): number {
 export interface WaitingKey {
   readonly key: string;
   readonly priority: number;
-  /** Order of arrival; another priority does not change it. */
-  readonly order: number;
   /** When it came, on the monotonic clock. */
   readonly since: number;
 }
@@ -233,33 +246,30 @@ type Lane = Map<string, WaitingKey>;
 /** Distinct keys in the order in which they are to be taken. */
 export class PriorityLanes {
   readonly #lanes = new Map<number, Lane>();
+  /** In the order in which they came; another priority does not change it. */
   readonly #waiting = new Map<string, WaitingKey>();
-  #arrivals = 0;
   #takes = 0;
 
   push(key: string, priority: number, now: number): void {
-    this.#insert({ key, priority, order: this.#arrivals++, since: now });
+    this.#insert({ key, priority, since: now });
   }
 
   /** Gives a waiting key another priority, and returns the one before; undefined if nothing changes. */
   move(key: string, priority: number): number | undefined {
     const waiting = this.#waiting.get(key);
     if (!waiting || waiting.priority === priority) return undefined;
-    this.#remove(waiting);
+    this.#lanes.get(waiting.priority)?.delete(key);
     this.#insert({ ...waiting, priority });
     return waiting.priority;
   }
 
   take(): WaitingKey | undefined {
     this.#takes++;
-    const better = this.#takes % FAIR_TAKE === 0 ? arrivedEarlier : moreUrgent;
-    let best: WaitingKey | undefined;
-    for (const lane of this.#lanes.values()) {
-      const head = lane.values().next().value;
-      if (head && (!best || better(head, best))) best = head;
-    }
-    if (best) this.#remove(best);
-    return best;
+    const next = this.#takes % FAIR_TAKE === 0 ? this.#waiting.values().next().value : this.#mostUrgent();
+    if (!next) return undefined;
+    this.#lanes.get(next.priority)?.delete(next.key);
+    this.#waiting.delete(next.key);
+    return next;
   }
 
   clear(): void {
@@ -281,14 +291,15 @@ export class PriorityLanes {
     this.#waiting.set(waiting.key, waiting);
   }
 
-  #remove({ key, priority }: WaitingKey): void {
-    this.#lanes.get(priority)?.delete(key);
-    this.#waiting.delete(key);
+  #mostUrgent(): WaitingKey | undefined {
+    let best: WaitingKey | undefined;
+    for (const lane of this.#lanes.values()) {
+      const head = lane.values().next().value;
+      if (head && (!best || head.priority > best.priority)) best = head;
+    }
+    return best;
   }
 }
-
-const moreUrgent = (a: WaitingKey, b: WaitingKey): boolean => a.priority > b.priority;
-const arrivedEarlier = (a: WaitingKey, b: WaitingKey): boolean => a.order < b.order;
 
 interface DelayedKey {
   readonly key: string;

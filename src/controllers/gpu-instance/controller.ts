@@ -44,10 +44,14 @@ export interface GpuInstanceControllerOptions
 }
 
 /**
- * Who goes first where many wait: an object that the queue of rentals called, which keeps an answer or a slot for it; then
- * those without a machine, since nothing boots before it is rented; then those whose machine has news.
+ * Who goes first where many wait, after those that are deleted: an object that the queue of rentals called, which keeps an
+ * answer or a slot for it; then those that may want a machine, since nothing boots before it is rented; then those whose
+ * machine has news, its end among them, for which each eighth turn is left.
  */
-const PRIORITY = { called: 2, withoutMachine: 1, withMachine: 0 } as const;
+const PRIORITY = { called: 2, wantsMachine: 1, other: 0 } as const;
+
+const priorityOf = ({ spec, status }: GpuInstance): number =>
+  status?.instanceId === undefined && spec.powerState !== 'Stopped' ? PRIORITY.wantsMachine : PRIORITY.other;
 
 /**
  * Keeps one machine per GpuInstance as its spec says: found, rented, watched, replaced, destroyed. Level
@@ -62,8 +66,7 @@ export function createGpuInstanceController(options: GpuInstanceControllerOption
     informer: options.instances,
     client: options.cluster,
     resource: gpuInstanceResource,
-    priorityOf: ({ status }) =>
-      status?.instanceId === undefined ? PRIORITY.withoutMachine : PRIORITY.withMachine,
+    priorityOf,
     reconcile: (object, context) => loop.reconcile(object, context),
     onGone: (key) => loop.gone(key),
     onDeleted: (object) => loop.deleted(object),

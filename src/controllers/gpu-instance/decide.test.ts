@@ -368,7 +368,7 @@ describe('a rental whose answer is missing', () => {
           },
         },
       },
-      { rule: 'save-result', record: 'status', phase: 'Provisioning', says: 'Provisioning' },
+      { rule: 'save-result', record: 'status', phase: 'Provisioning', says: 'Provisioning', onList: true },
     ],
     [
       'records the lowest of two machines of one purchase where none is on record',

@@ -197,7 +197,10 @@ function applyDecision({ object }: Observed, decision: Decision, deps: Deps): vo
   for (const { target, reason } of avoid) session?.avoid.add(target, reason, reporterOf(object, reason));
   for (const instanceId of settled) memory.settled(instanceId);
   if (ended) metrics.ended(accountOf(object), ended.reason, ended.cost);
-  if (rule === 'save-result') memory.rented = undefined;
+  if (rule === 'save-result') {
+    memory.rented = undefined;
+    session?.queue.slotEnded();
+  }
   memory.queued = waits?.notice;
   if (backOff) memory.refusedByAccount(now, backOff.afterMs, backOff.refusal);
   else if (rule === 'purchase' && actions.length === 0 && !waits) memory.failures++;
@@ -395,25 +398,23 @@ export async function saveResult(rental: Rental, rented: RentedFacts, deps: Save
   const { keys } = rental.observed.identity;
   memory.rented = rented;
   memory.succeeded();
-  const [isSaved] = await Promise.all([
+  const [saved] = await Promise.all([
     saveStatus(rental, rented, deps),
     replaceConnection(rental.receipt.object, rented, { cluster, keys }).catch((error: unknown) => {
       log.warn('The connection Secret still has the address of the machine before', { error });
     }),
   ]);
-  if (!isSaved) return resultOf({ afterMs: 0 }, deps);
-  // While rentals go one at a time, the next one may go now, or as soon as a list shows this machine.
-  deps.session?.queue.slotEnded();
-  const asksForList = deps.session !== undefined && deps.session.observer.labelEcho !== 'echoed';
-  return resultOf({ onList: true, asksForList }, deps);
+  // While rentals go one at a time, the next one may go now.
+  if (saved) deps.session?.queue.slotEnded();
+  return resultOf(saved?.requeue ?? { afterMs: 0 }, deps);
 }
 
-/** The next write of the object after a rental is its result; tried again on newer versions. False if it was not saved. */
+/** The next write of the object after a rental is its result; tried again on newer versions. Undefined if it was not saved. */
 async function saveStatus(
   { observed, receipt }: Rental,
   rented: RentedFacts,
   deps: SaveDeps,
-): Promise<boolean> {
+): Promise<Decision | undefined> {
   const { cluster, memory, clock, showEvent } = deps;
   let object: GpuInstance | undefined = receipt.object;
   for (let tries = 0; object && tries < SAVE_TRIES; tries++) {
@@ -424,12 +425,12 @@ async function saveStatus(
     if (recorded.type === 'recorded') {
       for (const note of decision.events) showEvent(note);
       memory.rented = undefined;
-      return true;
+      return decision;
     }
     object = await cluster.get<GpuInstance>(gpuInstanceResource, refOf(object));
     if (object?.metadata.uid !== observed.uid) object = undefined;
   }
-  return false;
+  return undefined;
 }
 
 const accountOf = (object: GpuInstance): string => accountKey(accountRefOf(object));

@@ -52,7 +52,6 @@ function situation({
 }: Cluster = {}) {
   let lists = 0;
   const session = {
-    observer: { labelEcho },
     queue: { slotEnded() {} },
     feed: { health: () => ({ state: 'healthy' }), pollNow: () => lists++ },
   };
@@ -63,6 +62,7 @@ function situation({
   const observed = given({
     intent: intent({ issuedAt: NOW }),
     ...(binding && { status: { binding: { name: 'job-connection' } } }),
+    ...(labelEcho && { facts: { labelEcho } }),
   });
   const cluster = {
     replace: async (_resource: unknown, object: GpuInstance) => {
@@ -110,7 +110,7 @@ function situation({
 describe('the result of a rental', () => {
   test.each([
     ['not known whether they are returned', 'unknown', {}, 1],
-    ['none are returned', 'notEchoed', {}, 1],
+    ['none are returned', 'notEchoed', {}, 0],
     ['they are returned', 'echoed', {}, 0],
     ['not known, and the result could not be saved', 'unknown', { conflicts: 4 }, 0],
   ] as const)(

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createVirtualClock, type VirtualClock } from '../../../test/builders/virtual-clock.ts';
+import { sleep } from '../../lib/clock.ts';
 import {
   CLASS_ORDER,
   createPacer,
@@ -474,4 +475,21 @@ test('a pacer goes on after the stopped one of its login', async () => {
   expect(next.nextSlotMs('rent')).toBe(0);
   (await next.acquire('rent')).release();
   expect(next.nextSlotMs('rent')).toBeGreaterThan(0);
+});
+
+test('a call waits for the check of one that the stopped pacer of its login let go, and no longer', async () => {
+  const clock = createVirtualClock();
+  const stopped = createPacer({ clock });
+  const permit = await stopped.acquire('destroy');
+  const checked = permit.checkBefore(() => sleep(clock, 1_000));
+  stopped.stop();
+  let sentAt: number | undefined;
+  const next = createPacer({ clock, after: stopped });
+  void next.acquire('destroy').then(() => {
+    sentAt = clock.monotonic();
+  });
+  const begun = clock.monotonic();
+  await clock.advance(10_000);
+  await checked;
+  expect((sentAt ?? 0) - begun).toBe(1_000 + 3_060);
 });

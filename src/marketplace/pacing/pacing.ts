@@ -142,6 +142,8 @@ class LanePacer implements Pacer {
   #inFlight = 0;
   #timer: Timer | undefined;
   #stopped = false;
+  /** Who goes on after this one, with the same lanes: a check that ends here lets a call go there. */
+  #successor: LanePacer | undefined;
 
   constructor(options: PacerOptions) {
     const scale = (options.scale ?? 1) * ARRIVAL_MARGIN;
@@ -150,6 +152,7 @@ class LanePacer implements Pacer {
     this.#maxInFlight = options.maxInFlight ?? DEFAULT_MAX_IN_FLIGHT;
     if (options.after instanceof LanePacer) {
       this.#lanes = options.after.#lanes;
+      options.after.#successor = this;
       return;
     }
     this.#lanes = new Map(
@@ -274,7 +277,10 @@ class LanePacer implements Pacer {
 
   /** Starts everything that may start now, in order of class, and sets the timer for what comes next. */
   #pump(): void {
-    if (this.#stopped) return;
+    if (this.#stopped) {
+      if (this.#successor) this.#successor.#pump();
+      return;
+    }
     for (const lane of this.#lanes.values()) this.#admit(lane);
     this.#timer?.cancel();
     this.#timer = undefined;

@@ -33,17 +33,25 @@ describe('the answer to a rental', () => {
           }),
         },
       },
-      { rule: 'save-result', record: 'status', phase: 'Provisioning', says: 'Provisioning' },
+      { rule: 'save-result', record: 'status', phase: 'Provisioning', says: 'Provisioning', onList: true },
     ],
     [
       'is saved where nothing is known but the machine',
       { intent: intent(), memory: { rented: rented() } },
-      { rule: 'save-result', record: 'status', phase: 'Provisioning', says: 'Provisioning' },
+      { rule: 'save-result', record: 'status', phase: 'Provisioning', says: 'Provisioning', onList: true },
+    ],
+    [
+      'is followed by a list at once while it is not known whether labels come back',
+      { intent: intent(), memory: { rented: rented() }, facts: { labelEcho: 'unknown' } },
+      {
+        ...{ rule: 'save-result', record: 'status', phase: 'Provisioning', says: 'Provisioning' },
+        ...{ onList: true, asksForList: true },
+      },
     ],
     [
       'is saved with one GPU where the offer does not count them',
       { intent: intent(), memory: { rented: rented({ offer: offer({ gpuCount: undefined }) }) } },
-      { rule: 'save-result', record: 'status', phase: 'Provisioning', says: 'Provisioning' },
+      { rule: 'save-result', record: 'status', phase: 'Provisioning', says: 'Provisioning', onList: true },
     ],
     [
       'counts beside the rentals of the last hour alone',
@@ -52,7 +60,7 @@ describe('the answer to a rental', () => {
         status: { attempt: 3, firstRentedAt: time(-9000), rentals: [time(-3601), time(-3600), time(-3599)] },
         memory: { rented: rented({ attempt: 4 }) },
       },
-      { rule: 'save-result', record: 'status', phase: 'Provisioning', says: 'Provisioning' },
+      { rule: 'save-result', record: 'status', phase: 'Provisioning', says: 'Provisioning', onList: true },
     ],
     [
       'keeps what earlier machines cost, and nothing else of them',
@@ -61,7 +69,7 @@ describe('the answer to a rental', () => {
         status: { attempt: 1, machineId: '9', hostId: '9', endpoint: 'old:1', cost: { accrued: '1.50' } },
         memory: { rented: rented({ attempt: 2 }) },
       },
-      { rule: 'save-result', record: 'status', phase: 'Provisioning', says: 'Provisioning' },
+      { rule: 'save-result', record: 'status', phase: 'Provisioning', says: 'Provisioning', onList: true },
     ],
   ]);
 });

@@ -36,6 +36,8 @@ export function saveRented(facts: Facts, rented: RentedFacts): Decision {
         note: `Machine ${rented.instanceId} is rented${price} (offer ${rented.offer?.id ?? 'unknown'}).`,
       },
     ],
+    // The first list that shows its label lets rentals of the account go beside each other.
+    requeue: { onList: true, ...(facts.accountFacts?.labelEcho === 'unknown' && { asksForList: true }) },
   });
 }
 
