@@ -11,7 +11,7 @@ import { type BodyBounds, bodyLimit } from './calls/incoming-request.ts';
 import type { Profile, Route } from './calls/route.ts';
 import { advanceSteps, catchUp, createSimulatedTime, type SimulatedTime } from './catch-up.ts';
 import { type Listening, type ListenOptions, listenAt, type Served } from './http-server.ts';
-import { type MachineHttp, serveMachines } from './instances/machine-servers.ts';
+import { type MachineHttp, type MachineServers, serveMachines } from './instances/machine-servers.ts';
 import type { OfferSketch } from './market/catalog.ts';
 import { controlRoutes } from './routes/control.ts';
 import { routes } from './routes/registry.ts';
@@ -137,21 +137,46 @@ async function listenWithMachines(parts: ListenParts, where: ListenOptions): Pro
     ...store.current().settings.limits,
     bodyBytes: bodyLimit(store.current(), url, options.control ?? false),
   });
-  const listening = await listenAt({ ...services, bounds, onError }, where);
-  if (!options.machineServer) return listening;
+  if (!options.machineServer) return listenAt({ ...services, bounds, onError }, where);
   const http: MachineHttp = options.machineServer === true ? () => undefined : options.machineServer;
   const world = (): World => {
     catchUp({ store, time, clock });
     return store.current();
   };
   const machines = serveMachines({ host: where.host ?? '127.0.0.1', store, clock, world, http });
-  return {
-    ...listening,
-    async close() {
-      machines.close();
-      await listening.close();
+  try {
+    const listening = await listenAt({ ...withPorts(services, machines), bounds, onError }, where);
+    return {
+      ...listening,
+      async close() {
+        machines.close();
+        await listening.close();
+      },
+    };
+  } catch (error) {
+    machines.close();
+    throw error;
+  }
+}
+
+/** A machine answers by the time that a reply shows that it runs. */
+function withPorts(
+  { whole, parts }: ListenParts['services'],
+  machines: MachineServers,
+): ListenParts['services'] {
+  const looking = (service: Service): Service => ({
+    ...service,
+    async answer(request) {
+      const answer = await service.answer(request);
+      machines.look();
+      return answer;
     },
+  });
+  const inParts = (split: NonNullable<typeof parts>) => () => {
+    const { market, control } = split();
+    return { market: looking(market), control: looking(control) };
   };
+  return { whole: looking(whole), parts: parts && inParts(parts) };
 }
 
 function firstWorld(options: SimulatorOptions, time: SimulatedTime, random: Random): World {

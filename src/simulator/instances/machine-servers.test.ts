@@ -67,6 +67,12 @@ describe('machines that answer', () => {
     });
   });
 
+  test('by the time that a reply shows that they run', async () => {
+    const machine = await runningMachine(true);
+    const port = await machine.port('8000/tcp');
+    expect((await fetch(`http://127.0.0.1:${port}/`)).status).toBe(200);
+  });
+
   test('with the listener that a test gives', async () => {
     const machine = await runningMachine(({ containerPort }) =>
       containerPort === '8000/tcp' ? (_request, response) => response.end('load 7') : undefined,

@@ -24,6 +24,8 @@ export interface MachinePort {
 export type MachineHttp = (port: MachinePort) => RequestListener | undefined;
 
 export interface MachineServers {
+  /** Opens the ports of machines that run by now, and closes those of others. */
+  look(): void;
   /** Breaks all connections and stops looking. */
   close(): void;
 }
@@ -41,16 +43,18 @@ interface Options {
   readonly http: MachineHttp;
 }
 
-/** Opens and closes ports as machines come and go, looking ten times a second. */
+/** Opens and closes ports as machines come and go, looking ten times a second and when it is told to. */
 export function serveMachines(options: Options): MachineServers {
   const open = new Map<string, Listener>();
   let timer: Timer | undefined;
+  const look = (): void => syncPorts(options, open);
   const check = (): void => {
-    syncPorts(options, open);
+    look();
     timer = options.clock.setTimer(CHECK_EVERY_MS, check, { background: true });
   };
   check();
   return {
+    look,
     close() {
       timer?.cancel();
       for (const listener of open.values()) listener.close();
