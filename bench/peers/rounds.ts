@@ -19,28 +19,33 @@ export type Outcome =
   /** It did not do the job in at least one round, so it has no figures: half a job is not a fast one. */
   | { readonly type: 'failed'; readonly name: string; readonly why: string };
 
-/** Further rounds of one that failed so often would only take time from the others. */
-const MAX_FAILURES = 2;
+/** An entrant with what its rounds brought so far. */
+interface Entry {
+  readonly entrant: Entrant;
+  readonly finished: Finished[];
+  failure: string | undefined;
+}
 
 /**
  * Runs the entrants in turn, round by round, so that whatever else the machine does meets all of them. The first
- * `dropped` rounds warm up and count for nothing but their failures.
+ * `dropped` rounds warm up and count for nothing but their failures. One that failed runs no more: it has no figures.
  */
 export async function interleaved(
   entrants: readonly Entrant[],
   { rounds, dropped }: { readonly rounds: number; readonly dropped: number },
   report: (line: string) => void = () => {},
 ): Promise<readonly Outcome[]> {
-  const entries = entrants.map((entrant) => ({
+  const entries: readonly Entry[] = entrants.map((entrant) => ({
     entrant,
-    finished: [] as Finished[],
-    failures: [] as string[],
+    finished: [],
+    failure: undefined,
   }));
   for (let round = 0; round < rounds; round += 1) {
     // No entrant always follows the same other one.
     const turn = round % Math.max(1, entries.length);
-    for (const { entrant, finished, failures } of [...entries.slice(turn), ...entries.slice(0, turn)]) {
-      if (failures.length >= MAX_FAILURES) continue;
+    for (const entry of [...entries.slice(turn), ...entries.slice(0, turn)]) {
+      const { entrant, finished, failure } = entry;
+      if (failure !== undefined) continue;
       report(`round ${round + 1} of ${rounds}: ${entrant.name}`);
       try {
         const figures = await entrant.run(round);
@@ -48,14 +53,14 @@ export async function interleaved(
       } catch (error) {
         if (!(error instanceof Unfinished)) throw error;
         report(`${entrant.name} failed: ${error.message}`);
-        failures.push(`round ${round + 1} of ${rounds}: ${error.message}`);
+        entry.failure = `round ${round + 1} of ${rounds}: ${error.message}`;
       }
     }
   }
-  return entries.map(({ entrant: { name }, finished, failures }) =>
-    failures.length > 0
-      ? { type: 'failed', name, why: failures.join('; ') }
-      : { type: 'measured', name, rounds: finished },
+  return entries.map(({ entrant: { name }, finished, failure }) =>
+    failure === undefined
+      ? { type: 'measured', name, rounds: finished }
+      : { type: 'failed', name, why: failure },
   );
 }
 

@@ -159,7 +159,7 @@ test.for<[title: string, planted: Planted, why: string]>([
   expect(barChart(result, ['all rented, s'])).toContain('>failed<');
 });
 
-test('a round that failed once is enough, and others go on', async () => {
+test('one that failed once runs no more, and others go on', async () => {
   const rounds: string[] = [];
   const flaky: Entrant = {
     name: 'flaky',
@@ -179,7 +179,7 @@ test('a round that failed once is enough, and others go on', async () => {
   const [first, second] = await interleaved([flaky, steady], { rounds: 3, dropped: 1 });
   expect(first).toEqual({ type: 'failed', name: 'flaky', why: 'round 2 of 3: not all run' });
   expect(second).toMatchObject({ type: 'measured', rounds: [{ round: 1 }, { round: 2 }] });
-  expect(rounds).toEqual(['flaky 0', 'steady 0', 'steady 1', 'flaky 1', 'flaky 2', 'steady 2']);
+  expect(rounds).toEqual(['flaky 0', 'steady 0', 'steady 1', 'flaky 1', 'steady 2']);
 });
 
 test('an error of the bench itself is no failure of a contender', async () => {
