@@ -23,7 +23,9 @@ export function startEtcd({ folder, plan, etcdUrl }: Site): ServerProcess {
 function auditFlags({ audit }: Site): string[] {
   if (audit === undefined) return [];
   // The log is written in blocking mode, which is the default: no reply is seen before its audit event.
-  return [`--audit-policy-file=${audit.policyPath}`, `--audit-log-path=${audit.logPath}`];
+  // One file, however long: by itself the API server begins another after 100 MB, and readers of the first miss the rest.
+  const files = [`--audit-policy-file=${audit.policyPath}`, `--audit-log-path=${audit.logPath}`];
+  return [...files, '--audit-log-maxsize=10000'];
 }
 
 /** No kubelet reports here, so nothing has to listen beyond the loopback. */
