@@ -164,19 +164,19 @@ function withPorts(
   { whole, parts }: ListenParts['services'],
   machines: MachineServers,
 ): ListenParts['services'] {
-  const looking = (service: Service): Service => ({
+  const followed = (service: Service): Service => ({
     ...service,
     async answer(request) {
       const answer = await service.answer(request);
-      machines.look();
+      machines.follow();
       return answer;
     },
   });
   const inParts = (split: NonNullable<typeof parts>) => () => {
     const { market, control } = split();
-    return { market: looking(market), control: looking(control) };
+    return { market: followed(market), control: followed(control) };
   };
-  return { whole: looking(whole), parts: parts && inParts(parts) };
+  return { whole: followed(whole), parts: parts && inParts(parts) };
 }
 
 function firstWorld(options: SimulatorOptions, time: SimulatedTime, random: Random): World {

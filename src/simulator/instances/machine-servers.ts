@@ -25,7 +25,7 @@ export type MachineHttp = (port: MachinePort) => RequestListener | undefined;
 
 export interface MachineServers {
   /** Opens the ports of machines that run by now, and closes those of others. */
-  look(): void;
+  follow(): void;
   /** Breaks all connections and stops looking. */
   close(): void;
 }
@@ -47,14 +47,14 @@ interface Options {
 export function serveMachines(options: Options): MachineServers {
   const open = new Map<string, Listener>();
   let timer: Timer | undefined;
-  const look = (): void => syncPorts(options, open);
+  const follow = (): void => syncPorts(options, open);
   const check = (): void => {
-    look();
+    follow();
     timer = options.clock.setTimer(CHECK_EVERY_MS, check, { background: true });
   };
   check();
   return {
-    look,
+    follow,
     close() {
       timer?.cancel();
       for (const listener of open.values()) listener.close();
