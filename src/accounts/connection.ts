@@ -101,7 +101,11 @@ export class LoginConnections {
     for (const { connection, users } of this.#byLogin.values()) {
       if (users.has(accountUid)) return connection.pacer;
     }
-    return this.#proofOf(accountUid).pacer;
+    const known = this.#proofs.get(accountUid);
+    if (known) return known.pacer;
+    const pacer = this.#newPacer();
+    this.#proofs.set(accountUid, { pacer, isOfLogin: false });
+    return pacer;
   }
 
   /**
@@ -118,14 +122,6 @@ export class LoginConnections {
     this.#pacers.set(text, pacer);
     this.#proofs.set(accountUid, { pacer, isOfLogin: true });
     return pacer;
-  }
-
-  #proofOf(accountUid: string): Proof {
-    const known = this.#proofs.get(accountUid);
-    if (known) return known;
-    const proof = { pacer: this.#newPacer(), isOfLogin: false };
-    this.#proofs.set(accountUid, proof);
-    return proof;
   }
 
   /** The account is gone. */

@@ -43,7 +43,7 @@ interface Options {
   readonly http: MachineHttp;
 }
 
-/** Opens and closes ports as machines come and go, looking ten times a second and when it is told to. */
+/** Keeps the ports of running machines open: checked every 100 ms, and by {@link MachineServers.follow}. */
 export function serveMachines(options: Options): MachineServers {
   const open = new Map<string, Listener>();
   let timer: Timer | undefined;
