@@ -197,10 +197,7 @@ function applyDecision({ object }: Observed, decision: Decision, deps: Deps): vo
   for (const { target, reason } of avoid) session?.avoid.add(target, reason, reporterOf(object, reason));
   for (const instanceId of settled) memory.settled(instanceId);
   if (ended) metrics.ended(accountOf(object), ended.reason, ended.cost);
-  if (rule === 'save-result') {
-    memory.rented = undefined;
-    session?.queue.slotEnded();
-  }
+  if (rule === 'save-result') rentalSaved(deps);
   memory.queued = waits?.notice;
   if (backOff) memory.refusedByAccount(now, backOff.afterMs, backOff.refusal);
   else if (rule === 'purchase' && actions.length === 0 && !waits) memory.failures++;
@@ -404,9 +401,13 @@ export async function saveResult(rental: Rental, rented: RentedFacts, deps: Save
       log.warn('The connection Secret still has the address of the machine before', { error });
     }),
   ]);
-  // While rentals go one at a time, the next one may go now.
-  if (saved) deps.session?.queue.slotEnded();
   return resultOf(saved?.requeue ?? { afterMs: 0 }, deps);
+}
+
+/** The result of a rental is on record. While rentals go one at a time, the next one may go now. */
+function rentalSaved({ memory, session }: Pick<Deps, 'memory' | 'session'>): void {
+  memory.rented = undefined;
+  session?.queue.slotEnded();
 }
 
 /** The next write of the object after a rental is its result; tried again on newer versions. Undefined if it was not saved. */
@@ -415,7 +416,7 @@ async function saveStatus(
   rented: RentedFacts,
   deps: SaveDeps,
 ): Promise<Decision | undefined> {
-  const { cluster, memory, clock, showEvent } = deps;
+  const { cluster, clock, showEvent } = deps;
   let object: GpuInstance | undefined = receipt.object;
   for (let tries = 0; object && tries < SAVE_TRIES; tries++) {
     if ((object.status?.attempt ?? 0) >= rented.attempt) break;
@@ -424,7 +425,7 @@ async function saveStatus(
     const recorded = await record(now, decision, deps);
     if (recorded.type === 'recorded') {
       for (const note of decision.events) showEvent(note);
-      memory.rented = undefined;
+      rentalSaved(deps);
       return decision;
     }
     object = await cluster.get<GpuInstance>(gpuInstanceResource, refOf(object));
